@@ -62,11 +62,12 @@ wire: development ## Make the types of the scripts anew from chatui/wire
 messages: development ## Bring the catalogues of translations up to date with the code, and say what is not translated
 	@$(PY) -m tests.tools.messages
 
-attack: development chromium ## Load every known attack in a real browser, and play every shape of the canary; takes long
+attack: development chromium ## Load every known attack in a real browser, play every shape of the canary, ask in every way; takes long
 	@$(PY) -m tests.attacks
 	@CHATUI_TEST_SHAPES=all $(PY) -m pytest --quiet tests/chatui/canary/test_runs.py -k every_shape $(PYTEST_FLAGS)
+	@CHATUI_TEST_SHAPES=all $(PY) -m pytest --numprocesses auto --quiet -m slow tests/canary tests/chatui/turns/streams $(PYTEST_FLAGS)
 
-accessibility: development chromium ## Every state of every page by keyboard, zoomed and by finger; make test takes one in six
+accessibility: development chromium ## Every state of every page by keyboard, zoomed and by finger; make test takes some
 	@CHATUI_TEST_STATES=all $(PY) -m pytest --numprocesses auto --quiet tests/browser/accessibility $(PYTEST_FLAGS)
 
 clients: development ## Real client libraries against the API: each streams, calls a function, and asks twice (CLIENT_FLAGS=--record)

@@ -13,7 +13,9 @@ from django.core.checks import CheckMessage, Error, register
 from django.db import DatabaseError
 
 from chatui.backends import registry
+from chatui.backends.chosen.choosing import AUTO
 from chatui.backends.keys import VARIABLE_PREFIX
+from chatui.documents import examination
 from chatui.env import Environment, environment
 from chatui.languages.catalogues import not_compiled
 from chatui.model_servers import vocabulary
@@ -79,8 +81,9 @@ def backend_kind(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     env = environment()
     if not env.backend_url or not env.backend_kind:
         return []
-    if env.backend_kind not in registry.KINDS:
-        return [Error(f"CHATUI_BACKEND_KIND must be one of {', '.join(registry.KINDS)}.", id="chatui.E005")]
+    kinds = (AUTO, *registry.KINDS)
+    if env.backend_kind not in kinds:
+        return [Error(f"CHATUI_BACKEND_KIND must be one of {', '.join(kinds)}.", id="chatui.E005")]
     if registry.needs_vocabulary(env.backend_kind) and vocabulary.find(env.data_dir) is None:
         return [checks.Warning("This kind of back end needs the vocabulary: run python manage.py fetch_vocabulary.", id="chatui.W002")]
     return []
@@ -146,6 +149,12 @@ def python_sandbox(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if availability.RECIPIENT not in environment().tools or (verdict := availability.verdict()).is_on:
         return []
     return [checks.Warning(f"CHATUI_TOOLS: python is off, because {verdict.reason}.", id="chatui.W040")]
+
+
+@register(deploy=True)
+def reading_of_files(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """A process that reads what people bring must be confined on this machine, and bombs must end in it. Takes two seconds."""
+    return [checks.Warning(f"Files that people bring: {fault}; see docs/operating.md.", id="chatui.W056") for fault in examination.faults()]
 
 
 @register()

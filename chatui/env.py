@@ -20,6 +20,10 @@ GroupsByTool = Annotated[dict[str, tuple[str, ...]], NoDecode]
 NetworkList = Annotated[list[IPvAnyNetwork], NoDecode]
 
 
+LEAST_KEY_CHARS = 32
+"""Of a key that encrypts what is kept."""
+
+
 class Environment(BaseSettings):
     """One attribute for each variable; ``docs/settings.md`` is checked against this list by a test."""
 
@@ -30,6 +34,8 @@ class Environment(BaseSettings):
     secret_key: str = Field("", description="Signs sessions. Empty: made once and kept in the data directory.")
     sealing_key: str = Field("", description="Seals what programs carry for the model. Empty: derived from the secret key.", repr=False)
     sealing_keys_before: CommaList = Field([], description="Earlier sealing keys, whose seals are still opened.", repr=False)
+    file_key: str = Field("", description="Encrypts the files that are kept. Empty: they are not encrypted.", repr=False)
+    file_keys_before: CommaList = Field([], description="Earlier keys of files, with which files are still decrypted.", repr=False)
     debug: bool = Field(False, description="Django's debug mode. Never on a machine that others reach.")
     hosts: CommaList = Field(
         ["127.0.0.1", "localhost", "[::1]"], description="Host names under which the product is reached, with commas between them."
@@ -53,6 +59,13 @@ class Environment(BaseSettings):
     second_factor_groups: CommaList = Field(
         [], description="Groups whose members need a second factor to sign in with a password, with commas between them."
     )
+    closed_accounts: Literal["keep", "erase", "hand-over"] = Field(
+        "keep",
+        description="What purge does with accounts that were closed some days ago: keep, erase, or hand-over to the heir, then erase.",
+    )
+    closed_account_days: int = Field(30, ge=0, le=36_500, description="For how many days a closed account can be opened again before that.")
+    closed_account_heir: str = Field("", description="Name of the account that is handed conversations of closed ones.")
+    close_own_account: bool = Field(False, description="Whether people may close their own account, on their page of settings.")
     database_url: str = Field("", description="postgres://user:password@host/name. Empty: SQLite in the data directory.")
     redis_url: str = Field("", description="redis://host:6379/0, needed with more than one process. Empty: in memory.")
     pages_dir: Path = Field(
@@ -67,8 +80,17 @@ class Environment(BaseSettings):
     backend_url: str = Field("", description="Address of the model server. Empty: the built-in demo, which needs no model.")
     backend_key: str = Field("", description="Key for the model server.", repr=False)
     backend_key_file: Path | None = Field(None, description="File that holds the key for the model server.")
-    backend_kind: str = Field("", description="Wire format: chat, responses, or harmony (token ids). Empty: chat.")
+    backend_kind: str = Field("", description="Wire format: chat, responses, or harmony (token ids). Empty: the server is asked.")
     backend_model: str = Field("", description="Model name. Empty: the first that the server names.")
+    backend_query: str = Field("", description="Query of every request to the model server, such as api-version=2024-10-21.")
+    backend_key_header: str = Field(
+        "", description="Header that the key is sent in, such as api-key. Empty: Authorization, as a bearer token."
+    )
+    backend_ca_file: Path | None = Field(None, description="PEM file of the only authorities that are trusted to certify the model server.")
+    backend_proxy: str = Field("", description="Address of the HTTP proxy through which the model server is reached. Empty: none.")
+    backend_sampling: str = Field(
+        "", description="What answers are sampled with, such as temperature=0.7,top_p=0.9. Empty: the server decides."
+    )
     backend_first_token_seconds: float = Field(300.0, gt=0, description="Longest wait for the first token of an answer.")
     backend_idle_seconds: float = Field(60.0, gt=0, description="Longest silence in the middle of an answer.")
     backend_overall_seconds: float = Field(1800.0, gt=0, description="Longest time for one answer.")
@@ -160,7 +182,11 @@ class Environment(BaseSettings):
     python_idle_minutes: float = Field(10.0, gt=0, description="How long an interpreter may be idle before it ends.")
     python_service_url: str = Field("", description="Address of a service that runs Python, in the place of the sandbox on this machine.")
     python_service_key: str = Field("", description="Key for that service.", repr=False)
-    file_mb: int = Field(10, ge=1, le=100, description="Largest file that is kept, in MiB.")
+    file_mb: int = Field(20, ge=1, le=100, description="Largest file that is kept, in MiB.")
+    file_scanner: str = Field(
+        "",
+        description="Program that is given each file that a person brings, on standard input: exit code 0 clean, 1 infected. Empty: none.",
+    )
     files_of_answer: int = Field(10, ge=0, le=50, description="How many files of its tools are kept of one answer. 0: none.")
     files_of_person_mb: int = Field(200, ge=0, le=1_000_000, description="How much all files of a person may take, in MiB.")
     bin_days: int = Field(
@@ -189,12 +215,20 @@ class Environment(BaseSettings):
             "browser_deny_hosts",
         ),
         "sealing_keys_before",
+        "file_keys_before",
         mode="before",
     )
     @classmethod
     def _split(cls, value: Any) -> Any:
         if isinstance(value, str):
             return [part.strip() for part in value.split(",") if part.strip()]
+        return value
+
+    @field_validator("file_key")
+    @classmethod
+    def _long_enough(cls, value: str) -> str:
+        if value and len(value) < LEAST_KEY_CHARS:
+            raise ValueError(f"a key has at least {LEAST_KEY_CHARS} characters")
         return value
 
     @field_validator("group_answers_at_once", mode="before")

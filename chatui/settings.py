@@ -33,6 +33,8 @@ INSTALLED_APPS = [
     "csp",
     "chatui",
     "chatui.backups",
+    "chatui.leaving",
+    "chatui.provisioning",
 ]
 
 MIDDLEWARE = [

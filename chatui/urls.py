@@ -20,7 +20,7 @@ from chatui.web import (
     shares,
 )
 from chatui.web.api_keys import pages as api_key_pages
-from chatui.web.content import diagrams, files, installing
+from chatui.web.content import diagrams, files, installing, uploads
 from chatui.web.debug import pages as debug_pages
 from chatui.web.debug import requests as debug_requests
 from chatui.web.debug import turns as debug_turns
@@ -29,10 +29,14 @@ from chatui.web.lists import archive as archive_pages
 from chatui.web.lists import bin as bin_pages
 from chatui.web.lists import folders as folder_pages
 from chatui.web.lists import temporary
+from chatui.web.manage import operating as manage
+from chatui.web.manage import overview as manage_overview
+from chatui.web.manage import people as manage_people
 from chatui.web.monitoring import health, metrics
 from chatui.web.ratings import export as ratings_export
 from chatui.web.ratings import rate
-from chatui.web.sign_in import forgotten, invitations, second_factor, single_sign_on, ways
+from chatui.web.settings import pages as settings_pages
+from chatui.web.sign_in import forgotten, invitations, passkeys, provider_logout, second_factor, single_sign_on, ways
 from chatui.web.sign_in import sessions as own_sessions
 from chatui.web.structured import answer_format as answer_format_page
 from chatui.web.tools import approvals
@@ -50,6 +54,7 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/calls/<uuid:approval_id>/", approvals.decide, name="decide"),
     path("c/<uuid:conversation_id>/tools/", tools_choice.tools, name="tools"),
     path("c/<uuid:conversation_id>/format/", answer_format_page.answer_format, name="answer_format"),
+    path("c/<uuid:conversation_id>/instructions/", settings_pages.instructions, name="instructions"),
     path("tools/", tools_choice.new_tools, name="new_tools"),
     path("c/<uuid:conversation_id>/rename/", conversations.rename, name="rename"),
     path("c/<uuid:conversation_id>/delete/", conversations.delete, name="delete"),
@@ -86,6 +91,18 @@ urlpatterns = [
     path("audit/", audit.audit_page, name="audit"),
     path("audit/export/<slug:kind>/", audit.audit_export, name="audit_export"),
     path("audit/warnings/<uuid:warning_id>/acknowledge/", audit.audit_acknowledge, name="audit_acknowledge"),
+    path("manage/", manage_overview.overview, name="manage"),
+    path("manage/people/", manage_people.people, name="manage_people"),
+    path("manage/people/invite/", manage_people.invite, name="manage_invite"),
+    path("manage/people/invitations/<uuid:invitation_id>/revoke/", manage_people.invitation_revoke, name="manage_invitation_revoke"),
+    path("manage/people/<uuid:person_id>/", manage_people.person, name="manage_person"),
+    path("manage/people/<uuid:person_id>/close/", manage_people.person_close, name="manage_person_close"),
+    path("manage/people/<uuid:person_id>/<slug:what>/", manage_people.person_act, name="manage_person_act"),
+    path("manage/servers/", manage.servers, name="manage_servers"),
+    path("manage/failures/", manage.failures, name="manage_failures"),
+    path("manage/looks/", manage.looks, name="manage_looks"),
+    path("manage/settings/", manage.settings, name="manage_settings"),
+    path("manage/system/", manage.system, name="manage_system"),
     path("ratings/", ratings_export.ratings, name="ratings"),
     path("archived/", archive_pages.archived, name="archived"),
     path("bin/", bin_pages.bin_page, name="bin"),
@@ -102,6 +119,7 @@ urlpatterns = [
     path("sign-in/", people.SignIn.as_view(), name="sign_in"),
     path("sign-in/with/<slug:provider>/", single_sign_on.begin, name="sign_in_with"),
     path("sign-in/with/<slug:provider>/back/", single_sign_on.back, name="sign_in_back"),
+    path("sign-in/with/<slug:provider>/logout/", provider_logout.provider_logout_view, name="sign_in_logout"),
     path("sign-in/ways/", ways.ways, name="sign_in_ways"),
     path("sign-in/ways/<uuid:identity_id>/remove/", ways.remove, name="sign_in_remove"),
     path("sign-in/confirm/", ways.confirm, name="sign_in_confirm"),
@@ -111,9 +129,16 @@ urlpatterns = [
     path("sign-in/second-factor/picture.svg", second_factor.picture, name="second_factor_picture"),
     path("sign-in/second-factor/codes/", second_factor.new_codes, name="second_factor_codes"),
     path("sign-in/second-factor/remove/", second_factor.remove, name="second_factor_remove"),
+    path("sign-in/passkey/", passkeys.enter, name="sign_in_passkey"),
+    path("sign-in/passkey/options/<slug:what>/", passkeys.options, name="passkey_options"),
+    path("sign-in/code/passkey/", passkeys.step, name="sign_in_code_passkey"),
+    path("sign-in/passkeys/new/", passkeys.new, name="passkey_new"),
+    path("sign-in/passkeys/<uuid:passkey_id>/remove/", passkeys.remove, name="passkey_remove"),
     path("sign-in/sessions/end/", own_sessions.end_others, name="sessions_end_others"),
     path("sign-in/sessions/<uuid:session_id>/end/", own_sessions.end, name="session_end"),
     path("sign-out/", people.sign_out, name="sign_out"),
+    path("settings/", settings_pages.settings, name="settings"),
+    path("settings/close/", settings_pages.close, name="settings_close"),
     path("setup/", people.setup, name="setup"),
     path("password/", people.Password.as_view(), name="password"),
     path("password/forgotten/", forgotten.password_forgotten, name="password_forgotten"),
@@ -126,7 +151,12 @@ urlpatterns = [
     path("usage/everybody/", usage_pages.everybody, name="usage_everybody"),
     path("usage/everybody/file/", usage_pages.file, name="usage_file"),
     path("v1/", include("chatui.api.urls")),
+    path("files/", uploads.files, name="files"),
+    path("scim/v2/", include("chatui.web.scim.urls")),
     path("files/<uuid:file_id>/", files.file, name="file"),
+    path("files/<uuid:file_id>/text/", uploads.text, name="file_text"),
+    path("files/<uuid:file_id>/delete/", uploads.delete, name="file_delete"),
+    path("documents/<uuid:file_id>/<int:number>/", uploads.passage, name="passage"),
     path("diagram/", diagrams.diagram, name="diagram"),
     path("language/", choice.choose_language, name="language"),
     path("pages/<slug:name>/", pages.page, name="page"),

@@ -1,4 +1,4 @@
-"""Tells from a header what kind of frame it is: an answer, a preamble, a reasoning summary or a broken frame.
+"""Tells from a header what kind of frame it is: an answer, a preamble, a reasoning summary, a document or a broken frame.
 
 Each kind is defined here and nowhere else. Who may see a frame is decided by ``renderer.gate``.
 """
@@ -29,6 +29,10 @@ model."""
 NOTES = Header(Role.USER, Channel.COMMENTARY)
 """The header of notes that a program carries for the model, sealed: the model reads them as a person's message, and nobody else does."""
 
+DOCUMENT_NAME = "document"
+DOCUMENT = Header(Role.USER, name=DOCUMENT_NAME, content_type="text")
+"""The header of a file that came with the question behind it: what the model was given of it, word for word."""
+
 PRODUCT_NAMES = frozenset({SUMMARY_NAME, TOOL_LINE_NAME})
 """Names of frames that the product writes for people. They are never sent to a model."""
 
@@ -57,6 +61,11 @@ def is_reasoning(header: Header) -> bool:
 def is_tool_line(header: Header) -> bool:
     """Whether the frame is the product's line about a tool at work. Only what the product itself writes keeps that name."""
     return header == TOOL_LINE
+
+
+def is_document(header: Header) -> bool:
+    """Whether the frame is a document. It is no question: its words are a stranger's, and it has a place of its own on a page."""
+    return header.role == Role.USER and header.name == DOCUMENT_NAME
 
 
 def is_json(header: Header) -> bool:

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from renderer.errors import VisibilityError
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
-from renderer.frame_kinds import BROKEN, is_for_people, is_json, is_preamble, is_reasoning, is_tool_line
+from renderer.frame_kinds import BROKEN, is_document, is_for_people, is_json, is_preamble, is_reasoning, is_tool_line
 from renderer.frames import Channel, Frame, Header, Intent, Role
 
 
@@ -77,6 +77,8 @@ def why_hidden(header: Header) -> str | None:
 
 def _why_persons(header: Header) -> str | None:
     """The rows of the table for messages from people."""
+    if is_document(header):
+        return "It is a document that came with a question; its owner reads it where the file is."
     if header.channel not in (None, Channel.FINAL):
         return "A person's message stands on no channel but final; this one does."
     return None if header.intent is None else "A person's message has no intent; this one says that it has."

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from renderer.frame_kinds import PRODUCT_NAMES, is_answer
+from renderer.frame_kinds import PRODUCT_NAMES, is_answer, is_document
 from renderer.frames import Channel, Frame, Intent, Role, Terminator
 
 
@@ -48,7 +48,8 @@ def _for_prompt(frame: Frame) -> Frame:
 
 
 def turns(frames: Iterable[Frame]) -> tuple[list[Frame], list[list[Frame]]]:
-    """The frames before the first question, then each question with everything up to the next: what can be left out as a whole.
+    """The frames before the first question, then each question with everything up to the next: what can be left out as a whole. The
+    documents that came with a question stand before it, and belong to its turn.
 
     Where a call has its reply only behind a later question, these turns are one, so that nobody tears the two apart.
     """
@@ -56,7 +57,7 @@ def turns(frames: Iterable[Frame]) -> tuple[list[Frame], list[list[Frame]]]:
     calls: dict[str | None, int] = {}
     for frame in frames:
         header = frame.header
-        if header.role == Role.USER:
+        if header.role == Role.USER and not (found[-1] and is_document(found[-1][-1].header)):
             found.append([])
         elif header.role == Role.TOOL and (place := calls.pop(header.call_id, len(found))) < len(found) - 1:
             found[place:] = [[each for turn in found[place:] for each in turn]]
@@ -64,10 +65,10 @@ def turns(frames: Iterable[Frame]) -> tuple[list[Frame], list[list[Frame]]]:
         found[-1].append(frame)
         if frame.terminator is Terminator.CALL:
             calls[header.call_id] = len(found) - 1
-    has_question = questions(found[0]) > 0
+    has_question = any(frame.header.role == Role.USER for frame in found[0])
     return ([], found) if has_question else (found[0], found[1:])
 
 
 def questions(frames: Iterable[Frame]) -> int:
-    """How many questions there are among these frames."""
-    return sum(frame.header.role == Role.USER for frame in frames)
+    """How many questions there are among these frames. A document is none."""
+    return sum(frame.header.role == Role.USER and not is_document(frame.header) for frame in frames)

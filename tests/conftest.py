@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import socket
 import sys
 import tempfile
@@ -15,11 +16,13 @@ from urllib.parse import urlsplit
 
 import hypothesis
 import pytest
+from _pytest.mark.expression import Expression
 from _pytest.runner import runtestprotocol
 
 from chatui.languages import catalogues
 from tests.support import places
 from tests.support.cases import ROUNDS
+from tests.support.deployments import prepared
 from tests.tools import chromium, not_run
 
 # Said by whoever runs the tests; every other CHATUI_… variable is a setting of their own product and must not reach a test.
@@ -32,10 +35,18 @@ OF_TESTS = {
     "CHATUI_TEST_NEW_EXAMPLES",
     "CHATUI_TEST_REDIS_URL",
     "CHATUI_TEST_SHAPES",
+    "CHATUI_TEST_STATES",
 }
-TOGETHER = ("tests/llama/",)
+TOGETHER = ("tests/llama/", "tests/browser/accessibility/")
 # These take minutes: they begin first, so that the end does not wait for one of them.
-LONG = ("tests/chatui/canary/test_runs.py", "tests/llama/", "tests/processes/", "tests/operating/", "tests/services/")
+LONG = (
+    "tests/chatui/canary/test_runs.py",
+    "tests/browser/accessibility/",
+    "tests/llama/",
+    "tests/processes/",
+    "tests/operating/",
+    "tests/services/",
+)
 MADE_BY_MIGRATIONS = ("django_content_type", "auth_permission")
 SERVICES = ("CHATUI_TEST_DATABASE_URL", "CHATUI_TEST_REDIS_URL")
 
@@ -103,6 +114,28 @@ def _without_static_files(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _migrated_once(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every process of the tests begins with a copy of one migrated database: to run all migrations costs seconds. Django still runs
+    ``migrate`` over the copy, which fails where it is of other migrations."""
+    if not request.config.pluginmanager.hasplugin("django"):
+        yield
+        return
+    from django.db.backends.sqlite3.creation import DatabaseCreation
+
+    create: Any = vars(DatabaseCreation)["_create_test_db"]
+
+    def copied(self: DatabaseCreation, *args: Any, **options: Any) -> str:
+        name: str = create(self, *args, **options)
+        if not Path(name).exists():
+            shutil.copyfile(prepared.migrated(), name)
+        return name
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DatabaseCreation, "_create_test_db", copied)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def _flush_although_the_audit_log_refuses(request: pytest.FixtureRequest) -> Iterator[None]:
     """Tests that commit empty every table afterwards, also the one whose rows the database refuses to delete.
 
@@ -139,9 +172,26 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.DATABASES  # noqa: B018 -- reading one setting loads them all
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where only marked tests are wanted, modules that name no mark are not even imported: those are most of them."""
+    wanted = config.option.markexpr
+    if not wanted or collection_path.suffix != ".py" or Expression.compile(wanted).evaluate(lambda *_, **__: False):
+        return None
+    return None if _names_a_mark(collection_path, config) else True
+
+
+def _names_a_mark(module: Path, config: pytest.Config) -> bool:
+    text = module.read_text(encoding="utf-8")
+    return any(f"mark.{line.partition(':')[0]}" in text for line in config.getini("markers"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out, with the reason, what this machine cannot run; and begin with what takes longest."""
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+    marks = {line.partition(":")[0] for line in config.getini("markers")}
+    marked = {item.path for item in items if any(mark.name in marks for mark in item.iter_markers())}
+    if silent := sorted(str(path) for path in marked if not _names_a_mark(path, config)):
+        raise pytest.UsageError(f"These modules have marked tests and name no mark, so that -m would pass them over: {silent}")
     reasons = {"browser": None if chromium.find() else chromium.why_not(), "services": _no_services()}
     for item in items:
         for marker, reason in reasons.items():

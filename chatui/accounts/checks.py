@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.contrib.auth.models import Group
 from django.core import checks
@@ -11,7 +12,7 @@ from django.db import DatabaseError
 
 from chatui.accounts.sign_in_rules.sign_in_file import EVERYBODY, sign_in_file
 from chatui.env import environment
-from chatui.models import User
+from chatui.models import Passkey, User
 
 
 @register()
@@ -51,6 +52,18 @@ def second_factor_groups_exist(app_configs: Any, **kwargs: Any) -> list[CheckMes
         return []
     words = "CHATUI_SECOND_FACTOR_GROUPS: there is no group {!r}, so nobody needs a second factor for it."
     return [checks.Warning(words.format(name), id="chatui.W054") for name in unknown]
+
+
+@register()
+def passkeys_are_for_this_host(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Browsers offer a passkey only at the host that it was made for, so after a move none of the old ones works."""
+    hosts = {urlsplit(origin).hostname or "" for origin in environment().origins}
+    try:
+        elsewhere = Passkey.objects.exclude(site__in=hosts).count() if hosts else 0
+    except DatabaseError:
+        return []
+    words = "{} passkeys were made for another host than those of CHATUI_ORIGINS, and work no more."
+    return [checks.Warning(words.format(elsewhere), id="chatui.W057")] if elsewhere else []
 
 
 @register()

@@ -90,6 +90,8 @@ class SignInForm(AuthenticationForm):
     def __init__(self, *args: Any, visitor: Visitor, device: str = "", **kwargs: Any) -> None:
         """``device``: the cookie that tells whether somebody signed in with this browser before."""
         super().__init__(*args, **kwargs)
+        # Browsers that can offer passkeys where the name is written.
+        self.fields["username"].widget.attrs["autocomplete"] = "username webauthn"
         self._visitor = visitor
         self._device = device
 

@@ -12,7 +12,7 @@ from django.db import transaction
 from chatui.accounts.sign_in_rules import password_use
 from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
 from chatui.audit_log.record import Visitor, record
-from chatui.models import OutsideIdentity, User
+from chatui.models import OutsideIdentity, Passkey, User
 from chatui.permissions.access import NotFoundError, person_of
 
 
@@ -48,7 +48,7 @@ def connectable(person: User) -> Sequence[tuple[str, str]]:
 
 def may_remove(person: User, identity_id: UUID) -> bool:
     """Whether another way in is left when one identity is gone. One of a provider that is not configured any more lets nobody in."""
-    if password_use.may_use(person) and person.has_usable_password():
+    if password_use.may_use(person) and (person.has_usable_password() or Passkey.objects.filter(user=person).exists()):
         return True
     issuers = [provider.issuer for provider in sign_in_file().providers]
     return OutsideIdentity.objects.filter(user=person, issuer__in=issuers).exclude(pk=identity_id).exists()

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.contrib import auth
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
+from chatui.accounts import sessions
+from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
 from chatui.audit_log.record import Visitor, record
 from chatui.models import BegunSession, User
 from chatui.permissions.access import NotFoundError, person_of
@@ -22,14 +23,14 @@ _SYSTEMS = (("Android", "Android"), ("iPhone", "iPhone"), ("iPad", "iPad"), ("Wi
 
 @dataclass(frozen=True, slots=True)
 class OwnSession:
-    """One for the page. ``is_this``: the one that asks."""
+    """One for the page. ``service``: the name of the provider that began it, empty for others. ``is_this``: the one that asks."""
 
     id: UUID
     begun_at: datetime
     ends_at: datetime
     address: str
     device: str
-    way: str
+    service: str
     is_this: bool
 
 
@@ -40,6 +41,35 @@ def note(person: User, key: str, visitor: Visitor, user_agent: str, way: str) ->
         BegunSession.objects.filter(user=person).exclude(key__in=lasting).delete()
         where = {"user": person, "address": visitor.address[:64], "device": device_of(user_agent), "way": way[:60]}
         BegunSession.objects.update_or_create(key=key, defaults=where)
+
+
+def note_outside(key: str | None, outside_id: str) -> None:
+    """What the provider that began a session calls its own; with that name it can end it."""
+    BegunSession.objects.filter(key=key).update(outside_id=outside_id)
+
+
+def end_of_provider(provider: str, person: User | None, outside_id: str) -> dict[User, int]:
+    """End the sessions that a provider began: of this person, or with this name of its own; both where both are given. How many, by person.
+
+    Without a person and a name there are none.
+    """
+    if person is None and not outside_id:
+        return {}
+    rows = BegunSession.objects.filter(way=way_of(provider)).select_related("user")
+    rows = rows.filter(user=person) if person is not None else rows
+    rows = rows.filter(outside_id=outside_id) if outside_id else rows
+    ended: dict[User, int] = {}
+    with transaction.atomic():
+        for row in rows:
+            Session.objects.filter(pk=row.key).delete()
+            row.delete()
+            ended[row.user] = ended.get(row.user, 0) + 1
+    return ended
+
+
+def way_of(provider: str) -> str:
+    """How a session says that this provider began it."""
+    return f"by {provider}"
 
 
 def forget_ended() -> None:
@@ -57,7 +87,8 @@ def of(person: User, this: str | None) -> list[OwnSession]:
     """The person's, the newest first. ``this``: the key of the one that asks. Sessions from before there was this list are not in it."""
     ends = Session.objects.filter(session_key=OuterRef("key"), expire_date__gt=timezone.now()).values("expire_date")
     rows = BegunSession.objects.filter(user=person).annotate(ends_at=Subquery(ends)).exclude(ends_at=None).order_by("-begun_at")
-    return [OwnSession(row.pk, row.begun_at, row.ends_at, row.address, row.device, row.way, row.key == this) for row in rows]
+    names = {way_of(provider.key): provider.name for provider in sign_in_file().providers}
+    return [OwnSession(row.pk, row.begun_at, row.ends_at, row.address, row.device, names.get(row.way, ""), row.key == this) for row in rows]
 
 
 def end(visitor: Visitor, session_id: UUID) -> None:
@@ -76,11 +107,17 @@ def end_others(visitor: Visitor, this: str | None) -> None:
     """End all of one's own but this one, also those that are not in the list. Recorded."""
     person = person_of(visitor)
     record("end session", visitor, person.get_username(), detail="all others of their own")
-    # Whose a session is stands inside of it, so each is looked at.
-    for row in Session.objects.exclude(pk=this).iterator(chunk_size=500):
-        if row.get_decoded().get(auth.SESSION_KEY) == str(person.pk):
-            row.delete()
+    sessions.end_all(person, but=this)
     BegunSession.objects.filter(user=person).exclude(key=this).delete()
+
+
+def end_all_of(visitor: Visitor, person: User) -> int:
+    """End all of somebody's, for whoever looks after accounts and has checked that they may. Recorded; how many there were."""
+    with transaction.atomic():
+        ended = sessions.end_all(person)
+        BegunSession.objects.filter(user=person).delete()
+        record("end session", visitor, person.get_username(), detail=f"all {ended}, by staff")
+    return ended
 
 
 def device_of(user_agent: str) -> str:

@@ -31,6 +31,8 @@ _LOOKED_AT = 200
 _passwords = GuessLimit("password")
 _old_passwords = GuessLimit("old password")
 _answers = GuessLimit("single sign-on", address=Scope(free=20, longest=300, window=3600))
+_passkeys = GuessLimit("passkey", address=Scope(free=20, longest=300, window=3600))
+_logouts = GuessLimit("provider logout", address=Scope(free=20, longest=60, window=3600))
 _own = {action: RepeatedAction(action, listed=20, in_all=5000) for action in (SIGNED_IN, SIGNED_OUT)}
 _refusals = {action: RepeatedAction(action, listed=10, in_all=500) for action in (REFUSED, PASSWORD_REFUSED)}
 
@@ -63,6 +65,20 @@ def admit_answer(visitor: Visitor, device: str) -> Guess:
         MustWaitError: as ``admit``.
     """
     return _answers.admit(visitor.address, known=browser_of(device))
+
+
+def admit_passkey(visitor: Visitor, device: str) -> Guess:
+    """Count a sign-in with a passkey: nobody guesses a signature, but each takes time and a line of the log. ``device``: as for ``admit``.
+
+    Raises:
+        MustWaitError: as ``admit``.
+    """
+    return _passkeys.admit(visitor.address, known=browser_of(device))
+
+
+def count_wrong_logout(visitor: Visitor) -> None:
+    """Count a token that claimed to come from a provider and to sign somebody out. Raises MustWaitError where it was one too many."""
+    _logouts.admit(visitor.address)
 
 
 def browser_of(device: str) -> str:
@@ -105,6 +121,13 @@ def record_code_refused(visitor: Visitor, person: User, *, waits: bool) -> None:
     detail = "had to wait with the code" if waits else "wrong code"
     _refusals[REFUSED].record(visitor.as_nobody(), str(person.pk), person.get_username(), detail)
     _note(detail, visitor, str(person.pk))
+
+
+def record_passkey_refused(visitor: Visitor, person: User | None, detail: str) -> None:
+    """A passkey that let nobody in. ``person``: whose it is, as far as that is known; ``detail``: why, in words of ours."""
+    key = str(person.pk) if person else address_group(visitor.address)
+    _refusals[REFUSED].record(visitor.as_nobody(), key, person.get_username() if person else None, detail)
+    _note("passkey refused", visitor, str(person.pk) if person else "")
 
 
 def record_password_refused(visitor: Visitor, *, waits: bool) -> None:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chatui.audit_log.record import record
 from chatui.backends import keys
+from chatui.backends.chosen.choosing import AUTO
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec.choices import find, split_choice
 from chatui.backends.spec.definition import SPEC_KINDS, BackendSpec, SpecError
@@ -42,7 +43,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
 
     kind = forms.ChoiceField(
         choices=[(kind, kind) for kind in SPEC_KINDS],
-        initial="chat",
+        initial=AUTO,
         help_text=_("The wire format; docs/back-ends.md says which one fits which server."),
     )
     may_see_hidden = False

@@ -10,22 +10,14 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.urls import path
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from chatui.admin.read_only import ReadOnlyAdmin
-from chatui.backends.spec.choices import split_choice
 from chatui.codes import code_of
-from chatui.display.failures import number
+from chatui.display.failures import cause_of, number
 from chatui.languages.sentences import sentence_of
 from chatui.models import FailedAnswer
 from chatui.permissions import access
-
-
-def cause_of(turn: FailedAnswer) -> str:
-    """The back end, by its name here, with what it answered, in words of the product's own, such as "vllm: HTTP 401, invalid_api_key"."""
-    name, _ = split_choice(turn.choice)
-    return ": ".join(part for part in (name, turn.error_cause or gettext("no cause is known")) if part)
 
 
 @admin.register(FailedAnswer)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.auth.models import Group, Permission
+from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -15,9 +15,9 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from chatui.accounts import invitations
-from chatui.admin.permissions import held
 from chatui.admin.read_only import ReadOnlyAdmin
 from chatui.models import Invitation, User
+from chatui.permissions import managing
 from chatui.web.visitors import visitor_of
 
 
@@ -31,11 +31,8 @@ class InvitationForm(forms.Form):
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """Offers only groups that hold no permissions that the member of staff has not: an invitation must not raise anybody."""
         super().__init__(*args, **kwargs)
-        groups = Group.objects.order_by("name")
-        if not request.user.is_superuser:
-            groups = groups.exclude(permissions__in=Permission.objects.exclude(pk__in=held(request)))
         fields: dict[str, Any] = self.fields
-        fields["group"].queryset = groups
+        fields["group"].queryset = managing.givable(request.user)
 
 
 @admin.register(Invitation)

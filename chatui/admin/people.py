@@ -12,7 +12,7 @@ from uuid import UUID
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
-from django.contrib.auth.models import Group, Permission
+from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Model, Q, QuerySet
@@ -23,39 +23,46 @@ from django.utils.html import format_html
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
+from chatui.accounts.people import changes
 from chatui.accounts.second_factor import factors
-from chatui.admin import account_keys, audit, password_links
+from chatui.admin import account_keys, password_links
 from chatui.admin.backends import StoredBackendAdmin
+from chatui.admin.caretaking import CaretakingAdmin
+from chatui.admin.closing import ClosingAdmin
 from chatui.admin.erasure import ErasingAdmin
-from chatui.admin.permissions import PermissionsField, held, offered
+from chatui.admin.permissions import PermissionsField, offered
 from chatui.admin.read_only import ReadOnlyAdmin
 from chatui.models import Conversation, StoredBackend, User
-from chatui.permissions import access
+from chatui.permissions import access, managing
 from chatui.web import people
 from chatui.web.visitors import visitor_of
 
 
-class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class RecordedAdmin(CaretakingAdmin):
     """Every way to make, change or delete a row is recorded, in the same transaction as the change."""
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """The last step of saving; compares with the state that the first step read."""
         super().save_related(request, form, formsets, change)
         if change:
-            audit.record_changed(request, form.instance, form.before)
+            self.carry_out(request, form.instance, form.before)
+            changes.record_changed(visitor_of(request, "admin"), form.instance, form.before)
         else:
-            audit.record_made(request, form.instance)
+            changes.record_made(visitor_of(request, "admin"), form.instance)
         _tell_sockets(form.instance)
+
+    def carry_out(self, request: HttpRequest, row: Any, before: changes.Standing) -> None:
+        """What follows from a change, before it is recorded. In its transaction."""
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """The first step."""
         if change:
-            form.before = audit.standing(obj)
+            form.before = changes.standing(obj)
         super().save_model(request, obj, form, change)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         """One row, from its own page."""
-        audit.record_deleted(request, obj)
+        changes.record_deleted(visitor_of(request, "admin"), obj)
         _tell_sockets(obj)
         super().delete_model(request, obj)
 
@@ -63,7 +70,7 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         """Many rows, from the list."""
         with transaction.atomic():
             for obj in queryset:
-                audit.record_deleted(request, obj)
+                changes.record_deleted(visitor_of(request, "admin"), obj)
                 _tell_sockets(obj)
             super().delete_queryset(request, queryset)
 
@@ -80,7 +87,7 @@ def _tell(keys: list[UUID]) -> None:
 
 
 @admin.register(User)
-class PersonAdmin(ErasingAdmin, RecordedAdmin, UserAdmin):  # type: ignore[type-arg]
+class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type: ignore[type-arg]
     """People. Nobody can grant a permission that they do not have."""
 
     list_display = ("username", "is_active", "is_staff", "last_login")
@@ -88,14 +95,14 @@ class PersonAdmin(ErasingAdmin, RecordedAdmin, UserAdmin):  # type: ignore[type-
     fieldsets = (
         (None, {"fields": ("username", "password")}),
         (_("Person"), {"fields": ("first_name", "last_name", "email")}),
-        (_("Permissions"), {"fields": ("is_active", "is_staff", "groups", "user_permissions")}),
+        (_("Permissions"), {"fields": ("is_active", "closed", "is_staff", "groups", "user_permissions")}),
         (_("Dates"), {"fields": ("last_login", "date_joined")}),
         (_("API keys"), {"fields": ("api_keys",)}),
     )
-    readonly_fields = ("last_login", "date_joined", "api_keys")
+    readonly_fields = ("last_login", "date_joined", "api_keys", "closed")
     # Django's two boxes with arrows have no names that a screen reader could say.
     filter_horizontal = ()
-    actions = ["remove_second_factor"]
+    actions = ["remove_second_factor", *ClosingAdmin.actions]
 
     @admin.action(description=_("Remove the second factor of the chosen people"), permissions=["change"])
     def remove_second_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
@@ -110,8 +117,7 @@ class PersonAdmin(ErasingAdmin, RecordedAdmin, UserAdmin):  # type: ignore[type-
             kwargs |= {"queryset": offered(request), "form_class": PermissionsField}
         elif db_field.name == "groups":
             kwargs["widget"] = CheckboxSelectMultiple
-            if not request.user.is_superuser:
-                kwargs["queryset"] = Group.objects.exclude(permissions__in=Permission.objects.exclude(pk__in=held(request)))
+            kwargs["queryset"] = managing.givable(request.user)
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -150,14 +156,7 @@ class PersonAdmin(ErasingAdmin, RecordedAdmin, UserAdmin):  # type: ignore[type-
 
 
 def _is_no_more(request: HttpRequest, obj: Model | None) -> bool:
-    if not isinstance(obj, User) or request.user.is_superuser or obj == request.user:
-        return True
-    return not obj.is_superuser and _held(Q(user=obj) | Q(group__user=obj)) <= request.user.get_all_permissions()
-
-
-def _held(whose: Q) -> set[str]:
-    """The permissions in the database, by name. Django reports none for a deactivated account, but it would have them after activation."""
-    return {f"{app}.{name}" for app, name in Permission.objects.filter(whose).values_list("content_type__app_label", "codename")}
+    return not isinstance(obj, User) or managing.is_no_more(request.user, obj)
 
 
 admin.site.unregister(Group)
@@ -187,7 +186,7 @@ class PeopleGroupAdmin(RecordedAdmin, GroupAdmin):
 def _group_is_no_more(request: HttpRequest, obj: Group | None) -> bool:
     if obj is None or request.user.is_superuser:
         return True
-    return _held(Q(group=obj)) <= request.user.get_all_permissions()
+    return managing.held_by(Q(group=obj)) <= request.user.get_all_permissions()
 
 
 admin.site.register(StoredBackend, StoredBackendAdmin)

@@ -12,15 +12,7 @@ from django.forms.models import ModelChoiceIterator, ModelMultipleChoiceField
 from django.http import HttpRequest
 from django.utils.translation import gettext
 
-from chatui.permissions import catalogue
-
-
-def held(request: HttpRequest) -> QuerySet[Permission]:
-    """Every permission that a member of staff holds, all there are for a superuser. What they hold they can give away."""
-    if request.user.is_superuser:
-        return Permission.objects.all()
-    names = request.user.get_all_permissions()
-    return Permission.objects.filter(pk__in=[row.pk for row in _with_type(Permission.objects.all()) if _name(row) in names])
+from chatui.permissions import catalogue, managing
 
 
 def offered(request: HttpRequest) -> QuerySet[Permission]:
@@ -29,7 +21,7 @@ def offered(request: HttpRequest) -> QuerySet[Permission]:
     for name in catalogue.WORDS:
         app, codename = name.split(".")
         meaningful |= Q(content_type__app_label=app, codename=codename)
-    return _with_type(held(request).filter(meaningful))
+    return _with_type(managing.held(request.user).filter(meaningful))
 
 
 class _GroupedIterator(ModelChoiceIterator):  # type: ignore[type-arg]

@@ -8,9 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
 from typing import Any, Literal, Protocol
 
+from chatui.backends.http1.route import DIRECT, Route
 from chatui.json_schemas.answer_format import AnswerFormat
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
@@ -51,11 +53,13 @@ class SampleRequest:
     the model would go on reasoning there, for everybody to read.
     ``tools``: the functions that the model may call, always in the same order, so that a server can reuse the beginning of the prompt.
     ``must_call``: the sample is of no use without a call. The frames say so to the model; no back end forces it.
-    ``sampling``: ``temperature`` and ``top_p``, where they are not left to the server. ``must_fit``: nothing may be left out of a
+    ``sampling``: ``temperature``, ``top_p`` and the like, where they are not left to the server. ``must_fit``: nothing may be left out of a
     conversation that is too long; it fails as a question that is too long does.
     ``given_back``: by the id of a call, the reasoning before it as the same server gave it; without it, it is written anew from the frames.
     ``answer_format``: what the answer has to be, and nothing before it. It is told to the model, and to the server where that can hold the
     model to it; a server that refuses it is asked without. Nothing here checks it.
+    ``today``: the date that the model is told where the prompt is written here; None for that of the server's clock (UTC).
+    ``counted``: how many tokens documents among the frames have, where that is known.
     ``on_sent`` is called before the first event with what is sent: the path and the exact JSON body. It contains hidden text.
     """
 
@@ -69,7 +73,9 @@ class SampleRequest:
     must_fit: bool = False
     must_call: bool = False
     answer_format: AnswerFormat | None = None
+    today: date | None = None
     given_back: Mapping[str, GivenReasoning] = field(default_factory=dict, compare=False, repr=False)
+    counted: Mapping[Frame, int] = field(default_factory=dict, compare=False, repr=False)
     on_sent: Callable[[str, bytes], None] | None = field(default=None, compare=False, repr=False)
 
 
@@ -135,7 +141,8 @@ class Endpoint:
     """Where a model server is: ``url`` with or without a trailing ``/v1``, ``key`` (never in a repr) if it needs one.
 
     ``model``: the model to use if a request names none; None for the first that the server lists. ``context``: how many tokens a prompt and
-    its answer may have together; None to ask the server.
+    its answer may have together; None to ask the server. ``route``: how requests reach it.
+    ``wants_reasoning``: False to ask the server to keep raw reasoning to itself, where it can.
     """
 
     url: str
@@ -143,6 +150,8 @@ class Endpoint:
     model: str | None = None
     limits: Limits = Limits()
     context: int | None = None
+    route: Route = DIRECT
+    wants_reasoning: bool = True
 
 
 class BackendError(Exception):

@@ -22,7 +22,7 @@ class FoundServer:
     def __init__(self, endpoint: Endpoint) -> None:
         """Raises ValueError where the endpoint's ``url`` is no http address."""
         self._limits = endpoint.limits
-        self._upstream = Upstream(endpoint.url, endpoint.key, endpoint.limits)
+        self._upstream = Upstream(endpoint.url, endpoint.key, endpoint.limits, endpoint.route)
         self._model = endpoint.model
         self._discovered: tuple[float, Discovered] | None = None
         self._windows = Windows(endpoint.context)
@@ -43,6 +43,11 @@ class FoundServer:
             self._discovered = (now + _KEEP_SECONDS, await ask(self._upstream))
         return self._discovered[1].models
 
+    def know(self, found: Discovered) -> None:
+        """Take what another asked just now, see ``chosen.backend.Knowing``."""
+        self._discovered = (asyncio.get_running_loop().time() + _KEEP_SECONDS, found)
+        self._ask_context_at = asyncio.get_running_loop().time() + _KEEP_CONTEXT_SECONDS
+
     def watch(self, watcher: Watcher) -> None:
         """See ``http.Watchable``."""
         self._upstream.watcher = watcher
@@ -50,6 +55,12 @@ class FoundServer:
     async def aclose(self) -> None:
         """See ``base.Backend``."""
         await self._upstream.aclose()
+
+    def known_context(self, model: str | None) -> int | None:
+        """See ``context.window.Sized``."""
+        found = self._discovered[1] if self._discovered else None
+        named = model or self._model or (next(iter(found.models), None) if found else None)
+        return self._windows.of(named).size or (found.context(named) if found else None)
 
     async def _product(self) -> str | None:
         """The server's product name; None if unknown."""

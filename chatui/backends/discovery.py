@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from chatui.backends.base import BackendError, Limits
 from chatui.backends.context.asked import asked_contexts
 from chatui.backends.http import Upstream
+from chatui.backends.http1.route import DIRECT, Route
 from chatui.codes import ProductCode
 
 _VERSION = re.compile(r"[-_.:@\d]*")
@@ -34,14 +35,14 @@ class Discovered:
         return known.get(model) or known.get(None) or (first if model is None or len(known) == 1 else None)
 
 
-async def discover(url: str, key: str | None = None, limits: Limits | None = None) -> Discovered:
+async def discover(url: str, key: str | None = None, limits: Limits | None = None, route: Route = DIRECT) -> Discovered:
     """Ask the server at ``url``, within ``limits.discover`` seconds.
 
     Raises:
         BackendError: it cannot be reached, or refuses the key.
         ValueError: ``url`` is no http address.
     """
-    upstream = Upstream(url, key, limits or Limits())
+    upstream = Upstream(url, key, limits or Limits(), route)
     try:
         return await ask(upstream)
     finally:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
@@ -17,12 +18,16 @@ import httpx
 
 from chatui.backends.base import BackendError, Limits
 from chatui.backends.failures.kinds import refused
+from chatui.backends.failures.rejected import RejectedFields
 from chatui.backends.http1.exchange import READING, Reading
 from chatui.backends.http1.pace import pace
+from chatui.backends.http1.route import DIRECT, Route
 from chatui.backends.http1.transport import Transport
 from chatui.backends.sse import Decoder, Event, TooLongError
 from chatui.codes import ProductCode
 from renderer.errors import Code
+
+_log = logging.getLogger(__name__)
 
 WHOLE = "chatui:whole"
 """The name of the one event that stands for an answer that came as a plain JSON body."""
@@ -54,8 +59,8 @@ class Watchable(Protocol):
 class Upstream:
     """A model server's base address and the shared connection pool to it."""
 
-    def __init__(self, url: str, key: str | None, limits: Limits) -> None:
-        """``url`` with or without a trailing ``/v1``.
+    def __init__(self, url: str, key: str | None, limits: Limits, route: Route = DIRECT) -> None:
+        """``url`` with or without a trailing ``/v1``, or the root of an API by another name.
 
         Raises:
             ValueError: ``url`` is no http address.
@@ -63,12 +68,14 @@ class Upstream:
         address = httpx.URL(url.rstrip("/"))
         if address.scheme not in ("http", "https") or not address.host:
             raise ValueError("the address of a model server begins with http:// or https://")
-        self.root = str(address).removesuffix("/v1")
+        self._url = str(address)
+        self._route = route
         self.place = f"{address.host}:{address.port}" if address.port else address.host
         self.limits = limits
         self.watcher: Watcher | None = None
+        self._rejected = RejectedFields()
         # No partial: that would hold the key in its repr.
-        self._connect: Callable[[], httpx.AsyncClient] = lambda: _connect(key, limits)
+        self._connect: Callable[[], httpx.AsyncClient] = lambda: _connect(key, limits, self._route)
         self._client = self._connect()
         self._open_requests = 0
         self._is_given_up = False
@@ -88,13 +95,13 @@ class Upstream:
         Raises:
             BackendError: the server cannot be reached, or does not answer with success, or not in time.
         """
-        request = self._client.build_request("GET", self.root + path)
+        request = self._client.build_request("GET", self._route.address(self._url, path))
         deadline = asyncio.get_running_loop().time() + self.limits.discover
         async with self._opened(request, deadline) as response:
             body = await _whole(response, deadline, self.limits)
         try:
             return response.headers, json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             return response.headers, None
 
     async def try_get(self, path: str) -> object:
@@ -111,11 +118,30 @@ class Upstream:
 
         ``on_sent`` gets the path and the exact bytes of the body before the response; never the headers, which contain the key.
 
+        A field that the server rejects and that is not needed is left out from then on.
+
         Raises:
             BackendError: retryable only if no event had arrived yet.
         """
+        while True:
+            sent = self._rejected.without(payload)
+            try:
+                async with aclosing(self._stream(path, sent, on_sent)) as read:
+                    async for events in read:
+                        yield events
+                return
+            except BackendError as error:
+                name = self._rejected.learn(error, sent)
+                if name is None:
+                    raise
+                _log.warning("the model server at %s rejects the field %s: it is not sent there any more", self.place, name)
+
+    async def _stream(
+        self, path: str, payload: Mapping[str, object], on_sent: Callable[[str, bytes], None] | None
+    ) -> AsyncGenerator[list[Event], None]:
         clock = _Clock(self.limits)
-        request = self._client.build_request("POST", self.root + path, json=payload, headers={"Accept": "text/event-stream"})
+        address = self._route.address(self._url, path)
+        request = self._client.build_request("POST", address, json=payload, headers={"Accept": "text/event-stream"})
         request.extensions[READING] = Reading(clock.deadline, partial(pace().rest, self.limits.read_interval))
         if on_sent is not None:
             on_sent(path, request.content)
@@ -173,7 +199,7 @@ class Upstream:
                 self.watcher.answered(response)
             if response.status_code != 200:
                 async with _deadline(deadline):
-                    raise await _refusal(response, self.limits)
+                    raise await _refusal(response, self.limits, self._route.key_header or "authorization")
             if response.headers.get("content-encoding", "identity") != "identity":
                 raise BackendError(ProductCode.BACKEND, "the server compressed an answer that was asked for as it is")
             yield response
@@ -181,13 +207,14 @@ class Upstream:
             await response.aclose()
 
 
-def _connect(key: str | None, limits: Limits) -> httpx.AsyncClient:
+def _connect(key: str | None, limits: Limits, route: Route) -> httpx.AsyncClient:
     """No proxies or .netrc from the environment, no redirects (the key would go with them), and no compression: a small answer can
     inflate to more than the memory there is."""
     return httpx.AsyncClient(
-        headers={"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})},
+        headers={"Accept-Encoding": "identity", **route.key_headers(key)},
+        params=route.query or None,
         timeout=httpx.Timeout(None, connect=limits.connect),
-        transport=Transport(),
+        transport=Transport(route),
         follow_redirects=False,
         trust_env=False,
     )
@@ -241,14 +268,14 @@ async def _bounded(response: httpx.Response, most: int) -> bytes:
     return bytes(body[:most])
 
 
-async def _refusal(response: httpx.Response, limits: Limits) -> BackendError:
+async def _refusal(response: httpx.Response, limits: Limits, key_header: str) -> BackendError:
     """What a status other than 200 means. Its body may quote what the model wrote: for staff only."""
     try:
         body = (await _bounded(response, limits.max_error_bytes)).decode("utf-8", "replace")
     except httpx.HTTPError:
         body = ""
     # Servers like to quote the key that they refuse. Whoever may read this need not know it.
-    key = response.request.headers.get("authorization", "").removeprefix("Bearer ")
+    key = response.request.headers.get(key_header, "").removeprefix("Bearer ")
     body = body.replace(key, "(the key)") if len(key) >= _LEAST_KEY_CHARS else body
     return refused(response.status_code, body, response.headers.get("retry-after"), datetime.now(UTC))
 

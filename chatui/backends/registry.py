@@ -7,6 +7,8 @@ from functools import partial
 
 from chatui.backends.base import Backend, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
+from chatui.backends.chosen.backend import ChosenBackend
+from chatui.backends.chosen.choosing import AUTO, Question
 from chatui.backends.demo.backend import DemoBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
@@ -41,8 +43,10 @@ def build(
     """
     if not endpoint.url:
         return DemoBackend(tokens_per_second)
+    if kind == AUTO:
+        return _chosen(endpoint, vocabulary, summaries_are_trusted=summaries_are_trusted)
     if kind not in (None, *KINDS):
-        raise ValueError(f"no such kind of model server: {kind!r}; known are: {', '.join(KINDS)}")
+        raise ValueError(f"no such kind of model server: {kind!r}; known are: {', '.join((AUTO, *KINDS))}")
     options: dict[str, object] = {}
     if kind is not None and needs_vocabulary(kind):
         if vocabulary is None:
@@ -51,6 +55,14 @@ def build(
     elif summaries_are_trusted:
         options["summaries_are_trusted"] = True
     return KINDS[kind or "chat"](endpoint, **options)
+
+
+def _chosen(endpoint: Endpoint, vocabulary: Callable[[], Vocabulary] | None, *, summaries_are_trusted: bool) -> Backend:
+    if vocabulary is None:
+        raise ValueError(f"kind {AUTO} may choose token ids and needs a way to read the vocabulary")
+    build_kind = partial(build, endpoint, vocabulary=vocabulary, summaries_are_trusted=summaries_are_trusted)
+    question = Question(endpoint.model, vocabulary, summaries_are_trusted, endpoint.wants_reasoning)
+    return ChosenBackend(endpoint, question, lambda kind: build_kind(kind=kind))
 
 
 def needs_vocabulary(kind: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.db import OperationalError, connections
+from django.db import OperationalError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import load_backend
 
@@ -17,6 +17,12 @@ CHECK_SECONDS = 5.0
 CONNECT_SECONDS = 5
 STEPS_BETWEEN_LOOKS = 50_000
 """SQLite's virtual machine takes so many steps, about a millisecond, between two looks at the clock."""
+
+
+def give_back() -> None:
+    """Let others have this request's connection while it waits for something that is no database: PostgreSQL has a fixed number of them."""
+    if not connection.in_atomic_block:
+        connection.close()
 
 
 class ThreadConnection:

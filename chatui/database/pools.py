@@ -95,6 +95,9 @@ commands = Pool("commands", threads=8, waiting=500, seconds=10)
 turns = Pool("turns", threads=4, waiting=5000, seconds=15)
 """What running turns read: their branch, and the rows of the back ends."""
 
+documents = Pool("documents", threads=2, waiting=50, seconds=60)
+"""What makes documents ready for a question: seconds of work, for which nobody else's command waits."""
+
 leases = Pool("leases", threads=1, waiting=1, seconds=5, lock_seconds=1)
 """The leases of this process's turns and the text of their open frames, once a second."""
 

@@ -13,9 +13,11 @@ from chatui.backends.demo.backend import DemoBackend
 from chatui.backends.spec.choices import split_choice
 from chatui.codes import code_of
 from chatui.display import failures
-from chatui.display.files import attachments
+from chatui.display.files import attachments, documents
 from chatui.display.files.attachments import ShownFile
+from chatui.display.files.documents import ShownDocument
 from chatui.display.ratings.shown import ShownRating, unrated
+from chatui.display.siblings import Siblings, siblings, siblings_at
 from chatui.display.tools import cards
 from chatui.display.tools.cards import ShownCard
 from chatui.model_servers import connected
@@ -26,7 +28,7 @@ from chatui.models.turn import TurnState
 from chatui.permissions import access
 from chatui.store import context_use, continuation, transcripts
 from chatui.store.browsing import opened_pages
-from renderer.frame_kinds import SUMMARY_NAME, is_preamble, is_tool_line
+from renderer.frame_kinds import SUMMARY_NAME, is_document, is_preamble, is_tool_line
 from renderer.frames import Terminator
 from renderer.gate import Audience, VisibleText, show
 from renderer.markup import citations, html, questions
@@ -39,16 +41,6 @@ EFFORTS = Effort.choices
 
 
 @dataclass(frozen=True, slots=True)
-class Siblings:
-    """Where a message stands among its siblings: ``index`` from 1, and the neighbours' ids to switch to."""
-
-    index: int
-    count: int
-    previous_id: str | None
-    next_id: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class ShownQuestion:
     """A user's message, ready for a page. ``message_id`` is empty while it is not stored yet."""
 
@@ -57,6 +49,7 @@ class ShownQuestion:
     text: VisibleText = field(repr=False)
     siblings: Siblings | None
     is_long: bool = False
+    documents: tuple[ShownDocument, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +121,7 @@ def shown_exchanges(row: Conversation, find: Callable[[], Sequence[UUID]]) -> li
     It is asked again once the versions of the answers are known: what was added meanwhile must be on the page.
     """
     versions = continuation.Versions(find())
-    return _Page(row, transcripts.loaded(row, find()), versions).exchanges()
+    return _Page(row, transcripts.loaded(row, find(), for_page=True), versions).exchanges()
 
 
 def shown_exchange(row: Conversation, turn: Turn) -> ShownExchange:
@@ -148,7 +141,7 @@ def shown_answer(row: Conversation, messages: Sequence[Message], versions: conti
 def shown_question(message: Message, versions: Sequence[UUID] = ()) -> ShownQuestion:
     """A question by itself. ``versions``: the keys of all its versions, this one included; without them it is shown as the only one."""
     text, key = _text_of(message), message.pk
-    siblings = _siblings_at(versions, versions.index(key)) if key in versions else None
+    siblings = siblings_at(versions, versions.index(key)) if key in versions else None
     return ShownQuestion(str(key), html.question(text), text, siblings, is_long=questions.is_long(text))
 
 
@@ -195,6 +188,7 @@ class _Page:
         self._labels = _labels()
         self._pages = opened_pages.cited_by(row.pk, (message.text for message in messages if message.is_visible))
         self._files = attachments.of_messages(messages)
+        self._documents = documents.of_questions(questions, {message.pk for message in messages})
         # A call is stored before its person is asked about it: a page without calls needs no statement for this.
         self._cards = cards.of_turns(message.turn_id for message in messages if message.terminator == Terminator.CALL and message.turn_id)
 
@@ -212,7 +206,8 @@ class _Page:
         ]
 
     def _question(self, message: Message) -> ShownQuestion:
-        return shown_question(message, [child.pk for child in self._children[message.parent_id] if is_question(child)])
+        shown = shown_question(message, [child.pk for child in self._children[message.parent_id] if is_question(child)])
+        return replace(shown, documents=self._documents.get(message.pk, ()))
 
     def _answer(self, question: Message | None, messages: Sequence[Message]) -> ShownAnswer | None:
         end = continuation.last_of([message for message in messages if message.turn_id])
@@ -271,12 +266,12 @@ def _answer_siblings(
     if question is None or not messages:
         return None
     if ends := versions.ends(question):
-        return _siblings([[end] for end in ends], messages[-1])
+        return siblings([[end] for end in ends], messages[-1])
     by_turn: dict[UUID | None, list[Message]] = {}
     for child in children[question.pk]:
-        if not is_question(child):
+        if not is_question(child) and not is_document(transcripts.header_of(child)):
             by_turn.setdefault(child.turn_id or child.pk, []).append(child)  # each is an answer of its own where no turn wrote it
-    return _siblings(list(by_turn.values()), messages[0])
+    return siblings(list(by_turn.values()), messages[0])
 
 
 def is_question(message: Message) -> bool:
@@ -333,17 +328,3 @@ def thought_sentence(seconds: int) -> str:
     if seconds < 60:
         return _("Thought for %(seconds)d s") % {"seconds": seconds}
     return _("Thought for %(minutes)d min %(seconds)d s") % {"minutes": seconds // 60, "seconds": seconds % 60}
-
-
-def _siblings(groups: Sequence[Sequence[Message]], current: Message) -> Siblings | None:
-    """``groups`` are the siblings, each with the messages it begins with; the one that holds ``current`` is the one that is shown."""
-    place = next((index for index, group in enumerate(groups) if current in group), None)
-    return None if place is None else _siblings_at([group[0].pk for group in groups], place)
-
-
-def _siblings_at(keys: Sequence[UUID], place: int) -> Siblings | None:
-    if len(keys) < 2:
-        return None
-    before = str(keys[place - 1]) if place > 0 else None
-    after = str(keys[place + 1]) if place + 1 < len(keys) else None
-    return Siblings(place + 1, len(keys), before, after)

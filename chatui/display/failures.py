@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chatui.backends.base import ContextUse
+from chatui.backends.spec.choices import split_choice
 from chatui.codes import ProductCode
 from chatui.languages.sentences import sentence_of
 from chatui.models import Turn
@@ -54,6 +55,12 @@ def number(turn_id: UUID) -> str:
     """What a person can read out to an admin: the last eight digits of the turn's key, which are random."""
     digits = turn_id.hex[-8:].upper()
     return f"{digits[:4]}-{digits[4:]}"
+
+
+def cause_of(turn: Turn) -> str:
+    """For admins: the back end, by its name here, with what it answered, in words of ours, such as "vllm: HTTP 401, invalid_api_key"."""
+    name, _model = split_choice(turn.choice)
+    return ": ".join(part for part in (name, turn.error_cause or _("no cause is known")) if part)
 
 
 def _too_long(failure: Failure) -> str:

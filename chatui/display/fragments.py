@@ -16,9 +16,10 @@ from django.template.loader import render_to_string
 from django.utils import translation
 
 from chatui.display.conversation import ShownPart, ended_answer, shown_question
+from chatui.display.files import documents
 from chatui.env import environment
 from chatui.model_servers import connected
-from chatui.models import Message, Turn
+from chatui.models import Message, SentDocument, Turn
 from renderer.markup.citations import Cited
 from renderer.markup.html import SafeHtml
 
@@ -28,10 +29,11 @@ def language_of(asked: str) -> str:
     return asked if asked in dict(settings.LANGUAGES) else environment().language
 
 
-def question(message: Message, versions: Sequence[UUID], language: str) -> SafeHtml:
-    """A question that was just stored. ``versions``: the keys of all its versions, this one included; empty where they were not read."""
+def question(message: Message, versions: Sequence[UUID], language: str, sent: Sequence[SentDocument] = ()) -> SafeHtml:
+    """A question that was just stored. ``versions``: the keys of all its versions, this one included; empty where they were not read.
+    ``sent``: the documents that came with it."""
     with translation.override(language):
-        shown = shown_question(message, versions)
+        shown = replace(shown_question(message, versions), documents=tuple(map(documents.shown, sent)))
         return _rendered("exchange/_question.html", message.conversation_id, question=shown)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.urls import reverse
@@ -11,6 +11,8 @@ from django.urls import reverse
 from chatui.models import Conversation, Message, User
 from chatui.permissions import access
 from chatui.store import search_index, search_words, transcripts
+from chatui.store.documents import own_search
+from chatui.store.documents.own_search import Found
 from chatui.store.search_index import Entry
 from chatui.store.search_words import Query
 from renderer.frames import Role
@@ -18,13 +20,16 @@ from renderer.gate import Audience, Piece, excerpt, show
 
 QUERY_CHARS = 200
 PAGE = 20
+MOST_DOCUMENTS = 5
 _ROUNDS = 5
+_SECONDS = 1.0
+"""So long a search may begin to take in documents that no search has looked into before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One search result. ``writer`` is ``you`` or ``answer``; a match in a title has neither writer nor excerpt. ``is_archived``: its
-    conversation is in the archive."""
+    """One search result. ``writer`` is ``you``, ``answer`` or ``document``; a match in a title has neither writer nor excerpt.
+    ``is_archived``: its conversation is in the archive."""
 
     url: str
     title: tuple[Piece, ...]
@@ -36,11 +41,13 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A page of results, newest first. ``before`` is where the next page begins; None on the last one."""
+    """A page of results, newest first. ``before`` is where the next page begins; None on the last one. ``documents``: places in those of
+    the person, on the first page, where they wish that."""
 
     hits: tuple[Hit, ...]
     before: int | None
     is_empty_query: bool
+    documents: tuple[Hit, ...] = ()
 
 
 def search(person: User, text: str, before: int | None = None) -> Results:
@@ -49,6 +56,22 @@ def search(person: User, text: str, before: int | None = None) -> Results:
     Of those of one conversation that read the same, such as the answers of two attempts, a page has the newest.
     """
     query = search_words.query(text[:QUERY_CHARS])
+    found = _in_messages(person, query, before)
+    return replace(found, documents=_in_documents(person, query)) if person.finds_documents and before is None else found
+
+
+def _in_documents(person: User, query: Query) -> tuple[Hit, ...]:
+    return tuple(_in_document(query, found) for found in own_search.find(person.pk, query, MOST_DOCUMENTS, _SECONDS))
+
+
+def _in_document(query: Query, found: Found) -> Hit:
+    passage = found.passage
+    title = transcripts.own_words(f"{passage.name}, {passage.label}" if passage.label else passage.name)
+    text = transcripts.own_words(passage.text)
+    return Hit(passage.url, excerpt(title, []), excerpt(text, query.spans(text)), "document", found.at, is_archived=False)
+
+
+def _in_messages(person: User, query: Query, before: int | None) -> Results:
     hits: list[Hit] = []
     seen: set[object] = set()
     for _ in range(_ROUNDS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from chatui.backends.chosen.choosing import AUTO
 from chatui.backends.spec.definition import BackendSpec, check_spec, is_model_name
 from chatui.backends.spec.writing import Value
 from chatui.doctor.faults import Fault
@@ -20,7 +21,9 @@ def recommended_settings(report: Report, before: BackendSpec) -> dict[str, Value
     if best is None:
         raise ValueError("no wire format works, so there is nothing to write")
     changes: dict[str, Value] = {}
-    if best.family != before.kind.split("-")[0]:
+    # A kind that is left to the server is written down once another one is better than the one that it leads to.
+    kind = report.configured if before.kind == AUTO else before.kind
+    if best.family != kind.split("-")[0]:
         changes["kind"] = best.kind
     if not before.models and report.identity.model and is_model_name(report.identity.model):
         changes["models"] = (report.identity.model,)

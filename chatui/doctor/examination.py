@@ -10,8 +10,10 @@ from dataclasses import dataclass, field, replace
 
 from chatui.backends import registry
 from chatui.backends.base import BackendError, Endpoint, Limits, SampleRequest
+from chatui.backends.chosen.choosing import AUTO, CHAT, Question, choose
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.http import Upstream
+from chatui.backends.http1.route import DIRECT, Route
 from chatui.codes import ProductCode
 from chatui.doctor.answers import Answers
 from chatui.doctor.faults import Fault, Finding, Level
@@ -55,6 +57,7 @@ class Target:
     model: str | None = None
     summaries: str = "none"
     second: SecondReader | None = None
+    route: Route = DIRECT
 
 
 async def examine(target: Target, *, seconds: float = SECONDS, questions: Questions | None = None) -> Report:
@@ -63,8 +66,8 @@ async def examine(target: Target, *, seconds: float = SECONDS, questions: Questi
     Raises:
         ValueError: the address is invalid, or the kind is unknown.
     """
-    if target.kind not in registry.KINDS:
-        raise ValueError(f"no such kind of model server: {target.kind!r}; known are: {', '.join(registry.KINDS)}")
+    if target.kind not in (AUTO, *registry.KINDS):
+        raise ValueError(f"no such kind of model server: {target.kind!r}; known are: {', '.join((AUTO, *registry.KINDS))}")
     examination = _Examination(target, seconds, questions or Questions.new())
     try:
         return await examination.run()
@@ -83,7 +86,7 @@ class _Examination:
         self._first_seconds = 0.6 * seconds
         self._limits = Limits(connect=_CONNECT_SECONDS, first=seconds, idle=seconds, overall=seconds, read_interval=0.001)
         self._identity: Identity
-        self.upstream = Upstream(target.url, target.key, self._limits)
+        self.upstream = Upstream(target.url, target.key, self._limits, target.route)
 
     async def run(self) -> Report:
         target = self._target
@@ -95,6 +98,7 @@ class _Examination:
             return self._report(Identity(self.upstream.place), [_not_there(error)], [])
         except TimeoutError:
             self._identity = Identity(self.upstream.place, dialect, model=target.model)
+        self._target = target = replace(target, kind=await self._chosen_kind())
         asked = [await self._asked(target.kind)]
         if not asked[0].sum or asked[0].sum.error is None or asked[0].sum.status not in (0, 401, 403, 429, 503):
             asked += [await self._asked(kind) for kind in _FAMILIES if kind != asked[0].family]
@@ -107,6 +111,17 @@ class _Examination:
         if self._identity.product == "Ollama" and self._identity.context is None:
             self._identity = replace(self._identity, context=await loaded_context(self.upstream, self._identity.model))
         return self._report(self._identity, list(self._general(asked[0])), reports)
+
+    async def _chosen_kind(self) -> str:
+        """The kind that is examined as the configured one: where it is left to the server, the one that the product would choose."""
+        if self._target.kind != AUTO:
+            return self._target.kind
+        question = Question(self._target.model, self._target.vocabulary, self._target.summaries == "server")
+        try:
+            async with asyncio.timeout(_PART_FOR_IDENTITY * self._left()):
+                return (await choose(self.upstream, question)).kind
+        except (BackendError, TimeoutError):
+            return CHAT
 
     def _report(self, identity: Identity, general: list[Finding], formats: list[FormatReport]) -> Report:
         target = self._target

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections.abc import Mapping
-from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
 
 from chatui.backends.base import BackendError
+from chatui.backends.chosen.family import knows_markers
 from chatui.backends.discovery import ask
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.harmony.server import ask_token_server
-from chatui.backends.http import WHOLE, Upstream
-from renderer.harmony.vocabulary import MARKER_IDS
+from chatui.backends.http import Upstream
 from renderer.tokens import Token
 
 _TELLING = ("HTTP 401", "HTTP 403", "HTTP 429", "HTTP 503")
-_MARKERS = (Token.CHANNEL, Token.MESSAGE)
 _VERSIONS = {
     "llama.cpp": ("/props", "build_info"),
     "vLLM": ("/version", "version"),
@@ -110,11 +106,10 @@ async def _context(upstream: Upstream, product: str | None, model: str | None) -
 async def _family(upstream: Upstream, product: str | None, model: str | None) -> tuple[bool | None, str]:
     """The tokenizer is proof; the name is not, but other servers give nothing else."""
     if product in DIALECTS:
-        ids = await _ids_of_markers(upstream, product, model)
-        if ids is not None:
-            if ids[-len(_MARKERS) :] == [MARKER_IDS[token] for token in _MARKERS]:
-                return True, "its tokenizer has Harmony's markers under the ids of gpt-oss"
-            return False, "its tokenizer does not know Harmony's markers"
+        is_known = await knows_markers(upstream, product, model)
+        if is_known is not None:
+            why = "has Harmony's markers under the ids of gpt-oss" if is_known else "does not know Harmony's markers"
+            return is_known, f"its tokenizer {why}"
     if product == "llama.cpp":
         template = _map(await upstream.try_get("/props")).get("chat_template")
         if isinstance(template, str) and template:
@@ -122,22 +117,6 @@ async def _family(upstream: Upstream, product: str | None, model: str | None) ->
     if model and "gpt-oss" in model.lower().replace("_", "-"):
         return True, "told by its name only"
     return None, ""
-
-
-async def _ids_of_markers(upstream: Upstream, product: str | None, model: str | None) -> list[int] | None:
-    """None if unknown."""
-    text = "".join(map(str, _MARKERS))
-    payload: dict[str, object] = {"content": text, "parse_special": True, "add_special": False}
-    if product != "llama.cpp":
-        payload = {"prompt": text, "add_special_tokens": False, **({"model": model} if model else {})}
-    try:
-        async with asyncio.timeout(upstream.limits.discover), aclosing(upstream.stream("/tokenize", payload)) as read:
-            async for event, *_ in read:
-                ids = _map(json.loads(event.data)).get("tokens") if event.name == WHOLE else None
-                return ids if isinstance(ids, list) and all(type(number) is int for number in ids) else None
-    except (BackendError, TimeoutError, ValueError):
-        return None
-    return None
 
 
 def _map(value: object) -> Mapping[str, Any]:

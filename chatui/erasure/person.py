@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 
-from chatui.accounts import sessions
 from chatui.audit_log import counted
 from chatui.audit_log.record import Visitor, record
-from chatui.delivery import groups
-from chatui.delivery.bus import send_from_thread
 from chatui.erasure import traces
 from chatui.erasure.contents import Contents, contents_of
+from chatui.leaving import endings
 from chatui.models import (
     AccountChange,
     ActiveLeaf,
     ApiKey,
     AttemptWarning,
+    ClosedAccount,
     Conversation,
     DebugRequest,
     Folder,
@@ -26,14 +25,13 @@ from chatui.models import (
     PasswordLink,
     Rating,
     ShareLink,
-    Turn,
+    StoredFile,
     User,
 )
-from chatui.models.turn import TurnState
 from chatui.permissions import four_eyes
 from chatui.store import erasure
+from chatui.store.files import keeping
 from chatui.store.short_transactions import short_transaction
-from chatui.turns import running
 
 ACTION = "account erased"
 """What the line in the audit log says. Its detail begins with the person's id; the log keeps the name."""
@@ -56,27 +54,25 @@ def erase(visitor: Visitor, person: User, *, vacuum: bool = False) -> Erased:
     name, contents = person.get_username(), contents_of(person)
     record(ACTION, visitor, name, detail=f"id {person.pk}: {contents}")
     four_eyes.note(visitor.user, [person.pk], ACTION)
-    _close_account(person)
+    _shut(visitor, person)
     counted.end_all_of(person)
     for key in list(Conversation.objects.filter(owner=person).values_list("pk", flat=True)):
         erasure.erase_conversation(key)
+    keeping.delete_files(person.pk, StoredFile.objects.filter(owner=person))
     with short_transaction():
         _erase_rows(person, name)
         person.delete()
     return Erased(name, contents, traces.wipe(vacuum=vacuum))
 
 
-def _close_account(person: User) -> None:
+def _shut(visitor: Visitor, person: User) -> None:
     """From now on they cannot come back in, and nothing that runs for them goes on."""
     person.is_active = False
     person.set_unusable_password()
     person.save(update_fields=["is_active", "password"])
-    sessions.end_all(person)
-    turns = Turn.objects.filter(asked_by=person, state=TurnState.RUNNING)
+    endings.end_rights(person, visitor)
     # What is lost while Redis is away costs seconds, no more: a turn whose conversation has gone may not write, and notices.
-    send_from_thread(groups.person(person.pk), {"type": "session.check"})
-    for key, process in list(turns.values_list("pk", "lease_owner")):
-        running.stop_from_thread(running.Place(key, process))
+    endings.end_what_runs(person)
 
 
 def _erase_rows(person: User, name: str) -> None:
@@ -93,6 +89,7 @@ def _erase_rows(person: User, name: str) -> None:
     AttemptWarning.objects.filter(acknowledged_by=name).update(acknowledged_by="")
     for made in (PasswordLink, ApiKey):
         made.objects.filter(made_by_name=name).update(made_by_name="")
+    ClosedAccount.objects.filter(by_name=name).update(by_name="")
     Invitation.objects.filter(used_by=person).update(note="")  # whom it was for
     # Who changed whom stays for a while, by key, or somebody could become two people with an account in between. What it was called goes.
     AccountChange.objects.filter(changed_id=person.pk).update(what=ACTION)

@@ -36,6 +36,7 @@ OF_RENDERER = (
     noop("Nobody knows this role, and what is not known is hidden."),
     noop("It is addressed to a tool or a program, not to people."),
     noop("Nobody knows this intent, and what is not known is hidden."),
+    noop("It is a document that came with a question; its owner reads it where the file is."),
     noop("A person's message stands on no channel but final; this one does."),
     noop("A person's message has no intent; this one says that it has."),
     noop("It is commentary that is not marked as a preamble."),

@@ -22,6 +22,7 @@ from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
 from chatui.tools import switched
 from chatui.turns import running, sweep
+from chatui.turns.asked.by_person import FileUse
 from chatui.turns.running import Place
 from chatui.turns.start import Ask, AskRefusedError, Kind, Started
 
@@ -179,6 +180,7 @@ def _sent(command: wire.Send, client_id: UUID) -> Ask:
         choice=command.choice,
         temporary=bool(command.temporary),
         text=command.text,
+        files=tuple(FileUse(_uuid(file.id), file.use, file.places) for file in command.files or ()),
     )
 
 

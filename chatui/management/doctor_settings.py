@@ -81,7 +81,7 @@ def _place(where: str, spec: BackendSpec, *, is_new: bool) -> Path | None:
 
 def _whole(spec: BackendSpec, changes: dict[str, writing.Value]) -> dict[str, writing.Value]:
     """A whole table: what the spec says that is not the default, and the changes."""
-    defaults = {name: field.default for name, field in BackendSpec.model_fields.items()}
+    defaults = {name: field.get_default(call_default_factory=True) for name, field in BackendSpec.model_fields.items()}
     said = {name: value for name, value in spec.model_dump().items() if value != defaults[name]}
     return {"name": spec.name, "kind": spec.kind, **said, **changes}
 

@@ -14,6 +14,7 @@ from django.core.management.base import CommandError
 from chatui.backends import keys, registry
 from chatui.backends.addresses import origin
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
+from chatui.backends.chosen.choosing import AUTO
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec.choices import split_choice
 from chatui.backends.spec.definition import BackendSpec, SpecError, check_spec
@@ -43,7 +44,7 @@ def add_server_arguments(parser: ArgumentParser) -> None:
     """The options that name a server."""
     parser.add_argument("--backend", default="", metavar="NAME[/MODEL]", help="a configured back end; the default is the first one")
     parser.add_argument("--url", default="", help="address of a model server that is not configured")
-    parser.add_argument("--kind", choices=list(registry.KINDS), help="wire format; the default is the configured one, or chat")
+    parser.add_argument("--kind", choices=[AUTO, *registry.KINDS], help="wire format; with --url, the server is asked")
     parser.add_argument("--model", help="model name; the default is the configured one, or the first that the server lists")
     parser.add_argument("--key-env", metavar="NAME", help="environment variable that holds the key for --url")
     parser.add_argument("--effort", choices=["low", "medium", "high"], default="medium", help="reasoning effort (medium)")
@@ -92,7 +93,7 @@ def request_for(server: Server, options: dict[str, Any], prompt: str) -> SampleR
 
 
 def _unconfigured(options: dict[str, Any]) -> BackendSpec:
-    return check_spec({"name": "asked", "url": options["url"], "kind": options["kind"] or "chat"})
+    return check_spec({"name": "asked", "url": options["url"], "kind": options["kind"] or AUTO})
 
 
 def _key(spec: BackendSpec, options: dict[str, Any]) -> str | None:

@@ -23,7 +23,8 @@ ASK_SECONDS = 60
 """How often a server is asked at most, by all processes together."""
 KEEP_SECONDS = 24 * 60 * 60
 """How long an answer counts, so that a server which is down for a while keeps its models."""
-MOST = 200
+MOST = 5000
+"""Far more than any gateway has. Whoever names more is not serving people, and the log says so."""
 
 _CACHE_ERRORS = (OSError, RedisError)
 _read_last: dict[str, tuple[str, ...]] = {}
@@ -51,11 +52,24 @@ def _cache_key(spec: BackendSpec) -> str:
 
 def _ask(spec: BackendSpec, cache_key: str) -> None:
     try:
-        found = asyncio.run(discover(spec.url, connected.key_of(spec), spec.limits()))
+        found = asyncio.run(_named(spec))
     except (BackendError, KeyUnusableError) as error:
         log.info("back end %s did not name its models (%s)", spec.name, type(error).__name__)
         return
-    names = tuple(name for name in found.models if is_model_name(name))[:MOST]
+    names = tuple(dict.fromkeys(name for name in found if is_model_name(name)))
+    if len(names) > MOST:
+        log.warning("back end %s names %d models: only the first %d are offered; list those that you want", spec.name, len(names), MOST)
+        names = names[:MOST]
     if names:
         with contextlib.suppress(*_CACHE_ERRORS):  # it is asked again in a minute
             cache.set(cache_key, names, KEEP_SECONDS)
+
+
+async def _named(spec: BackendSpec) -> tuple[str, ...]:
+    """What the first of its addresses that answers says."""
+    key = connected.key_of(spec)
+    *others, last = (spec.url, *spec.more_urls)
+    for url in others:
+        with contextlib.suppress(BackendError):
+            return (await discover(url, key, spec.limits(), spec.route)).models
+    return (await discover(last, key, spec.limits(), spec.route)).models

@@ -6,6 +6,7 @@ A mistake on the admin pages is at most a warning: it must not keep the server f
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import Group
@@ -16,7 +17,7 @@ from django.db import DatabaseError
 from chatui.backends import registry
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec.choices import find
-from chatui.backends.spec.definition import BackendSpec, is_model_name
+from chatui.backends.spec.definition import BackendSpec, SpecError, is_model_name
 from chatui.env import environment
 from chatui.model_servers import configured, connected, vocabulary
 from chatui.models import StoredBackend
@@ -40,12 +41,28 @@ def backends_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 @register()
+def files_of_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """The files with certificates should be there: without them no request reaches the server."""
+    return [
+        Error(_sentence(f"back end {spec.name!r}: {name} does not name a file"), id="chatui.E016")
+        for spec in configured.base(environment())
+        for name in ("ca_file", "certificate_file", "certificate_key_file")
+        if (path := getattr(spec, name)) and not Path(path).is_file()
+    ]
+
+
+@register()
 def backend_variables(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """The model and the key of the single back end."""
     env = environment()
     found: list[CheckMessage] = []
     if env.backend_model and not is_model_name(env.backend_model):
         found.append(Error("CHATUI_BACKEND_MODEL is not a valid model name.", id="chatui.E013"))
+    if env.backend_url and env.backends_file is None:
+        try:
+            configured.of_environment(env)
+        except SpecError as error:
+            found += [Error(_sentence(f"CHATUI_BACKEND_…: {problem}"), id="chatui.E015") for problem in error.problems]
     if env.backend_key_file is None or env.backend_key_file.is_file():
         try:
             connected.environment_key()

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from urllib.parse import parse_qsl
 
+from chatui.backends.chosen.choosing import AUTO
 from chatui.backends.spec import reading
 from chatui.backends.spec.definition import DEMO, BackendSpec, SpecError, check_spec
 from chatui.backends.spec.reading import SpecFile
@@ -60,9 +62,14 @@ def of_environment(env: Environment) -> BackendSpec:
     return check_spec(
         {
             "name": ENVIRONMENT_NAME,
-            "kind": env.backend_kind or "chat",
+            "kind": env.backend_kind or AUTO,
             "url": env.backend_url,
             "models": [env.backend_model] if env.backend_model else [],
+            "query": dict(parse_qsl(env.backend_query, keep_blank_values=True)),
+            "key_header": env.backend_key_header,
+            "ca_file": str(env.backend_ca_file or ""),
+            "proxy": env.backend_proxy,
+            "sampling": _numbers(env.backend_sampling),
             "first_token_seconds": env.backend_first_token_seconds,
             "idle_seconds": env.backend_idle_seconds,
             "overall_seconds": env.backend_overall_seconds,
@@ -72,6 +79,15 @@ def of_environment(env: Environment) -> BackendSpec:
             "summary_review": env.backend_summary_review,
         }
     )
+
+
+def _numbers(text: str) -> dict[str, float]:
+    """``temperature=0.7,top_p=0.9``, as of CHATUI_BACKEND_SAMPLING."""
+    pairs = [part.partition("=") for part in text.split(",") if part.strip()]
+    try:
+        return {name.strip(): int(value) if value.strip().lstrip("-").isdecimal() else float(value) for name, _, value in pairs}
+    except ValueError:
+        raise SpecError(["sampling must be names and numbers, such as temperature=0.7,top_p=0.9"]) from None
 
 
 def demo() -> BackendSpec:

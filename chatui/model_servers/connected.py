@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from weakref import WeakKeyDictionary
 
@@ -13,7 +13,9 @@ from django.db import DatabaseError, InterfaceError
 
 from chatui.backends import keys, registry
 from chatui.backends.base import Backend, BackendError, Endpoint
+from chatui.backends.context.window import Sized
 from chatui.backends.keys import KeyUnusableError
+from chatui.backends.several.pool import PooledBackend
 from chatui.backends.spec import choices
 from chatui.backends.spec.definition import BackendSpec
 from chatui.codes import ProductCode
@@ -96,10 +98,39 @@ def backend(choice: str = "") -> Backend:
     return known.backend
 
 
+def known_context(choice: str = "") -> int | None:
+    """How many tokens the chosen model can read at once, as far as the operator says or this process has heard. Asks nobody."""
+    try:
+        wanted = spec_of(choice)
+    except BackendError:
+        return None
+    if wanted.context_tokens:
+        return wanted.context_tokens
+    model = choices.split_choice(choice)[1]
+    for known in [each.get(wanted.name) for each in list(_connected.values())]:
+        if known is not None and isinstance(known.backend, Sized) and (size := known.backend.known_context(model)):
+            return size
+    return None
+
+
 def build(wanted: BackendSpec, key: str | None, **limits: float) -> Backend:
     """A new back end, with other ``limits`` than its spec's where they are given. Raises ValueError where there can be none."""
+    endpoint = Endpoint(
+        wanted.url,
+        key,
+        next(iter(wanted.models), None),
+        wanted.limits(**limits),
+        wanted.context_tokens or None,
+        wanted.route,
+        wanted.ask_for_reasoning,
+    )
+    built = [_built(wanted, replace(endpoint, url=url)) for url in (wanted.url, *wanted.more_urls)]
+    return PooledBackend(built) if len(built) > 1 else built[0]
+
+
+def _built(wanted: BackendSpec, endpoint: Endpoint) -> Backend:
     return registry.build(
-        Endpoint(wanted.url, key, next(iter(wanted.models), None), wanted.limits(**limits), wanted.context_tokens or None),
+        endpoint,
         kind=None if wanted.is_demo else wanted.kind,
         tokens_per_second=environment().demo_tokens_per_second,
         vocabulary=gpt_oss_vocabulary,

@@ -4,8 +4,11 @@ is one stored OpenChatML frame.
 
 from chatui.models.account_change import AccountChange
 from chatui.models.accounts.begun_session import BegunSession
+from chatui.models.accounts.closed_account import ClosedAccount
 from chatui.models.accounts.invitation import Invitation
 from chatui.models.accounts.outside_identity import OutsideIdentity
+from chatui.models.accounts.passkey import Passkey
+from chatui.models.accounts.provisioning import ProvisionedAccount, ProvisionedGroup, ProvisioningToken
 from chatui.models.accounts.second_factor import RecoveryCode, SecondFactor
 from chatui.models.active_leaf import ActiveLeaf
 from chatui.models.audit.attempt_warning import AttemptWarning
@@ -14,6 +17,8 @@ from chatui.models.audit.counted_line import CountedLine
 from chatui.models.browsing.opened_page import OpenedPage
 from chatui.models.conversation import Conversation
 from chatui.models.debug_request import DebugRequest
+from chatui.models.files.document import DocumentPart, DocumentText, SentDocument
+from chatui.models.files.passage import DocumentPassage
 from chatui.models.files.stored_file import FileContent, FilePiece, StoredFile
 from chatui.models.first_account_code import FirstAccountCode
 from chatui.models.folder import Folder
@@ -42,9 +47,13 @@ __all__ = [
     "AttemptWarning",
     "AuditEvent",
     "BegunSession",
+    "ClosedAccount",
     "Conversation",
     "CountedLine",
     "DebugRequest",
+    "DocumentPart",
+    "DocumentPassage",
+    "DocumentText",
     "FailedAnswer",
     "FileContent",
     "FilePiece",
@@ -55,12 +64,17 @@ __all__ = [
     "ModelPrice",
     "OpenedPage",
     "OutsideIdentity",
+    "Passkey",
     "PasswordLink",
     "ProgramAnswer",
+    "ProvisionedAccount",
+    "ProvisionedGroup",
+    "ProvisioningToken",
     "Rating",
     "RecoveryCode",
     "SearchEntry",
     "SecondFactor",
+    "SentDocument",
     "ShareLink",
     "StoredBackend",
     "StoredFile",

@@ -40,6 +40,8 @@ class Conversation(models.Model):
     ``json_schemas.answer_format``; NULL for text. ``has_news``: an answer ended and no page has shown it to its person
     yet.
 
+    ``without_instructions``: its person's own instructions do not count in it.
+
     ``temporary_until``: it is in no list, and is erased then (``chatui.store.temporary.lifetime``); NULL for all others.
 
     It stands in one place: in the list or in a ``folder`` of its person's, on top of either (``is_pinned``), or in the archive
@@ -68,6 +70,7 @@ class Conversation(models.Model):
     archived_at = models.DateTimeField(null=True, blank=True)
     folder = models.ForeignKey(Folder, on_delete=models.SET_NULL, null=True, blank=True, related_name="conversations")
 
+    without_instructions = models.BooleanField(default=False, db_default=False)
     temporary_until = models.DateTimeField(null=True, blank=True)
 
     class Meta:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 
 from uuid_utils.compat import uuid7
 
@@ -10,3 +11,8 @@ from uuid_utils.compat import uuid7
 def new_key() -> uuid.UUID:
     """A new UUIDv7 (RFC 9562, section 5.7)."""
     return uuid7()
+
+
+def first_key_at(moment: datetime) -> uuid.UUID:
+    """Below every key made since then: what is newer is found by the primary key, without an index of times."""
+    return uuid.UUID(int=int(moment.timestamp() * 1000) << 80)

@@ -13,6 +13,7 @@ class ShareLink(models.Model):
     """``leaf`` is the last message of the snapshot. Messages never change, so neither does what is above it.
 
     ``token`` is part of the address. ``title`` and ``shown_name`` (empty: nobody is named) are as they were when the link was created.
+    ``has_documents``: its owner ticked that the documents of the questions are shown.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -21,6 +22,7 @@ class ShareLink(models.Model):
     leaf = models.ForeignKey("chatui.Message", on_delete=models.CASCADE, related_name="+")
     title = models.CharField(max_length=120, blank=True)
     shown_name = models.CharField(max_length=150, blank=True)
+    has_documents = models.BooleanField(default=False)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="share_links")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)

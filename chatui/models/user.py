@@ -63,12 +63,21 @@ class User(AbstractUser):
     """Django's user with a UUIDv7 key. A model of its own since the first migration, so that it can be extended.
 
     ``language``: in which pages are shown to this person, a code of ``chatui.languages.offered``; empty: as their browser asks.
+    ``time_zone``: an IANA name; empty: UTC. ``theme``: light or dark; empty: as their system. ``choice`` and ``effort``: with which a new
+    conversation begins; empty: the operator's. ``instructions``: the person's preferences for all conversations, which rank below what the
+    operator says; nobody else is shown them. ``finds_documents``: their search looks into the documents that they sent.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     name_skeleton = SkeletonField()
     folded_name_skeleton = SkeletonField()
     language = models.CharField(_("language"), max_length=20, blank=True, default="", db_default="")
+    time_zone = models.CharField(max_length=64, blank=True, default="", db_default="")
+    theme = models.CharField(max_length=5, blank=True, default="", db_default="")
+    choice = models.CharField(max_length=260, blank=True, default="", db_default="")
+    effort = models.CharField(max_length=8, blank=True, default="", db_default="")
+    instructions = models.TextField(blank=True, default="", db_default="")
+    finds_documents = models.BooleanField(default=False, db_default=False)
 
     objects: ClassVar[PersonManager] = PersonManager()
 

@@ -87,11 +87,12 @@ def _database() -> bool:
 
 
 def _migrations() -> bool:
-    return _on_disk() <= MigrationRecorder(connection).applied_migrations().keys()
+    return on_disk() <= MigrationRecorder(connection).applied_migrations().keys()
 
 
 @cache
-def _on_disk() -> frozenset[tuple[str, str]]:
+def on_disk() -> frozenset[tuple[str, str]]:
+    """The migrations of this release, as pairs of app and name."""
     return frozenset(MigrationLoader(None).disk_migrations)
 
 

@@ -118,6 +118,12 @@ def close_debug_view(visitor: Visitor, conversation_id: object) -> Conversation:
     return conversation
 
 
+def close_all_of(person: User) -> None:
+    """Close what a person has open, and withdraw what they asked for: their account is being closed. Looks are summed up in the log."""
+    now = timezone.now()
+    _close(DebugRequest.objects.filter(Q(expires_at__gt=now) | Q(expires_at=None), person=person, closed_at=None), now)
+
+
 def _close(requests: QuerySet[DebugRequest], now: datetime, visitor: Visitor | None = None) -> tuple[int, bool]:
     """How many were closed, and whether a look was summed up with them."""
     taken = list(requests.select_for_update(of=("self",)))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django.db.models import Q
+
 from chatui.audit_log.record import Visitor
 from chatui.models import StoredFile, User
+from chatui.models.files.stored_file import FileSource
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
 
@@ -18,9 +21,11 @@ def own_file(user: User | None, file_id: UUID) -> StoredFile:
     """
     if user is None or not user.is_active:
         raise NotFoundError
-    # The conversation's owner counts as well: an import that is half-written, or an erasure that has begun, has no readers.
-    rows = StoredFile.objects.filter(owner=user, conversation__owner=user, conversation__deleted_at=None)
-    return _first(rows.filter(conversation__unfinished_until=None).filter(pk=file_id).select_related("content").first())
+    # The conversation's owner counts as well: an import that is half-written, or an erasure that has begun, has no readers. A file that
+    # waits to be sent is in none.
+    waits = Q(conversation=None, source=FileSource.PERSON)
+    kept = Q(conversation__owner=user, conversation__deleted_at=None, conversation__unfinished_until=None, conversation__isnull=False)
+    return _first(StoredFile.objects.filter(waits | kept, owner=user, pk=file_id).select_related("content").first())
 
 
 def hidden_file(visitor: Visitor, conversation_id: UUID, file_id: UUID, *, action: str) -> StoredFile:

@@ -7,8 +7,10 @@ from uuid import UUID
 from chatui.audit_log.record import Visitor
 from chatui.models import Conversation, ToolApproval, ToolCall, ToolRule, User
 from chatui.permissions import access
+from chatui.store.documents import passages, sent
 from chatui.tools import combinations
 from chatui.tools.combinations import Together
+from chatui.tools.documents import FIND
 
 
 def switched_off(conversation: Conversation | None) -> set[str]:
@@ -20,16 +22,20 @@ def switched_off(conversation: Conversation | None) -> set[str]:
 
 def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) -> Together:
     """What a model may call for this person there: what they are offered, without what they switched off, and one side of what does not go
-    together. None: a new conversation. At most three statements, and none where nothing is offered."""
+    together. None: a new conversation. At most four statements, and one where nothing is offered."""
     offered = access.usable_tools(person, is_demo=is_demo)
+    if conversation is not None and not is_demo and passages.are_in(conversation.pk):
+        offered[FIND.name] = FIND
     if not offered:
         return Together({}, {})
     off = switched_off(conversation)
     wanted = {name: tool for name, tool in offered.items() if name not in off}
     used: set[str] = set()
+    has_documents = False
     if conversation is not None and not is_demo and any(tool.sends_outside for tool in wanted.values()):
+        has_documents = sent.are_in(conversation)
         used = set(ToolCall.objects.filter(turn__conversation=conversation).values_list("tool", flat=True).distinct())
-    return combinations.together(wanted, used)
+    return combinations.together(wanted, used, has_documents=has_documents)
 
 
 def own_approval(visitor: Visitor, conversation_id: UUID, approval_id: UUID) -> ToolApproval:

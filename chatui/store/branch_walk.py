@@ -18,13 +18,15 @@ _PATH = (
 )
 
 # What history.seen_again would drop is not even read: reasoning above an answer may be many times as long as everything else. Nor is
-# reasoning that was cut: a model that sees it may go on with it in the answer.
+# reasoning that was cut: a model that sees it may go on with it in the answer. A document that fits may have four times as many characters
+# for its tokens as people's words: a table of spaces.
 _SEEN = (
     "WITH RECURSIVE up(id, parent_id, depth, chars, is_answer, is_past_answer) AS ("
     "SELECT id, parent_id, 0, LENGTH(text), role = 'assistant' AND channel = 'final' AND intent = '' AND is_visible, FALSE "
     "FROM chatui_message WHERE id = %s "
     "UNION ALL SELECT above.id, above.parent_id, up.depth + 1, "
-    "up.chars + CASE WHEN above.channel = 'analysis' AND (up.is_past_answer OR up.is_answer) THEN 0 ELSE LENGTH(above.text) END, "
+    "up.chars + CASE WHEN above.channel = 'analysis' AND (up.is_past_answer OR up.is_answer) THEN 0 "
+    "WHEN above.role = 'user' AND above.name = 'document' THEN LENGTH(above.text) / 4 ELSE LENGTH(above.text) END, "
     "above.role = 'assistant' AND above.channel = 'final' AND above.intent = '' AND above.is_visible, up.is_past_answer OR up.is_answer "
     "FROM up JOIN chatui_message above ON above.id = up.parent_id WHERE up.chars < %s) "
     "SELECT message.id, up.parent_id, message.role, message.name, message.is_visible, message.text "

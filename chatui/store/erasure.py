@@ -23,6 +23,7 @@ from chatui.models import (
     ProgramAnswer,
     Rating,
     SearchEntry,
+    SentDocument,
     ShareLink,
     StoredFile,
     ToolApproval,
@@ -32,6 +33,7 @@ from chatui.models import (
     TurnPiece,
 )
 from chatui.models.turn import TurnState
+from chatui.store.documents import waiting
 from chatui.store.files import keeping
 from chatui.store.short_transactions import short_transaction
 from chatui.usage import estimates, settling
@@ -104,10 +106,11 @@ def erase_expired(before: datetime) -> int:
 
 
 def sweep() -> int:
-    """Erase what is half-written or half-erased because its process has died; how many conversations."""
+    """Erase what is half-written or half-erased because its process has died, and files that nobody has sent; how many conversations."""
     abandoned = list(Conversation.objects.filter(unfinished_until__lt=timezone.now()).values_list("pk", flat=True))
     for key in abandoned:
         erase_conversation(key)
+    waiting.sweep()
     return len(abandoned)
 
 
@@ -131,6 +134,7 @@ def _erase_newest(key: UUID) -> int:
         newest = Message.objects.filter(conversation=key).order_by("-position")
         keys = list(newest.values_list("pk", flat=True)[:BATCH_MESSAGES])
         delete_rows(Rating.objects.filter(message__in=keys))
+        delete_rows(SentDocument.objects.filter(Q(message__in=keys) | Q(end__in=keys)))
         delete_rows(SearchEntry.objects.filter(message__in=keys))
         delete_rows(ActiveLeaf.objects.filter(message__in=keys))
         delete_rows(ShareLink.objects.filter(leaf__in=keys))

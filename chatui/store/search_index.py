@@ -84,16 +84,21 @@ def tidy() -> None:
     """
     if connection.vendor != "sqlite":
         return
-    changes = _merge(-MERGED_PAGES)
-    while changes > 1:
-        changes = _merge(MERGED_PAGES)
+    for statement in _MERGES:
+        changes = _merge(statement, -MERGED_PAGES)
+        while changes > 1:
+            changes = _merge(statement, MERGED_PAGES)
 
 
-def _merge(pages: int) -> int:
+_MERGES = tuple(f"INSERT INTO {name}({name}, rank) VALUES ('merge', %s)" for name in ("chatui_words", "chatui_passages"))  # noqa: S608
+"""Of both indexes: over messages, and over passages of documents."""
+
+
+def _merge(statement: str, pages: int) -> int:
     """Merge about so many pages; a negative number takes up all parts of the index first. Below 2: there was nothing left to do."""
     with short_transaction(), connection.cursor() as cursor:
         before = cursor.execute("SELECT total_changes()").fetchone()[0]
-        cursor.execute("INSERT INTO chatui_words(chatui_words, rank) VALUES ('merge', %s)", [pages])
+        cursor.execute(statement, [pages])
         return int(cursor.execute("SELECT total_changes()").fetchone()[0]) - int(before)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from chatui.models import ActiveLeaf, Conversation, Message, Turn, User
 from chatui.models.message import Author
 from chatui.store import branch_walk, document_headers, search_index
 from renderer.errors import Code
-from renderer.frame_kinds import PRODUCT_NAMES
+from renderer.frame_kinds import DOCUMENT_NAME, PRODUCT_NAMES
 from renderer.frames import Frame, Header, Role, Transcript
 from renderer.gate import Audience, VisibleText, may_see, show, visible
 from renderer.ocml import document as ocml
@@ -93,6 +93,17 @@ def append_chain_at(conversation: Conversation, place: Place, frames: Sequence[t
     return rows[-1].message
 
 
+def replace_text(key: UUID, frame: Frame) -> None:
+    """Let a message hold another frame, of the same kind: what its person has deleted is gone for good."""
+    Message.objects.filter(pk=key).update(text=ocml.dump_frame(frame), raw=None)
+
+
+def replace_replies(conversation_id: UUID, name: str, body: str) -> None:
+    """Let every reply of a tool in a conversation say no more than this, for the same reason. ``name``: as its replies have it."""
+    for message in Message.objects.filter(conversation=conversation_id, role=Role.TOOL, name=name):
+        replace_text(message.pk, replace(frame_of(message), body=body))
+
+
 def row_of(conversation: Conversation, frame: Frame, author: Author, kept: Kept) -> Row:
     """The row of a frame, repaired where it could not be written as it is."""
     writable = ocml.writable(frame)
@@ -135,20 +146,22 @@ def problem_counts() -> dict[str, int]:
     return dict(stored.values_list("error_code").annotate(count=Count("pk")).order_by())
 
 
-def branch(conversation: Conversation, leaf: Message | None, since: UUID | None = None) -> list[Message]:
-    """The messages from the root, or from ``since`` above ``leaf``, to ``leaf``, in order. Empty without a leaf."""
+def branch(conversation: Conversation, leaf: Message | None, since: UUID | None = None, *, for_page: bool = False) -> list[Message]:
+    """The messages from the root, or from ``since`` above ``leaf``, to ``leaf``, in order. Empty without a leaf. ``for_page``: see
+    ``loaded``."""
     path = _path(conversation, leaf)
     if since is not None:
         path = path[: path.index(since) + 1]
-    return loaded(conversation, path[::-1])
+    return loaded(conversation, path[::-1], for_page=for_page)
 
 
-def loaded(conversation: Conversation, keys: Sequence[UUID]) -> list[Message]:
-    """The messages with these keys, in this order, each with its turn."""
+def loaded(conversation: Conversation, keys: Sequence[UUID], *, for_page: bool = False) -> list[Message]:
+    """The messages with these keys, in this order, each with its turn. ``for_page``: without documents, which may be megabytes long."""
     # The request to the model may be megabytes long, and is only read one turn at a time. The conversation is checked on the rows: with it
     # as a condition SQLite would look through the whole conversation.
-    rows = Message.objects.select_related("turn").defer("turn__request").in_bulk(keys)
-    return [rows[key] for key in keys if rows[key].conversation_id == conversation.pk]
+    found = Message.objects.select_related("turn").defer("turn__request")
+    rows = (found.exclude(role=Role.USER, name=DOCUMENT_NAME) if for_page else found).in_bulk(keys)
+    return [rows[key] for key in keys if (key in rows or not for_page) and rows[key].conversation_id == conversation.pk]
 
 
 def of_turn(turn: Turn) -> list[Message]:

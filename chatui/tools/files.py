@@ -1,4 +1,4 @@
-"""Files between a tool and the conversation that it works for: what it made for the person, and what there is already."""
+"""Files between a tool and the conversation that it works for: what it made for the person, what there is already, and what is searched."""
 
 from __future__ import annotations
 
@@ -54,4 +54,27 @@ class TurnFiles(Protocol):
 
         With ``known``, only what its person has brought since those were given: what tools made, whoever knows some of it has made.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """``document``: its name. ``place``: such as "page 3"; empty where it has no parts. All of it is a stranger's text. ``url``: where its
+    owner reads it."""
+
+    document: str = field(repr=False)
+    place: str
+    text: str = field(repr=False)
+    url: str = ""
+
+
+class TurnDocuments(Protocol):
+    """The documents of one conversation that are to be searched. Both may be called from any event loop."""
+
+    async def find(self, query: str, document: str, most: int) -> Sequence[Excerpt]:
+        """The excerpts that fit best, best first. ``document``: the name of one; empty for all."""
+        ...
+
+    async def names(self) -> Sequence[str]:
+        """Of all of them."""
         ...

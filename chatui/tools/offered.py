@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from chatui.env import environment
-from chatui.tools import found
+from chatui.tools import documents, found
 from chatui.tools.servers import known as servers
 from chatui.tools.tool import Tool
 
@@ -45,7 +45,10 @@ def all_named() -> dict[str, Tool]:
 
 
 def asks_first(tool: Tool) -> bool:
-    """Whether each call waits for the person: always, unless the operator has declared the tool harmless."""
+    """Whether each call waits for the person: always, unless the operator has declared the tool harmless, or the person has asked for a
+    document to be searched."""
+    if (tool.source, tool.name) == (documents.FIND.source, documents.FIND.name):
+        return False
     if tool.is_for_demo:
         return tool.reads_private_data or tool.sends_outside
     return tool.offered_as not in environment().tools_without_approval

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from chatui.tools.files import TurnFiles
+from chatui.tools.files import TurnDocuments, TurnFiles
 from renderer.harmony.system_messages import FunctionTool
 from renderer.markup.citations import Cited
 
@@ -38,7 +38,8 @@ class CallingTurn:
 
     ``questions``: what the person wrote on this branch, oldest first. ``shared``: what the tools of one turn keep together, such as the
     pages that a browser has open; it goes with the turn. ``pages``: by cursor, what was opened in this conversation and may be cited; a
-    browser adds what it opens. ``files``: where a tool leaves files for the person; None where nobody gets any.
+    browser adds what it opens. ``files``: where a tool leaves files for the person; None where nobody gets any. ``documents``: those that
+    are to be searched; None where there are none.
     """
 
     turn_id: UUID
@@ -48,6 +49,7 @@ class CallingTurn:
     shared: dict[str, Any] = field(default_factory=dict, repr=False)
     pages: dict[int, Cited] = field(default_factory=dict, repr=False)
     files: TurnFiles | None = field(default=None, repr=False)
+    documents: TurnDocuments | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,14 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import asdict
 from enum import StrEnum
 from uuid import UUID
 
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
+from chatui.accounts import personal
 from chatui.models import Conversation, User
 from chatui.permissions import access
 from chatui.store import transcripts
@@ -61,7 +63,8 @@ def everything(person: User) -> Iterator[tuple[str, str | bytes]]:
     """File name and text of all the person's conversations, one at a time: as Markdown to read, as OpenChatML to import elsewhere.
     The files of a conversation are in a folder of its name.
 
-    Last come their folders, as JSON: name, instructions, and the file names of the conversations in each, without endings.
+    Last come their folders, as JSON: name, instructions, and the file names of the conversations in each, without endings; and their own
+    settings with their own instructions, where there are any.
     """
     inside: dict[UUID | None, list[str]] = defaultdict(list)
     for row in access.all_own_conversations(person):
@@ -73,6 +76,8 @@ def everything(person: User) -> Iterator[tuple[str, str | bytes]]:
     if folders := access.own_folders(person, whole=True):
         listed = [{"name": each.name, "instructions": each.instructions, "conversations": inside[each.pk]} for each in folders]
         yield "folders.json", json.dumps({"folders": listed}, ensure_ascii=False, indent=2) + "\n"
+    if any((own := asdict(personal.of(person))).values()):
+        yield "settings.json", json.dumps(own, ensure_ascii=False, indent=2) + "\n"
 
 
 def _markdown(title: str, found: Transcript, audience: Audience) -> str:

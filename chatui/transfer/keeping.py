@@ -16,8 +16,10 @@ from chatui.store import bulk_append, erasure, transcripts, unfinished_imports
 from chatui.store.bulk_append import Placed
 from chatui.store.unfinished_imports import ImportLostError
 from chatui.transfer.upload import refuse
-from renderer.frame_kinds import PRODUCT_NAMES
+from renderer.frame_kinds import DOCUMENT_NAME, PRODUCT_NAMES
 from renderer.frames import Frame
+
+_RESERVED = PRODUCT_NAMES | {DOCUMENT_NAME}
 
 
 def check_alone(person: User) -> None:
@@ -28,8 +30,12 @@ def check_alone(person: User) -> None:
 
 
 def as_imported(frame: Frame) -> Frame:
-    """Remove names that are reserved for the product's own frames, so that they cannot be forged, and what PostgreSQL cannot store."""
-    header = replace(frame.header, name=None) if frame.header.name in PRODUCT_NAMES else frame.header
+    """Remove names that are reserved for the product's own frames, so that they cannot be forged, and what PostgreSQL cannot store.
+
+    A document becomes an ordinary message: nobody sees a document without its file, and an import must not tell a model what its person
+    cannot see.
+    """
+    header = replace(frame.header, name=None) if frame.header.name in _RESERVED else frame.header
     return replace(frame, header=header, body=transcripts.storable(frame.body))
 
 

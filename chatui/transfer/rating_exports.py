@@ -22,7 +22,7 @@ from chatui.models import Conversation, DebugRequest, Message, Rating
 from chatui.permissions.ratings import EXPORT, HIDDEN_EXPORT
 from chatui.store import document_headers, transcripts
 from renderer.errors import OpenChatMLError
-from renderer.frame_kinds import PRODUCT_NAMES
+from renderer.frame_kinds import PRODUCT_NAMES, is_document
 from renderer.frames import Role, Transcript
 from renderer.gate import Audience
 from renderer.harmony import training
@@ -173,7 +173,10 @@ def _conversation(answer: Message, wanted: Wanted) -> str | None:
 def _nameless(found: Transcript, model: str) -> Transcript:
     """Without what says who wrote it: an imported document may name its author, and each of the people in it."""
     frames = (
-        replace(frame, header=replace(frame.header, name=None)) if frame.header.role == Role.USER else frame for frame in found.frames
+        replace(frame, header=replace(frame.header, name=None))
+        if frame.header.role == Role.USER and not is_document(frame.header)
+        else frame
+        for frame in found.frames
     )
     settings = {name: value for name, value in found.settings.items() if name in document_headers.SAMPLING_SETTINGS}
     extra = {name: value for name, value in found.extra.items() if name in _KEPT_KEYS}

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
 
+from chatui.accounts import personal
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.models import Conversation, Message, ShareLink, User
 from chatui.permissions import access, temporary
 from chatui.store import transcripts
 from chatui.store.browsing import opened_pages
-from renderer.frame_kinds import PRODUCT_NAMES, is_preamble
+from chatui.store.documents import sent
+from renderer.frame_kinds import PRODUCT_NAMES, is_document, is_preamble
 from renderer.frames import Role
 from renderer.gate import Audience, VisibleText, show
 from renderer.markup import html, questions
@@ -33,12 +35,15 @@ _TOKEN_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class SharedMessage:
-    """One message of a snapshot: ``kind`` is ``question``, ``final`` or ``preamble``. It has no id that means anything elsewhere."""
+    """One message of a snapshot: ``kind`` is ``question``, ``final``, ``preamble``, or ``document``, with its ``name`` and ``text``. It has
+    no id that means anything elsewhere."""
 
     kind: str
     blocks: tuple[SafeHtml, ...]
     is_complete: bool
     is_long: bool = False
+    name: str = ""
+    text: VisibleText | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +63,12 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a link created now would show. ``leaf`` is where the snapshot ends, so that exactly what was previewed is shared."""
+    """What a link created now would show. ``leaf`` is where the snapshot ends, so that exactly what was previewed is shared.
+    ``documents``: names of those that it shows only if its owner ticks that."""
 
     shared: Shared
     leaf: str
+    documents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +102,27 @@ def is_on() -> bool:
 def preview(person: User, conversation_id: object) -> Preview:
     """The snapshot of the branch that is open now, as everybody with the link would see it."""
     row = _shareable(person, conversation_id)
-    branch = transcripts.branch(row, transcripts.active_leaf(row, person))
+    branch = transcripts.branch(row, transcripts.active_leaf(row, person), for_page=True)
     messages = _seen(branch)
     if not messages:
         raise access.NotFoundError
     # A link ends at the last message that is seen: what was opened after it is not shared.
     upto = branch[: branch.index(messages[-1]) + 1]
     shared = Shared(transcripts.title_text(row), "", timezone.now(), _shown(messages, upto), *_origin(row))
-    return Preview(shared, str(messages[-1].pk))
+    brought = sent.of_questions([message for message in messages if message.role == Role.USER])
+    names = tuple(document.file.name for documents in brought.values() for document in documents if document.file)
+    return Preview(shared, str(messages[-1].pk), names)
 
 
-def make(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, *, named: bool) -> Link:
+@dataclass(frozen=True, slots=True)
+class Ticked:
+    """What a link shows besides questions and answers, because its owner wants it: their name, and the documents of the questions."""
+
+    name: bool = False
+    documents: bool = False
+
+
+def make(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, ticked: Ticked) -> Link:
     """Create a link to the branch that ends in a visible message of the person's own conversation. Recorded in the audit log.
 
     Raises:
@@ -117,13 +134,15 @@ def make(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, 
     leaf = access.visible_message(visitor, conversation_id, leaf_id, action="make share link")
     row = _shareable(person, conversation_id)
     with transaction.atomic():
-        record("make share link", visitor, row, detail=f"for {days} days" if days != FOR_EVER else "without end")
+        detail = f"for {days} days" if days != FOR_EVER else "without end"
+        record("make share link", visitor, row, detail=f"{detail}, with documents" if ticked.documents else detail)
         link = ShareLink.objects.create(
             token=secrets.token_urlsafe(_TOKEN_BYTES),
             conversation=row,
             leaf=leaf,
             title=row.title,
-            shown_name=(person.get_full_name() or person.get_username()) if named else "",
+            shown_name=personal.shown_name(person) if ticked.name else "",
+            has_documents=ticked.documents,
             created_by=person,
             expires_at=timezone.now() + timedelta(days=days) if days != FOR_EVER else None,
         )
@@ -133,9 +152,10 @@ def make(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, 
 def read(token: str) -> Shared:
     """What a link shows. Raises access.NotFoundError for a link that does not exist, has expired or was revoked."""
     link = access.share_link(token)
-    branch = transcripts.branch(link.conversation, link.leaf)
+    branch = transcripts.branch(link.conversation, link.leaf, for_page=not link.has_documents)
     title = transcripts.own_words(link.title)
-    return Shared(title, link.shown_name, link.created_at, _shown(_seen(branch), branch), *_origin(link.conversation))
+    messages = _seen(branch, with_documents=link.has_documents)
+    return Shared(title, link.shown_name, link.created_at, _shown(messages, branch), *_origin(link.conversation))
 
 
 def _origin(row: Conversation) -> tuple[bool, str]:
@@ -177,16 +197,32 @@ def _shareable(person: User, conversation_id: object) -> Conversation:
     return row
 
 
-def _seen(branch: Sequence[Message]) -> list[Message]:
+def _seen(branch: Sequence[Message], *, with_documents: bool = False) -> list[Message]:
     """What a reader sees of a branch. Reasoning summaries and notes about tools are for the person who asked, and are left out."""
-    return [message for message in branch if message.is_visible and message.name not in PRODUCT_NAMES]
+    return [
+        message
+        for message in branch
+        if (message.is_visible and message.name not in PRODUCT_NAMES) or (with_documents and _is_document(message))
+    ]
+
+
+def _is_document(message: Message) -> bool:
+    return is_document(transcripts.header_of(message))
 
 
 def _shown(messages: Sequence[Message], branch: Sequence[Message]) -> tuple[SharedMessage, ...]:
     """``branch``: with what is hidden, such as the calls of an answer that opened a page and broke off."""
     turns = {message.turn_id for message in branch if message.turn_id}
     pages = opened_pages.of_turns(turns, (message.text for message in messages))
-    return tuple(_message(message, pages) for message in messages)
+    names = sent.names_of([message.pk for message in messages if _is_document(message)])
+    documents = {key: SharedMessage("document", (), is_complete=True, name=name) for key, name in names.items()}
+    shown = [message for message in messages if message.pk in documents or not _is_document(message)]
+    return tuple(_document(message, documents[message.pk]) if message.pk in documents else _message(message, pages) for message in shown)
+
+
+def _document(message: Message, shown: SharedMessage) -> SharedMessage:
+    """Its owner ticked it: these are words that they have brought."""
+    return replace(shown, text=transcripts.own_words(transcripts.frame_of(message).body))
 
 
 def _message(message: Message, pages: Pages) -> SharedMessage:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import date, datetime
 from itertools import dropwhile
 from typing import Any
 from uuid import UUID
@@ -20,23 +20,23 @@ from django.utils import timezone
 from chatui.backends.base import ContextUse
 from chatui.backends.context.room import SEEN_CHARS
 from chatui.database import clock
-from chatui.env import environment
-from chatui.models import Conversation, Folder, Message, Turn, TurnPiece
+from chatui.models import Conversation, Message, Turn, TurnPiece
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.models.usage.entry import UsageKind
-from chatui.prompts.preferences import worded, worded_of_program
 from chatui.store import branch_walk, continuation, document_headers, requests, transcripts
 from chatui.store.branch_walk import SeenMessage
+from chatui.store.documents import sent
 from chatui.store.temporary import lifetime
+from chatui.turns.asked import orders
 from chatui.turns.asked.by_program import ProgramAsk
 from chatui.usage import settling
 from chatui.usage.counting import Asked, Charge, Spent
 from renderer import history
 from renderer.errors import ErrorCode
 from renderer.events import Finished
-from renderer.frame_kinds import ANSWER, SUMMARY_NAME, TOOL_LINE_NAME, is_tool_line
-from renderer.frames import Frame, Header, Role, Terminator
+from renderer.frame_kinds import ANSWER, DOCUMENT_NAME, SUMMARY_NAME, TOOL_LINE_NAME, is_tool_line
+from renderer.frames import Frame, Role, Terminator
 from renderer.gate import Audience, VisibleText, show
 from renderer.ocml import document
 from renderer.summary import frame as summary_frame
@@ -55,7 +55,7 @@ class Job:
     ``place_id`` is the parent of the turn's first frame. Where the turn continues an answer, ``shown_before`` is what people already see of
     it, ``thought_before`` how many seconds it was thought about, and ``steps_before`` the lines of their summary. ``cut_answer`` is the cut
     answer (empty where it has no text yet), and ``cut_message_id`` the message that the whole one replaces. ``call_ids``: of all calls in
-    the branch.
+    the branch. ``counted``: how many tokens the documents among the frames have.
     """
 
     turn_id: UUID
@@ -76,6 +76,8 @@ class Job:
     turns_left_out: int = 0
     call_ids: frozenset[str] = frozenset()
     temporary_until: datetime | None = None
+    today: date | None = None
+    counted: Mapping[Frame, int] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ def job_of(turn: Turn) -> Job:
 def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
     """The job of a turn, with the branch up to its question as the model may see it again. ``turn`` comes with its conversation,
     question and continued message. At most one statement, but one more where it continues an answer that was continued before, in a
-    conversation that is longer than any model reads, and in a folder. ``program``: what the program wants
+    conversation that is longer than any model reads, in a folder, and with documents. ``program``: what the program wants
     that asked; what it says to the model stands below what the operator says, and its turn never continues a cut answer."""
     if hints := document_headers.unmet_capabilities(turn.conversation):
         log.info("turn %s: %s", turn.pk, "; ".join(hints))
@@ -134,12 +136,13 @@ def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
     if left_out:
         messages = list(dropwhile(lambda message: message.role != Role.USER, messages))
     seen = [document.parse_frame(message.text) for message in messages if not _is_order(message)]
-    orders = (*_orders(), *_preferences(turn.conversation), *_of_program(program.orders if program else ""))
     job = replace(
         job_of(turn),
-        frames=(*orders, *history.seen_again(seen)),
+        frames=(*orders.orders(turn, program), *history.seen_again(seen)),
+        today=None if program else orders.today(turn.asked_by),
         place_id=place_id,
         turns_left_out=left_out,
+        counted=_counted(messages),
         call_ids=frozenset(frame.header.call_id for frame in seen if frame.terminator is Terminator.CALL and frame.header.call_id),
     )
     if turn.continued_message is None:
@@ -155,6 +158,11 @@ def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
         cut_answer=transcripts.frame_of(cut) if cut else None if program else _NO_ANSWER_YET,
         cut_message_id=cut.pk if cut else None,
     )
+
+
+def _counted(messages: Sequence[SeenMessage]) -> dict[Frame, int]:
+    keys = {message.key: message for message in messages if message.role == Role.USER and message.name == DOCUMENT_NAME}
+    return {document.parse_frame(keys[key].text): tokens for key, tokens in sent.tokens_of(keys).items()}
 
 
 def _thought_before(cut: Message, answer: Sequence[SeenMessage]) -> int | None:
@@ -178,27 +186,6 @@ def _branch(turn: Turn, place_id: UUID) -> list[SeenMessage]:
 
 _NO_ANSWER_YET = Frame(ANSWER, "")
 _SHOWN_NAMES = (None, "", TOOL_LINE_NAME)
-
-
-def _orders() -> tuple[Frame, ...]:
-    """The operator's current instructions. They are part of each request, whatever the history holds and wherever it came from."""
-    return _developer(environment().instructions)
-
-
-def _preferences(conversation: Conversation) -> tuple[Frame, ...]:
-    """What the person wants in the folder of the conversation, read for each request, below what the operator says."""
-    folder = Folder.objects.filter(pk=conversation.folder_id, owner=conversation.owner_id) if conversation.folder_id else None
-    instructions = folder.values_list("instructions", flat=True).first() if folder else None
-    return _developer(worded(instructions) if instructions else "")
-
-
-def _of_program(orders: str) -> tuple[Frame, ...]:
-    # In its own words where there is nothing that it could pass for.
-    return _developer(worded_of_program(orders) if orders and environment().instructions else orders)
-
-
-def _developer(text: str) -> tuple[Frame, ...]:
-    return (Frame(Header(Role.DEVELOPER), text),) if text else ()
 
 
 def _is_order(message: SeenMessage) -> bool:

@@ -54,7 +54,7 @@ from chatui.turns.streams.program import Ended
 from chatui.turns.summarizing import Summarizing
 from chatui.turns.titles import background as titles
 from renderer.errors import Code
-from renderer.frame_kinds import is_answer
+from renderer.frame_kinds import is_answer, is_document
 from renderer.gate import Audience, show
 from renderer.markup import citations
 from renderer.markup.html import SafeHtml
@@ -179,14 +179,16 @@ class Runner:
     async def _load_pages(self, job: Job) -> None:
         """What was opened before in this conversation: the model may cite it, or go on with it."""
         texts = [frame.body for frame in (*job.frames, *(frame for _, frame in job.shown_before))]
-        if "browser" in environment().tools or any(map(citations.may_cite, texts)):
+        has_documents = any(is_document(frame.header) for frame in job.frames)
+        if has_documents or "browser" in environment().tools or any(map(citations.may_cite, texts)):
             self._publisher.pages.update(await pools.turns.run_patiently(opened_pages.of_conversation, job.conversation_id))
 
     async def _tools(self, spec: BackendSpec) -> TurnTools:
         """What the model may call in this turn: nothing where it continues an answer. In a thread, which may load what packages bring."""
         if program := self._started.program:
             return await pools.turns.run_patiently(partial(tools_of, self._started, program, is_demo=spec.is_demo))
-        if self._job.cut_answer is not None or not offered.are_any(is_demo=spec.is_demo):
+        has_documents = any(is_document(frame.header) for frame in self._job.frames)
+        if self._job.cut_answer is not None or not (has_documents or offered.are_any(is_demo=spec.is_demo)):
             return TurnTools()
         turn = self._started.turn
         found = await pools.turns.run_patiently(partial(tools_in, turn.asked_by, turn.conversation, is_demo=spec.is_demo))
@@ -325,7 +327,7 @@ def _shown_question(started: Started) -> SafeHtml | None:
     if started.kind not in (Kind.SEND, Kind.EDIT):
         return None
     try:
-        return fragments.question(started.turn.question, started.versions, fragments.language_of(started.language))
+        return fragments.question(started.turn.question, started.versions, fragments.language_of(started.language), started.documents)
     except Exception as error:  # noqa: BLE001 - the question is answered all the same, and the page loads it from where it is stored
         log_without_content(log, started.turn.pk, error)
         return None

@@ -27,6 +27,7 @@ from chatui.tools import execution
 from chatui.tools.python import python_tool
 from chatui.turns import leases, ledger, start, sweep
 from chatui.turns.asked.by_program import ProgramAsk
+from chatui.turns.opening import documents
 from chatui.turns.programs import forgetting
 from chatui.turns.programs.starting import start_program
 from chatui.turns.runner import Runner
@@ -84,6 +85,8 @@ async def _ask_for_program(person: User, asked: ProgramAsk) -> Started:
 
 
 async def _ask(person: User, wanted: Ask, stored: Callable[[Started], None] | None) -> Started:
+    if wanted.files:
+        wanted = await pools.documents.run(documents.prepared, person, wanted)
     try:
         started = await writer.run(start.start, person, wanted, leases.OWNER, patience=ASK_PATIENCE)
     except IntegrityError:

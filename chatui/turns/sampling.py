@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -97,6 +98,10 @@ class Sampling:
         settings: dict[str, object] = {"reasoning_effort": self._request.effort}
         if self._request.max_tokens is not None:
             settings["max_tokens"] = self._request.max_tokens
+        if self._request.sampling and self._sent:
+            # What a server rejects is not sent there any more.
+            body = json.loads(self._sent[1])
+            settings |= {name: body[name] for name in self._request.sampling if name in body}
         return settings
 
     def _note_sent(self, path: str, body: bytes) -> None:

@@ -6,20 +6,18 @@ Nothing is sent to a model here. ``running.ask`` has the writer do this, and the
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from uuid import UUID
 
 from django.db.models import Count, Exists, OuterRef, Subquery
 from django.utils import timezone
 
 from chatui.accounts import group_limits
-from chatui.accounts.sessions import SignedIn, is_same, people_of
+from chatui.accounts.sessions import is_same, people_of
 from chatui.codes import ProductCode
 from chatui.database import clock
 from chatui.env import environment
-from chatui.json_schemas.answer_format import AnswerFormat
 from chatui.model_servers import model_choice
-from chatui.models import Conversation, Message, ToolRule, Turn, User
+from chatui.models import Conversation, Message, SentDocument, ToolRule, Turn, User
 from chatui.models.conversation import Effort
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
@@ -27,9 +25,12 @@ from chatui.permissions import access
 from chatui.store import continuation, transcripts
 from chatui.store.temporary import lifetime
 from chatui.turns import sweep
+from chatui.turns.asked.by_person import Ask as Ask  # who asks, makes it
+from chatui.turns.asked.by_person import Kind as Kind
 from chatui.turns.asked.by_program import ProgramAsk
 from chatui.turns.asked.refused import AskRefusedError as AskRefusedError  # who asks, catches it
 from chatui.turns.leases import LEASE
+from chatui.turns.opening import documents as opening
 from chatui.turns.opening import reserved
 from chatui.usage.standing import NearLimit
 from renderer.frames import Frame, Header, Role
@@ -38,53 +39,11 @@ from renderer.gate import Audience, show
 TITLE_CHARS = 60
 
 
-class Kind(StrEnum):
-    """How a question relates to the tree: a new one at the end, a sibling of an old one, an old one again, or one whose answer is
-    continued."""
-
-    SEND = "send"
-    EDIT = "edit"
-    REGENERATE = "regenerate"
-    CONTINUE = "continue"
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """What a person asks for. ``client_id`` makes it idempotent; ``conversation`` None starts a new one, in ``folder``.
-
-    ``continued_turn``: the turn whose answer is to be continued, with the settings of that turn; with a ``question``, the answer to it goes
-    on behind what is stored, with the settings of this ask. ``choice``: a back end or one of its models; empty for the person's default,
-    None for the conversation's current choice. ``tools_off``: names of tools that a new conversation does without. ``answer_format``: what
-    the answers of a new conversation have to be. ``temporary``: it is in no list and no folder, and soon gone.
-    """
-
-    kind: Kind
-    client_id: UUID
-    effort: str
-    conversation: UUID | None = None
-    question: object | None = None
-    continued_turn: object | None = None
-    choice: str | None = None
-    folder: UUID | None = None
-    tools_off: frozenset[str] = frozenset()
-    answer_format: AnswerFormat | None = None
-    temporary: bool = False
-    text: str = field(default="", repr=False)
-    session: SignedIn | None = field(default=None, repr=False)
-    """Checked once more where it is given."""
-    language: str = ""
-    """The asking page's."""
-    key: UUID | None = None
-    """With which a program asks."""
-    tokens_before: int = 0
-    """About how many tokens a program gives besides its question."""
-
-
 @dataclass(frozen=True, slots=True)
 class Started:
     """A stored turn. ``is_new`` is False where the same ask came twice; ``continued_turn`` is the turn whose answer it continues.
 
-    ``groups``: those of the asking person that have a limit of answers.
+    ``groups``: those of the asking person that have a limit of answers. ``documents``: what came with the question.
     ``versions``: the keys of all versions of a question that is new; empty where it is an old one or the first of a conversation.
     ``language``: of the page that asked, as it says. ``near``: the person has used most of a limit.
     """
@@ -96,6 +55,7 @@ class Started:
     continued_turn: UUID | None = None
     groups: frozenset[str] = frozenset()
     versions: tuple[UUID, ...] = ()
+    documents: tuple[SentDocument, ...] = ()
     language: str = ""
     near: NearLimit | None = None
     program: ProgramAsk | None = None
@@ -123,7 +83,7 @@ def start(person: User, ask: Ask, lease_owner: str) -> Started:
     if vars(person)["twin"]:
         return started_before(person, ask)
     running = vars(person)["running"] or 0
-    held = reserved.reserved_for(person, ask.conversation, text, ask.tokens_before)
+    held = reserved.reserved_for(person, ask.conversation, text, ask.tokens_before + opening.tokens_of(ask))
     started = _start(person, _Wanted(ask, text, lease_owner, running, held.tokens if held else None))
     return replace(started, groups=group_limits.groups_of(person), language=ask.language, near=held.near if held else None)
 
@@ -239,8 +199,9 @@ def _start(person: User, wanted: _Wanted) -> Started:
     question, after = _question(tree, wanted)
     transcripts.activate(tree.conversation, person, question)
     is_old = ask.kind is Kind.REGENERATE or ask.conversation is None
+    documents = opening.of_question(question) if ask.documents or ask.kind is Kind.EDIT else ()
     versions = () if is_old else transcripts.question_versions(tree.conversation, question.parent_id)
-    return Started(wanted.turn(person, question, chosen, ask.effort), after, ask.kind, versions=versions)
+    return Started(wanted.turn(person, question, chosen, ask.effort), after, ask.kind, versions=versions, documents=documents)
 
 
 def _own(person: User, key: object) -> _Tree:
@@ -326,7 +287,7 @@ def _question(tree: _Tree, wanted: _Wanted) -> tuple[Message, UUID | None]:
     """The question of the new turn, and the one before it on its branch."""
     ask, conversation = wanted.ask, tree.conversation
     if ask.kind is Kind.SEND:
-        place, after = _end(tree), tree.last_question
+        place, after = opening.put(conversation, _end(tree), ask.documents), tree.last_question
     else:
         old = access.message_of(conversation, ask.question, after=transcripts.question_before())
         if old.role != Role.USER or not old.is_visible:

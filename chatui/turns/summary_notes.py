@@ -8,7 +8,7 @@ from chatui import prompts
 from chatui.backends.base import SampleRequest
 from chatui.turns import server_summaries
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
-from renderer.frame_kinds import BROKEN, SUMMARY_NAME
+from renderer.frame_kinds import BROKEN, SUMMARY_NAME, is_document
 from renderer.frames import Channel, Frame, Header, Intent, Role
 from renderer.gate import Audience, may_see
 from renderer.summary import new_words
@@ -46,6 +46,8 @@ class Notes:
             if may_see(frame.header, Audience.END_USER):
                 self.seen.feed(frame.body)
                 self._question = frame.body if frame.header.role == Role.USER else self._question
+            elif is_document(frame.header):
+                self.seen.feed(frame.body)  # whoever brought it has read it
             elif frame.header.role in (Role.SYSTEM, Role.DEVELOPER):
                 self._orders.append(frame.body)
                 self.hidden.feed_order(frame.body)

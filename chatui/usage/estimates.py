@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import QuerySet, Sum
+from django.db.models import Q, QuerySet, Sum
 from django.db.models.functions import Length
 
 from chatui.backends.context.room import ANSWER_TOKENS, SEEN_CHARS, weight
@@ -13,6 +13,8 @@ from chatui.models import Turn
 from chatui.models.message import Author
 from chatui.models.usage.entry import UsageKind
 from chatui.usage.counting import Charge, Spent
+from renderer.frame_kinds import DOCUMENT_NAME
+from renderer.frames import Role
 
 _CHARS_PER_TOKEN = 3.6
 
@@ -30,7 +32,8 @@ def charge_of(turn: Turn) -> Charge:
     if not written:
         return Charge(UsageKind.ANSWER, Spent(is_estimate=True), turn.choice)
     # Of all branches, because a walk down one of them costs more than an estimate is worth; no model was sent more than the bound.
-    read = min(_chars(turn.conversation.messages.filter(is_visible=True, position__lte=turn.question.position)), SEEN_CHARS)
+    seen = Q(is_visible=True) | Q(role=Role.USER, name=DOCUMENT_NAME)
+    read = min(_chars(turn.conversation.messages.filter(seen, position__lte=turn.question.position)), SEEN_CHARS)
     return Charge(UsageKind.ANSWER, Spent(_tokens(read), 0, _tokens(written), is_estimate=True), turn.choice)
 
 

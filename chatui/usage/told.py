@@ -16,7 +16,9 @@ def spent_on(request: SampleRequest, usage: Usage | None, written: float) -> Spe
     read, wrote = believed(said.prompt_tokens), believed(said.completion_tokens)
     cached = believed(said.cached_tokens) or 0
     if read is None:
-        about = int(weight_of(request.frames) + weight_of_tools(request.tools))
+        others = (frame for frame in request.frames if frame not in request.counted)
+        counted = sum(request.counted.get(frame, 0) for frame in request.frames)
+        about = int(weight_of(others) + weight_of_tools(request.tools)) + counted
         return Spent(about, 0, int(written) if wrote is None else wrote, is_estimate=True)
     if wrote is None:
         return Spent(read, min(cached, read), int(written), is_estimate=True)

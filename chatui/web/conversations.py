@@ -28,6 +28,7 @@ from chatui.display.conversation import (
     visible_text,
 )
 from chatui.display.conversation_links import ConversationLink, conversation_link, shown_conversation
+from chatui.display.files import brought
 from chatui.display.folders.shown import shown_folders
 from chatui.display.operator_pages import examples, welcome
 from chatui.display.tools import menu
@@ -164,6 +165,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "limits": {"text_chars": environment().max_message_chars},
         "efforts": EFFORTS,
         "has_format": row is not None and row.answer_format is not None,
+        "has_files": brought.are_any(person),
         "has_tools": menu.has_tools(person, is_demo=connected.is_demo()),
         **_choice(person, row),
     }
@@ -173,13 +175,14 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
 def _choice(person: User, row: Conversation | None) -> dict[str, object]:
     """The choices at the composer, with those that are selected when the page opens."""
     choices = model_choice.choices_for(person)
-    kept = row.choice if row else ""
+    kept = row.choice if row else person.choice
     offered = model_choice.offered_as(choices, kept) if kept else None
-    first = choices[0].effort if choices else "medium"
+    began = next((each for each in choices if each.value == offered), choices[0] if choices else None)
+    first = person.effort or (began.effort if began else "medium")
     return {
         "choices": choices,
         "choice": offered,
-        "choice_is_gone": bool(kept) and offered is None,
+        "choice_is_gone": row is not None and bool(kept) and offered is None,
         "effort": row.effort if row else first,
     }
 

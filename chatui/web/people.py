@@ -22,6 +22,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from chatui.accounts import first_account, forgotten, session_list, sign_in
 from chatui.accounts.api_keys import making
 from chatui.accounts.forms import FirstAccountForm, PasswordForm, SignInForm
+from chatui.accounts.second_factor import own_site
 from chatui.accounts.sign_in_rules import password_use
 from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
 from chatui.audit_log.record import Visitor, record
@@ -87,10 +88,7 @@ class SignIn(views.LoginView):
         person = form.get_user()
         if second_step.is_due(person):
             return second_step.begin(self.request, person, entering.own_path(self.request, self.get_success_url()))
-        sign_in.record_signed_in(Visitor(person, visitor_of(self.request, "page").address, "page"))
-        response = super().form_valid(form)
-        entering.note_begun(self.request, person)
-        return entering.on_known_device(response, person)
+        return entering.enter(self.request, person, after=entering.own_path(self.request, self.get_success_url()))
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Where passwords are for emergencies, their form is shown only to whoever asks for it."""
@@ -99,6 +97,8 @@ class SignIn(views.LoginView):
             "providers": sign_in_file().providers,
             "shows_password": shows,
             "can_reset": forgotten.is_on(),
+            # Whoever may sign in with a password may with a passkey, and nobody else.
+            "has_passkeys": shows and own_site.site_of(str(self.request.scheme), self.request.get_host()) is not None,
         }
 
 

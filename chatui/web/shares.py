@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from chatui.accounts import personal
 from chatui.codes import ProductCode
 from chatui.display.conversation_links import shown_conversation
 from chatui.env import environment
@@ -18,6 +19,7 @@ from chatui.guess_limits import GuessLimit, Scope
 from chatui.permissions import access, temporary
 from chatui.throttle import Throttle
 from chatui.transfer import share_links
+from chatui.transfer.share_links import Ticked
 from chatui.web.content.diagrams import draws_diagrams
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
@@ -45,7 +47,7 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
             conversation_id,
             request.POST.get("leaf"),
             int(days) if days.isdecimal() and len(days) < 6 else -1,
-            named=request.POST.get("named") == "yes",
+            Ticked(request.POST.get("named") == "yes", request.POST.get("documents") == "yes"),
         )
         return redirect(f"{reverse('share', args=[conversation_id])}?made={link.id}")
     row = temporary.own_kept(person, conversation_id)
@@ -54,7 +56,7 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         "conversation": shown_conversation(row),
         "preview": preview,
         "days": share_links.days_to_choose(),
-        "name": person.get_full_name() or person.get_username(),
+        "name": personal.shown_name(person),
         "links": _with_addresses(request, share_links.links(person, conversation_id)),
         "made": request.GET.get("made", ""),
         "signed_in_only": environment().share_audience == "signed-in",

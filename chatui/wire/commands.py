@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, NewType, get_args, get_type_hints
+from typing import Any, ClassVar, NewType, get_args, get_origin, get_type_hints
+
+from chatui.wire.base import Item
+
+MOST_FILES = 10
+"""Of one message."""
 
 Reference = NewType("Reference", str)
 """An id as the browser sent it, not checked yet. A value that is not a string is read as the empty string, which is nobody's id: "does not
 exist" and "not yours" then look the same for every value."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileUse(Item):
+    """A file that comes with a message: its id, and what the model is given of it: ``whole``, the ``first`` part that fits, some ``places``
+    such as "1-12, 15", or ``search``."""
+
+    id: Reference
+    use: str
+    places: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +43,8 @@ class Ask(Command):
 @dataclass(frozen=True, slots=True)
 class Send(Ask):
     """A new message. Without a ``conversation`` it begins a new one, in ``folder`` where one is named, and without the tools whose names
-    are in ``tools_off``, with commas between them; with ``temporary`` one that is in no list and soon gone."""
+    are in ``tools_off``, with commas between them; with ``temporary`` one that is in no list and soon gone. ``files``: what the person has
+    brought for it."""
 
     type = "send"
     conversation: Reference | None
@@ -38,6 +54,7 @@ class Send(Ask):
     choice: str | None
     tools_off: str | None
     temporary: bool | None
+    files: tuple[FileUse, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +171,7 @@ def read_command(text: str | None) -> Command:
         if kind is None:
             raise UnreadableCommandError
         hints = get_type_hints(kind)
-        return kind(**{field.name: _read(values.get(field.name), hints[field.name]) for field in fields(kind)})
+        return kind(**{field.name: _field(values.get(field.name), hints[field.name]) for field in fields(kind)})
     except UnreadableCommandError:
         raise UnreadableCommandError(client_id if isinstance(client_id, str) else None) from None
 
@@ -165,6 +182,18 @@ def _object(text: str | None) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return values if isinstance(values, dict) else {}
+
+
+def _field(value: object, hint: Any) -> object:
+    is_list = any(get_origin(each) is tuple for each in get_args(hint))
+    return _files(value) if is_list and value is not None else _read(value, hint)
+
+
+def _files(value: object) -> tuple[FileUse, ...]:
+    if not isinstance(value, list) or len(value) > MOST_FILES or not all(isinstance(each, dict) for each in value):
+        raise UnreadableCommandError
+    hints = get_type_hints(FileUse)
+    return tuple(FileUse(**{name: _read(each.get(name), hint) for name, hint in hints.items()}) for each in value)  # type: ignore[arg-type]
 
 
 def _read(value: object, hint: Any) -> object:

@@ -17,7 +17,8 @@ from renderer.harmony.hip1 import pieces_of_frame
 from renderer.harmony.pieces import Marker, ids_of_pieces
 from renderer.harmony.system_messages import DeveloperMessage, SystemMessage
 from renderer.harmony.vocabulary import Vocabulary
-from renderer.history import questions, seen_again, turns
+from renderer.history import seen_again, turns
+from renderer.leaving_out import kept
 from renderer.tokens import Token
 
 
@@ -56,20 +57,24 @@ def build(prompt: Prompt, vocabulary: Vocabulary) -> list[int]:
 
 
 def build_within(prompt: Prompt, vocabulary: Vocabulary, limit: int | None, *, least: int = 1) -> Fitted:
-    """As ``build``, but drops the oldest turns until at most ``limit`` ids, or only the ``least`` last turns, are left.
+    """As ``build``, but leaves out (``renderer.leaving_out``) until at most ``limit`` ids, or only the ``least`` last turns, are left.
 
     Raises as ``build``.
     """
-    before, kept = turns(seen_again(prompt.frames))
+    written: dict[Frame, list[int]] = {}
+
+    def ids(frame: Frame) -> list[int]:
+        if frame not in written:
+            written[frame] = _ids(frame, vocabulary)
+        return written[frame]
+
+    before, after = turns(seen_again(prompt.frames))
     opening = [id_ for frame in (*_instructions(prompt), *before) for id_ in _ids(frame, vocabulary)]
-    written = [[id_ for frame in turn for id_ in _ids(frame, vocabulary)] for turn in kept]
     ending = _ending(prompt.cut_answer, vocabulary)
-    dropped, length = 0, len(opening) + len(ending) + sum(map(len, written))
-    while limit is not None and length > limit and dropped < len(written) - least:
-        length -= len(written[dropped])
-        dropped += 1
-    ids = [*opening, *(id_ for turn in written[dropped:] for id_ in turn), *ending]
-    return Fitted(ids, sum(map(questions, kept[:dropped])), dropped >= len(written) - least)
+    most = None if limit is None else limit - len(opening) - len(ending)
+    found = kept(after, lambda frame: len(ids(frame)), most, least=least)
+    talk = [id_ for frame in found.frames for id_ in ids(frame)]
+    return Fitted([*opening, *talk, *ending], found.turns_left_out, found.is_least)
 
 
 def _ending(cut_answer: Frame | None, vocabulary: Vocabulary) -> list[int]:

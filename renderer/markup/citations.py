@@ -1,6 +1,7 @@
 """The pages that an answer may cite, and the links that its citations become: ``【3†L1-L4】`` names the page with the cursor 3.
 
-A citation is a link to a page that was opened, and nothing else: no part of an address comes from the text that cites it.
+A citation is a link to a page that was opened, or to a place in a document that was searched, and nothing else: no part of an address
+comes from the text that cites it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from renderer.markup import links
 
 CITATION = re.compile(r"【([0-9]{1,6})†[^【】\n]{1,60}】|〖([0-9]{1,6})†[^〖〗\n]{1,60}〗")
 """As gpt-oss was trained to write it; some of its descriptions have the other brackets."""
+PLACE = re.compile(r"/documents/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/[0-9]{1,7}/#here")
+"""The only addresses of our own that a citation leads to: no other page of ours is one that a model could have somebody open."""
 _HALF_A_CITATION = re.compile(r"[【〖](?:[0-9]{1,6}(?:†[^【】〖〗\n]{0,60})?)?\Z")
 TITLE_CHARS = 200
 MOST_LINKS = 100
@@ -23,7 +26,8 @@ MOST_LINKS = 100
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A page that was opened. ``url``: empty where it is none of the web, such as a list of what a search found."""
+    """A page that was opened, or a place in a document of the reader's own. ``url``: empty where there is nothing to be opened, such as a
+    list of what a search found."""
 
     url: str
     title: str
@@ -32,6 +36,11 @@ class Cited:
     def host(self) -> str:
         """What people read of where a citation leads; empty where it leads nowhere."""
         return links.host(_href(self)).removeprefix("www.")
+
+    @property
+    def is_document(self) -> bool:
+        """Whether this is a place in a document, and none of the web."""
+        return PLACE.fullmatch(self.url) is not None
 
 
 Pages = Mapping[int, Cited]
@@ -88,10 +97,12 @@ def _tokens(page: Cited | None) -> Iterator[Token]:
         return
     title = " ".join(page.title.split())[:TITLE_CHARS]
     yield Token("link_open", "a", 1, attrs={"href": href, "class": "citation", "title": title})
-    yield Token("text", "", 0, content=page.host)
+    yield Token("text", "", 0, content=title if page.is_document else page.host)
     yield Token("link_close", "a", -1)
 
 
 def _href(page: Cited) -> str:
     """The address of the page, if a link may lead there."""
+    if page.is_document:
+        return page.url
     return page.url if page.url.lower().startswith(("http://", "https://")) and links.permitted(page.url) else ""

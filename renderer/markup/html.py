@@ -16,7 +16,7 @@ import nh3
 from renderer.frame_kinds import is_json
 from renderer.frames import Header
 from renderer.markup import links, markdown, questions, repair
-from renderer.markup.citations import Pages
+from renderer.markup.citations import PLACE, Pages
 from renderer.markup.markdown import Block, Definitions
 from renderer.markup.page_text import normalise, prose
 
@@ -139,6 +139,7 @@ def _escaped(text: str) -> str:
 
 
 _DIRECTION = {"dir": re.compile(r"auto|ltr")}
+_HREF = re.compile(f"{links.ALLOWED_HREF.pattern}|(?-i:{PLACE.pattern})", links.ALLOWED_HREF.flags)
 _ALIGN = {"align": re.compile(r"left|right|center")}
 
 ALLOWED: dict[str, dict[str, re.Pattern[str]]] = {
@@ -159,7 +160,7 @@ ALLOWED: dict[str, dict[str, re.Pattern[str]]] = {
     "pre": {"dir": re.compile(r"auto|ltr"), "class": re.compile(r"pending")},
     "span": {"class": re.compile(r"math math-inline|math math-inline math-dollars|math math-display|link-host|footnote-label")},
     "div": {**_DIRECTION, "class": re.compile(r"block|block plain|math math-display|footnote")},
-    "a": {"href": links.ALLOWED_HREF, "title": re.compile(r"[^\x00-\x08\x0b-\x1f\x7f]*"), "class": re.compile(r"image-link|citation")},
+    "a": {"href": _HREF, "title": re.compile(r"[^\x00-\x08\x0b-\x1f\x7f]*"), "class": re.compile(r"image-link|citation")},
 }
 """The allow-list: the attributes of each element, and a pattern for their whole value. ``rel`` and ``target`` of links are always set."""
 
@@ -183,7 +184,7 @@ _cleaner = nh3.Cleaner(
     set_tag_attribute_values={"a": {"target": LINK_ATTRIBUTES["target"]}, "input": {"type": "checkbox", "disabled": ""}},
     generic_attribute_prefixes=set(),
     url_schemes={"http", "https", "mailto"},
-    url_relative="deny",
+    url_relative="pass_through",  # the filter lets none of them through but places in documents, in full
 )
 
 

@@ -3,8 +3,8 @@
 (() => {
   try {
     const theme = localStorage.getItem("chatui:theme");
-    if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+    if (theme) document.documentElement.dataset.theme = theme;
   } catch {
-    // Storage may be forbidden; then the system's theme applies.
+    // Storage may be forbidden; then the account's theme applies.
   }
 })();

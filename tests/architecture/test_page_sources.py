@@ -11,6 +11,8 @@ from tests.architecture.sources import Source, all_paths, all_sources
 
 PLACES = ("templates/", "static/js/", "static/css/")
 LINE = 120
+MADE = "static/js/language/catalogues/"
+"""Sentences in another language, a line for each: nobody writes them by hand."""
 SCRIPT_LINES = 200
 FILES = 15
 TABLES = "static/js/language/catalogues/"
@@ -36,7 +38,8 @@ def test_a_longer_line_would_be_noticed() -> None:
 
 
 def test_no_script_is_longer_than_200_lines() -> None:
-    assert [source.path for source in pages() if source.path.endswith(".js") and len(source.lines) > SCRIPT_LINES] == []
+    written = [source for source in pages() if source.path.endswith(".js") and not source.path.startswith(MADE)]
+    assert [source.path for source in written if len(source.lines) > SCRIPT_LINES] == []
 
 
 @pytest.mark.parametrize("place", PLACES)

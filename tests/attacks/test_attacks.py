@@ -12,7 +12,7 @@ from tests.attacks.attacks import own, sample
 from tests.attacks.harness import MODES, Finding, attack, chromium
 from tests.attacks.ways import WAYS, appended
 
-COUNT = {"a model's text, whole": 600, "a model's text, streamed": 90, "a model's text, wrapped": 150, "a person's text": 150}
+COUNT = {"a model's text, whole": 300, "a model's text, streamed": 45, "a model's text, wrapped": 75, "a person's text": 75}
 SEED = 20_261_120
 
 pytestmark = pytest.mark.browser
@@ -26,7 +26,7 @@ def browser(chromium_path: Path) -> Iterator[Browser]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_no_attack_wins_anything(way: str, browser: Browser) -> None:
-    chosen = sample(own(), COUNT.get(way, 400), SEED)
+    chosen = sample(own(), COUNT.get(way, 200), SEED)
     pieces = list(dict.fromkeys(html for one in chosen for html in WAYS[way](one.text)))
     assert len(pieces) > len(chosen) // 2
     assert list(attack(browser, pieces)) == []

@@ -21,6 +21,10 @@ PEOPLE: dict[str, tuple[bool, list[str]]] = {
     "ada": (False, []),
     "bela": (False, []),
     "nina": (False, []),  # for the test of a new visitor's first load alone
+    "milo": (False, []),  # for the test of settings alone
+    "petra": (False, []),  # for the tests of passkeys alone
+    "pavel": (False, []),
+    "paula": (False, []),
     "grace": (True, [*LOOK, "add_user", "change_user", "view_user"]),
     "sam": (True, ["view_user"]),
 }

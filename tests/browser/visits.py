@@ -23,7 +23,7 @@ ARGUMENTS = (
     # Pages whose bytes are recorded are handed over by the test, and Chromium would not let those reach loopback.
     "--disable-features=LocalNetworkAccessChecks",
     # A page that asks for another host gets no answer, wherever the tests run.
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )
 PHONE: dict[str, Any] = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 _WATCH = (Path(__file__).parent / "watch.js").read_text(encoding="utf-8")
@@ -100,7 +100,7 @@ class Visits:
         self._judge(request.url)
 
     def _judge(self, address: str) -> None:
-        if urlsplit(address).hostname not in ("127.0.0.1", None):
+        if urlsplit(address).hostname not in ("127.0.0.1", "localhost", None):
             self.seen.append(f"request to {address}")
 
 

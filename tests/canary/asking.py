@@ -34,6 +34,7 @@ from chatui.models import (
     User,
 )
 from chatui.permissions import debug_requests
+from chatui.store.documents import passages
 from chatui.store.files import keeping
 from chatui.store.files.keeping import NewFile, Place
 from renderer.frames import Header
@@ -41,6 +42,7 @@ from tests.canary.conftest import World
 from tests.canary.planting import append
 from tests.canary.reviewed import HOLDER
 from tests.chatui.conftest import make_person
+from tests.chatui.store.documents.brought import brought
 
 ADDRESS = "192.0.2.7"
 
@@ -99,6 +101,8 @@ def places(world: World) -> dict[str, str]:
         keeping.keep(Place(row.owner_id, row.pk), NewFile.of("a visible file.txt", b"visible")) for row in (world.hers.conversation, second)
     ]
     deleted_file = keeping.keep(Place(owner.pk, world.deleted.conversation.pk), NewFile.of("in the bin.txt", b"visible"))
+    waiting_file = brought(owner, "a visible waiting file.txt", "words of its own")
+    passages.index(waiting_file.content_id)
     key = making.make(Visitor(owner, ADDRESS, "shell"), making.Wanted("A script", for_responses=True, for_chat=True))
     return {
         "api_key": key.id,
@@ -106,6 +110,7 @@ def places(world: World) -> dict[str, str]:
         "file": str(files[0].pk),
         "file_elsewhere": str(files[1].pk),
         "deleted_file": str(deleted_file.pk),
+        "waiting_file": str(waiting_file.pk),
         "folder": str(Folder.objects.create(owner=owner, name="A visible folder", instructions="Be brief.").pk),
         "foreign_folder": str(Folder.objects.create(owner=bystander, name="Somebody's folder").pk),
         "conversation": str(world.hers.conversation.pk),

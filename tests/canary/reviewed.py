@@ -87,6 +87,8 @@ _ADMIN_GOES = "302 302 302 403 403 403 302 403 403"
 _READERS = "302 404 404 404 404 404 404 200 200"
 _READERS_TAKE = "302 404 404 404 404 404 404 200* 200*"
 _USAGE = "302 404 404 404 404 404 200 404 404"
+_MANAGERS = "302 404 404 404 200 404 200 200 200"
+_MANAGER_ACTS = "302 404 404 404 404 404 302* 404 404"
 _ANY_SEES = "302 302 302 403 403 200 403 200 200"
 
 
@@ -200,6 +202,59 @@ ROUTES: tuple[Route, ...] = (
             Ask("POST", "/c/{conversation}/messages/{foreign_message}/rating/", _NOBODY, {"verdict": "up"}),
         ),
     ),
+    Route(
+        "manage/",
+        "Staff with a permission for some part of it: figures of those parts. Everybody else: nothing, not even that it exists.",
+        (Ask("GET", "/manage/", _MANAGERS), Ask("POST", "/manage/", _NEVER)),
+    ),
+    Route(
+        "manage/people/",
+        "Staff who may see accounts: names, groups, states and days. Nothing that anybody wrote.",
+        tuple(Ask("GET", f"/manage/people/{query}", _USAGE) for query in ("", "?q=a&page=2", "?show=debug", "?show=invited")),
+    ),
+    Route(
+        "manage/people/invite/",
+        "Staff who may add accounts: the links of new invitations, once, each recorded.",
+        (Ask("GET", "/manage/people/invite/", _USAGE), Ask("POST", "/manage/people/invite/", _USAGE)),
+    ),
+    Route(
+        "manage/people/invitations/<uuid:invitation_id>/revoke/",
+        "Staff who may add accounts take an invitation back. Recorded.",
+        (Ask("POST", "/manage/people/invitations/{nothing}/revoke/", _NOBODY),),
+    ),
+    Route(
+        "manage/people/<uuid:person_id>/",
+        "Staff who may see accounts: one of them.",
+        (Ask("GET", "/manage/people/{bystander}/", _USAGE), Ask("GET", "/manage/people/{nothing}/", _NOBODY)),
+    ),
+    Route(
+        "manage/people/<uuid:person_id>/close/",
+        "Staff who may change that account close it, after the page has said what that means. Recorded.",
+        (
+            Ask("GET", "/manage/people/{bystander}/close/", _USAGE),
+            Ask("POST", "/manage/people/{bystander}/close/", _MANAGER_ACTS, action="account closed", detail="by staff"),
+        ),
+    ),
+    Route(
+        "manage/people/<uuid:person_id>/<slug:what>/",
+        "Staff who may change that account: its groups, sessions and second factor. Recorded where it changes something.",
+        (
+            Ask("POST", "/manage/people/{bystander}/groups/", _MANAGER_ACTS.replace("*", "")),
+            Ask("POST", "/manage/people/{bystander}/sessions/", _MANAGER_ACTS, action="end session"),
+            Ask("POST", "/manage/people/{bystander}/factor/", _MANAGER_ACTS.replace("*", "")),
+            Ask("POST", "/manage/people/{bystander}/open/", _MANAGER_ACTS.replace("*", "")),
+            Ask("POST", "/manage/people/{bystander}/nothing/", _NOBODY),
+        ),
+    ),
+    Route("manage/servers/", "Staff who may see back ends: states, counts and codes.", (Ask("GET", "/manage/servers/", _USAGE),)),
+    Route(
+        "manage/failures/",
+        "Staff who may see back ends: codes, causes in words of ours and times. A link to the debug view for whoever may open it.",
+        (Ask("GET", "/manage/failures/", _USAGE), Ask("GET", "/manage/failures/?hours=1&code=x&server=", _USAGE)),
+    ),
+    Route("manage/looks/", "Staff who may read the audit log: its lines, grouped by look.", (Ask("GET", "/manage/looks/", _READERS),)),
+    Route("manage/settings/", "Superusers: settings without secrets.", (Ask("GET", "/manage/settings/", _NOBODY),)),
+    Route("manage/system/", "Superusers: the release, updates of the schema, sizes.", (Ask("GET", "/manage/system/", _NOBODY),)),
     Route(
         "ratings/",
         "Staff with the permission to export ratings, which nobody here has: see tests/chatui/transfer/test_rating_exports.py.",
@@ -683,6 +738,31 @@ ROUTES: tuple[Route, ...] = (
         (Ask("POST", "/sign-out/", _SIGNS_OUT, action="sign out"), Ask("GET", "/sign-out/", _NEVER)),
     ),
     Route(
+        "settings/",
+        "A signed-in person: their own settings. Nothing of others.",
+        (
+            Ask("GET", "/settings/", _SIGNED_IN),
+            Ask("POST", "/settings/", _SIGNED_IN.replace("200", "302"), {"theme": "dark"}),
+            Ask("POST", "/settings/", _SIGNED_IN.replace("200", "302*"), {"name": "A visible name"}, "account changed"),
+            Ask("POST", "/settings/", _SIGNED_IN.replace("200", "400"), {"theme": "purple"}),
+        ),
+    ),
+    Route(
+        "settings/close/",
+        "A signed-in person closes their own account, where the operator lets people. Here nobody does.",
+        (Ask("GET", "/settings/close/", _NOBODY), Ask("POST", "/settings/close/", _NOBODY, {"sure": "1"})),
+    ),
+    Route(
+        "c/<uuid:conversation_id>/instructions/",
+        "The owner: whether their own instructions count in it, without them; switches that.",
+        (
+            Ask("GET", "/c/{conversation}/instructions/", _OWNER_ONLY),
+            Ask("POST", "/c/{conversation}/instructions/", _OWNER_ACTS, {"off": "1"}),
+            Ask("GET", "/c/{deleted}/instructions/", _NOBODY),
+            Ask("POST", "/c/{nothing}/instructions/", _NOBODY, {"off": "1"}),
+        ),
+    ),
+    Route(
         "setup/",
         "The first account; gone once there is one.",
         (Ask("GET", "/setup/", "302 " * 8 + "302"), Ask("POST", "/setup/", "302 " * 8 + "302", {"code": "x"})),
@@ -701,6 +781,14 @@ ROUTES: tuple[Route, ...] = (
         "sign-in/with/<slug:provider>/back/",
         "Takes the answer of a provider, for the browser that began. Here there is none.",
         (Ask("GET", "/sign-in/with/company/back/?state=x&code=y", _NOT_THERE), Ask("POST", "/sign-in/with/company/back/", _NEVER)),
+    ),
+    Route(
+        "sign-in/with/<slug:provider>/logout/",
+        "Takes a logout token of a provider, whoever sends it. Here there is no provider.",
+        (
+            Ask("POST", "/sign-in/with/company/logout/", _NOT_THERE, {"logout_token": "x"}),
+            Ask("GET", "/sign-in/with/company/logout/", _NEVER),
+        ),
     ),
     Route(
         "sign-in/ways/",
@@ -738,6 +826,46 @@ ROUTES: tuple[Route, ...] = (
         (Ask("POST", "/sign-in/second-factor/remove/", "302 " * 8 + "302"), Ask("GET", "/sign-in/second-factor/remove/", _NEVER)),
     ),
     Route(
+        "sign-in/passkey/options/<slug:what>/",
+        "Anybody: a new challenge, which names nobody; with a password shown, the ids of one's own passkeys. Not where there are none.",
+        (
+            Ask("POST", "/sign-in/passkey/options/sign-in/", _NOT_THERE),
+            Ask("POST", "/sign-in/passkey/options/code/", _NOT_THERE),
+            Ask("POST", "/sign-in/passkey/options/new/", _NOT_THERE),
+            Ask("POST", "/sign-in/passkey/options/confirm/", _NOT_THERE),
+            Ask("GET", "/sign-in/passkey/options/sign-in/", _NEVER),
+        ),
+    ),
+    Route(
+        "sign-in/passkey/",
+        "Signs in whoever signed a challenge of this browser with a passkey that is known here. Others: one sentence. Recorded.",
+        (
+            Ask("POST", "/sign-in/passkey/", "404 " + "302 " * 7 + "302", {"credential": "none"}),
+            Ask("GET", "/sign-in/passkey/", _NEVER),
+        ),
+    ),
+    Route(
+        "sign-in/code/passkey/",
+        "Whoever has shown a password in this browser: the same with a passkey of that person. Others: no.",
+        (Ask("POST", "/sign-in/code/passkey/", "302 " * 8 + "302", {"credential": "none"}), Ask("GET", "/sign-in/code/passkey/", _NEVER)),
+    ),
+    Route(
+        "sign-in/passkeys/new/",
+        "A signed-in person who has just shown who they are adds a passkey of their own. Recorded. Here nobody has.",
+        (
+            Ask("GET", "/sign-in/passkeys/new/", "302 " * 8 + "302"),
+            Ask("POST", "/sign-in/passkeys/new/", "302 " * 8 + "302", {"credential": "none"}),
+        ),
+    ),
+    Route(
+        "sign-in/passkeys/<uuid:passkey_id>/remove/",
+        "A signed-in person who has just shown who they are takes one of their own passkeys away. Recorded.",
+        (
+            Ask("POST", "/sign-in/passkeys/{nothing}/remove/", "302 " * 8 + "302"),
+            Ask("GET", "/sign-in/passkeys/{nothing}/remove/", _NEVER),
+        ),
+    ),
+    Route(
         "sign-in/sessions/<uuid:session_id>/end/",
         "A signed-in person ends one of their own sessions. Recorded.",
         (Ask("POST", "/sign-in/sessions/{nothing}/end/", _NOBODY), Ask("GET", "/sign-in/sessions/{nothing}/end/", _NEVER)),
@@ -752,7 +880,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "sign-in/confirm/",
-        "A form for one's own password. A wrong one is recorded.",
+        "A form for one's own password, or a passkey of one's own. A wrong one is recorded.",
         (
             Ask("GET", "/sign-in/confirm/", _SIGNED_IN),
             Ask("POST", "/sign-in/confirm/", "302 " + " ".join(["200*"] * 8), {"password": "wrong"}, "password change refused"),
@@ -927,8 +1055,72 @@ ROUTES: tuple[Route, ...] = (
         (
             Ask("GET", "/files/{file}/", _OWNER_ONLY),
             Ask("GET", "/files/{deleted_file}/", _NOBODY),
+            Ask("GET", "/files/{waiting_file}/", _OWNER_ONLY),
             Ask("GET", "/files/{nothing}/", _NOBODY),
             Ask("POST", "/files/{file}/", _NEVER),
+        ),
+    ),
+    *(
+        Route(
+            f"scim/v2/{at}", f"Whoever holds a directory's token: {shows} No session opens it.", (Ask("GET", f"/scim/v2/{path}", _BY_KEY),)
+        )
+        for at, path, shows in (
+            ("ServiceProviderConfig", "ServiceProviderConfig", "what this server can do."),
+            ("ResourceTypes", "ResourceTypes", "which resources there are."),
+            ("ResourceTypes/<str:key>", "ResourceTypes/User", "one of them."),
+            ("Schemas", "Schemas", "their fields."),
+            ("Schemas/<str:key>", "Schemas/x", "one of them."),
+            ("Users", "Users", "accounts that the directory itself has told of; tells of more."),
+            ("Users/<str:key>", "Users/{nothing}", "one of them; changes and closes it, recorded."),
+            ("Groups", "Groups", "groups that the directory itself has told of; tells of more."),
+            ("Groups/<str:key>", "Groups/{nothing}", "one of them, with its members; changes them, recorded."),
+            ("<path:rest>", "Me", "that there is nothing."),
+        )
+    ),
+    Route(
+        "files/",
+        "Whoever is signed in: brings a file, which is theirs alone until they send it, and is told which of theirs wait at a message box "
+        "of their own. Nothing of others.",
+        (
+            Ask("POST", "/files/", _SIGNED_IN),
+            Ask("GET", "/files/", _SIGNED_IN),
+            Ask("GET", "/files/?conversation={conversation}", _OWNER_ONLY),
+            Ask("GET", "/files/?conversation={deleted}", _NOBODY),
+            Ask("POST", "/files/?conversation={nothing}", _NOBODY),
+        ),
+    ),
+    Route(
+        "documents/<uuid:file_id>/<int:number>/",
+        "The owner: a passage of a file that they brought, with what stands around it. Everybody else: nothing.",
+        (
+            Ask("GET", "/documents/{waiting_file}/1/", _OWNER_ONLY),
+            Ask("GET", "/documents/{waiting_file}/2/", _NOBODY),
+            Ask("GET", "/documents/{waiting_file}/99999999999999999999/", _NOBODY),
+            Ask("GET", "/documents/{file}/1/", _NOBODY),
+            Ask("GET", "/documents/{deleted_file}/1/", _NOBODY),
+            Ask("GET", "/documents/{nothing}/1/", _NOBODY),
+            Ask("POST", "/documents/{waiting_file}/1/", _NEVER),
+        ),
+    ),
+    Route(
+        "files/<uuid:file_id>/text/",
+        "The owner: what was read of a file that they brought, sent or not. Everybody else: nothing.",
+        (
+            Ask("GET", "/files/{waiting_file}/text/", _OWNER_ONLY),
+            Ask("GET", "/files/{file}/text/", _NOBODY),
+            Ask("GET", "/files/{deleted_file}/text/", _NOBODY),
+            Ask("GET", "/files/{nothing}/text/", _NOBODY),
+            Ask("POST", "/files/{waiting_file}/text/", _NEVER),
+        ),
+    ),
+    Route(
+        "files/<uuid:file_id>/delete/",
+        "The owner: deletes a file that they brought, with what was read of it, wherever it was sent. Everybody else: nothing.",
+        (
+            Ask("POST", "/files/{waiting_file}/delete/", _OWNER_ONLY),
+            Ask("POST", "/files/{deleted_file}/delete/", _NOBODY),
+            Ask("POST", "/files/{nothing}/delete/", _NOBODY),
+            Ask("GET", "/files/{waiting_file}/delete/", _NEVER),
         ),
     ),
     Route(

@@ -36,6 +36,7 @@ FIELDS = {
     "choice": "a",
     "number": 7,
     "temporary": True,
+    "files": None,
 }
 
 
@@ -110,11 +111,29 @@ def test_a_command_with_a_field_of_another_type_is_refused_or_means_nobody_s(com
             assert getattr(wire.read_command(text), field.name) is None
         elif hints[field.name] in (wire.Reference, wire.Reference | None):
             assert getattr(wire.read_command(text), field.name) == ""
+        elif field.name == "files" and wrong == []:
+            assert getattr(wire.read_command(text), field.name) == ()
         elif type(wrong) in (hints[field.name], *getattr(hints[field.name], "__args__", ())):
             assert getattr(wire.read_command(text), field.name) == wrong
         else:
             with pytest.raises(wire.UnreadableCommandError):
                 wire.read_command(text)
+
+
+def sent_with(files: object) -> wire.Command:
+    return wire.read_command(json.dumps({"type": "send"} | FIELDS | {"files": files}))
+
+
+def test_files_are_read_with_all_their_fields() -> None:
+    use = {"id": "1", "use": "places", "places": "1-2"}
+    found = sent_with([use, {**use, "id": 7, "more": 1}])
+    assert getattr(found, "files", None) == (
+        wire.FileUse(wire.Reference("1"), "places", "1-2"),
+        wire.FileUse(wire.Reference(""), "places", "1-2"),
+    )
+    for wrong in ([use] * 11, [7], [{"id": "1", "use": "whole"}], [{**use, "use": 1}], "one"):
+        with pytest.raises(wire.UnreadableCommandError):
+            sent_with(wrong)
 
 
 @pytest.mark.parametrize("text", [None, "", "{", "null", "[]", '"send"', "{}", '{"type": "sing"}', '{"type": ["send"]}', "[" * 100_000])

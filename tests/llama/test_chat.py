@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from chatui.backends.base import Endpoint, EndReason, Limits
+from chatui.backends.base import Endpoint, EndReason, Limits, SampleRequest
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.discovery import Discovered, discover
 from chatui.codes import ProductCode
 from renderer.events import FrameText
+from renderer.frame_kinds import DOCUMENT
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from tests.support.sampling import asked, outcome
 
@@ -50,6 +51,16 @@ async def test_a_greeting_is_answered_and_its_reasoning_is_hidden(backend: ChatC
 async def test_an_answer_without_reasoning_is_an_answer(backend: ChatCompletionsBackend) -> None:
     result = await outcome(backend, asked("ping"))
     assert (result.visible, result.hidden) == ("pong", "")
+
+
+async def test_a_document_is_in_the_cache_of_the_server_when_the_next_question_comes(backend: ChatCompletionsBackend) -> None:
+    document = Frame(DOCUMENT, '[Attached document "notes.txt", a text file.]\n\n' + "The meeting is on Tuesday. " * 40)
+    question, answer = Frame(Header(Role.USER), "Hello!"), Frame(Header(Role.ASSISTANT, Channel.FINAL), "Hello! How can I help you today?")
+    first = await outcome(backend, SampleRequest((document, question)))
+    again = await outcome(backend, SampleRequest((document, question, answer, Frame(Header(Role.USER), "ping"))))
+    assert first.ended is not None and first.ended.usage is not None and again.ended is not None and again.ended.usage is not None
+    read, cached = first.ended.usage.prompt_tokens, again.ended.usage.cached_tokens
+    assert read and cached and read > 250 and cached > read - 40, "all of the first prompt but its end"
 
 
 async def test_a_conversation_goes_on_with_its_history_and_instructions(backend: ChatCompletionsBackend) -> None:

@@ -12,12 +12,12 @@ from tests.support.places import ROOT
 
 
 def blocks(page: str, heading: str) -> list[str]:
-    """The fenced blocks below a heading of the page, up to the next heading of the same depth."""
+    """The fenced blocks below a heading of the page, up to the next heading that is not deeper."""
     text = (ROOT / page).read_text(encoding="utf-8")
     level = heading.split()[0]
     _, found, rest = text.partition(f"\n{heading}\n")
     assert found, f"{page} has no {heading}"
-    section = re.split(rf"^{level} ", rest, maxsplit=1, flags=re.MULTILINE)[0]
+    section = re.split(rf"^#{{1,{len(level)}}} ", rest, maxsplit=1, flags=re.MULTILINE)[0]
     return re.findall(r"^```(?:\w+)?\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
 
 

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from tests.chatui.canary.test_runs import COUNT_ROWS
 from tests.services.test_many_processes import deployment as deployment
+from tests.support.deployments import rows
 from tests.support.places import ROOT
 from tests.support.served import Deployment
 
@@ -18,10 +18,21 @@ pytestmark = pytest.mark.services
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_it_is_clean_through_each_process_and_leaves_nothing(number: int, deployment: Deployment) -> None:
-    before = json.loads(deployment.manage("shell", "--no-imports", "-c", COUNT_ROWS))
-    command = [sys.executable, "manage.py", "canary", "--json", "--seconds", "300", "--url", deployment.servers[number].url]
+    before = rows.counts(deployment.environment)
+    command = [
+        sys.executable,
+        "manage.py",
+        "canary",
+        "--json",
+        "--seconds",
+        "300",
+        "--shapes",
+        "41"[number],
+        "--url",
+        deployment.servers[number].url,
+    ]
     done = subprocess.run(command, cwd=ROOT, env=deployment.environment, capture_output=True, text=True, check=False)
     report = json.loads(done.stdout)
     assert (done.returncode, report["findings"], report["problems"]) == (0, [], []), done.stdout + done.stderr
-    after = json.loads(deployment.manage("shell", "--no-imports", "-c", COUNT_ROWS))
+    after = rows.counts(deployment.environment)
     assert {name for name in after if after[name] != before[name]} == {"chatui.AuditEvent"}

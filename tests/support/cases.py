@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from hashlib import sha256
 from typing import Any
 
 import pytest
 
 ROUNDS = int(os.environ.get("CHATUI_TEST_LONG") or 1)
 """How often races and faults are tried: once in ``make test``, many times in ``make faults``."""
+EVERY_SHAPE = os.environ.get("CHATUI_TEST_SHAPES") == "all"
+"""Whether whole products of shapes and ways are tried, as in ``make attack``; ``make test`` draws some of each with ``is_drawn``."""
 SHOWN = 10
 """So many failing cases are listed; the rest is counted."""
 
@@ -17,6 +20,12 @@ SHOWN = 10
 def seeds(count: int) -> range:
     """The seeds of a test with random damage: as many as it names for each round."""
     return range(count * ROUNDS)
+
+
+def is_drawn(one_in: int, *names: object) -> bool:
+    """Whether the combination of these names is among the one in so many that a short form tries. A hash says it, so it is the same each
+    time and everywhere, and does not change when others come beside it."""
+    return int.from_bytes(sha256("\0".join(map(str, names)).encode()).digest()[:8]) % one_in == 0
 
 
 def for_each(cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[[], None]]:

@@ -67,7 +67,7 @@ class Stub:
 
     async def _get(self, path: str, writer: asyncio.StreamWriter) -> None:
         found = {"/v1/models": self.models, **self.extra}.get(path)
-        body = json.dumps(found or {"error": "not found"}).encode()
+        body = found if isinstance(found, bytes) else json.dumps(found or {"error": "not found"}).encode()
         status = "200 OK" if found else "404 Not Found"
         head = f"HTTP/1.1 {status}\r\nServer: {self.server_header}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         writer.write(head.encode() + body)

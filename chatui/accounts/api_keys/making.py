@@ -19,6 +19,7 @@ from chatui.permissions.programs import reasoning
 
 MADE, REVOKED, REVOKED_BY_ADMIN = "make API key", "revoke API key", "revoke somebody's API key"
 MADE_FOR_ACCOUNT, REVOKED_WITH_PASSWORD = "make API key for an account", "revoke API key with the password"
+REVOKED_WITH_ACCOUNT = "revoke API key with the account"
 NAME_CHARS = 60
 MOST_KEYS = 20
 """Of one person, that still work."""
@@ -112,7 +113,9 @@ def make_for_account(visitor: Visitor, account: User, wanted: Wanted) -> MadeKey
 
 def is_for_programs(account: User) -> bool:
     """Whether nobody can sign in at this account, or ever did. Whoever takes a person's password away gets no key to what is theirs."""
-    return account.is_active and not account.has_usable_password() and account.last_login is None
+    is_nobodys = account.is_active and not account.has_usable_password() and account.last_login is None
+    # A directory makes accounts before their people come: a key made until then would read what they write.
+    return is_nobodys and not account.provisioned_accounts.exists() and not account.outside_identities.exists()
 
 
 def _make(visitor: Visitor, person: User, wanted: Wanted, action: str) -> MadeKey:
@@ -167,6 +170,11 @@ def revoke_with_password(visitor: Visitor, person: User) -> int:
     """Take back all keys of a person whose password is another one now: whoever knew the old one may have made them. Recorded.
     Returns how many there were."""
     return _revoke(visitor, list(_working(person).select_related("owner")), REVOKED_WITH_PASSWORD)
+
+
+def revoke_with_account(visitor: Visitor, person: User) -> int:
+    """Take back all keys of a person whose account is being closed. Recorded. Returns how many there were."""
+    return _revoke(visitor, list(_working(person).select_related("owner")), REVOKED_WITH_ACCOUNT)
 
 
 def _revoke(visitor: Visitor, rows: Sequence[ApiKey], action: str) -> int:

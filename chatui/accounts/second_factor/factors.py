@@ -1,4 +1,4 @@
-"""Sets a person's second factor up, checks codes, and takes it away. Each change is recorded, and each code is good once."""
+"""Sets one-time codes up, checks them, and takes factors away. Each change is recorded, and each code is good once."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from django.utils import timezone
 from chatui.accounts.second_factor import totp
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
-from chatui.guess_limits import GuessLimit
-from chatui.models import RecoveryCode, SecondFactor, User
+from chatui.guess_limits import Guess, GuessLimit
+from chatui.models import Passkey, RecoveryCode, SecondFactor, User
 from chatui.permissions import four_eyes
+from chatui.permissions.access import NotFoundError
 
 CODES = 10
 _ALPHABET = "abcdefghjkmnpqrstvwxyz23456789"  # no letters or digits that look alike
@@ -29,21 +30,32 @@ class WrongCodeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Where a person stands. ``codes_left``: how many recovery codes are unused."""
+    """Where a person stands. ``has_app``: with one-time codes; ``codes_left``: how many recovery codes are unused."""
 
     is_on: bool
+    has_app: bool
     is_required: bool
     codes_left: int
 
 
 def setting_of(person: User) -> Setting:
     """For the page."""
-    return Setting(is_on(person), is_required(person), RecoveryCode.objects.filter(user=person).count())
+    return Setting(is_on(person), has_app(person), is_required(person), RecoveryCode.objects.filter(user=person).count())
 
 
 def is_on(person: User) -> bool:
-    """Whether a code is asked for after this person's password."""
+    """Whether a code or a passkey is asked for after this person's password."""
+    return has_app(person) or has_passkeys(person)
+
+
+def has_app(person: User) -> bool:
+    """Whether they have one-time codes."""
     return SecondFactor.objects.filter(user=person).exclude(confirmed_at=None).exists()
+
+
+def has_passkeys(person: User) -> bool:
+    """Whether they have passkeys, of which each is a second factor as well."""
+    return Passkey.objects.filter(user=person).exists()
 
 
 def is_required(person: User) -> bool:
@@ -97,7 +109,7 @@ def check(visitor: Visitor, person: User, code: str) -> None:
             raise WrongCodeError
         _check_app(visitor, row, plain)
         return
-    guess = _guesses.admit(visitor.address, account=str(person.pk))
+    guess = admit(visitor, person)
     with transaction.atomic():
         # Deleting is using: of two who send it at once, one has it.
         if not RecoveryCode.objects.filter(user=person, digest=_digest(plain)).delete()[0]:
@@ -110,25 +122,55 @@ def check(visitor: Visitor, person: User, code: str) -> None:
 def new_codes(visitor: Visitor, person: User) -> list[str]:
     """Other recovery codes, in the place of all earlier ones. Recorded."""
     # Of two at once, the second waits, and replaces the codes of the first.
-    if not SecondFactor.objects.select_for_update().filter(user=person).exclude(confirmed_at=None):
+    User.objects.select_for_update(no_key=True).get(pk=person.pk)
+    if not is_on(person):
         raise WrongCodeError
     record("recovery codes made", visitor, person.get_username())
     return _new_codes(person)
 
 
+def first_codes(person: User) -> list[str]:
+    """Recovery codes for whoever has none; empty for others. In the transaction in which a factor is added."""
+    return [] if RecoveryCode.objects.filter(user=person).exists() else _new_codes(person)
+
+
+def forget_codes_of_nothing(person: User) -> None:
+    """Without a factor there is nothing to recover. In the transaction in which one was taken away."""
+    if not is_on(person):
+        RecoveryCode.objects.filter(user=person).delete()
+
+
+@transaction.atomic
+def switch_app_off(visitor: Visitor, person: User) -> None:
+    """Take one-time codes away; passkeys stay. Recorded. Raises NotFoundError where that would be the last factor, and one is required."""
+    User.objects.select_for_update(no_key=True).get(pk=person.pk)  # a passkey that is taken away meanwhile would not be counted on
+    if not has_passkeys(person):
+        if is_required(person):
+            raise NotFoundError
+        remove(visitor, person)
+    elif SecondFactor.objects.filter(user=person).exclude(confirmed_at=None).delete()[0]:
+        record("one-time codes switched off", visitor, person.get_username())
+
+
 @transaction.atomic
 def remove(visitor: Visitor, person: User) -> None:
-    """Take the factor away. Recorded where one was on."""
+    """Take all factors away: codes, recovery codes and passkeys. Recorded where one was on."""
     was_on = is_on(person)
     SecondFactor.objects.filter(user=person).delete()
+    Passkey.objects.filter(user=person).delete()
     RecoveryCode.objects.filter(user=person).delete()
     if was_on:
         record("second factor removed", visitor, person.get_username())
         four_eyes.note(visitor.user, [person.pk], "second factor removed")
 
 
+def admit(visitor: Visitor, person: User) -> Guess:
+    """Count a try at the step after the password, whatever it is tried with. Raises MustWaitError."""
+    return _guesses.admit(visitor.address, account=str(person.pk))
+
+
 def _check_app(visitor: Visitor, row: SecondFactor, code: str) -> None:
-    guess = _guesses.admit(visitor.address, account=str(row.user_id))
+    guess = admit(visitor, row.user)
     step = totp.step_of(_secret(row), "".join(code.split()))
     # The condition is in the statement: a code that two send at once is good for one.
     if step is None or not SecondFactor.objects.filter(pk=row.pk, last_step__lt=step).update(last_step=step):

@@ -34,6 +34,8 @@ class Provider(BaseModel):
     sign_up: bool = True
     addresses_are_verified: bool = False
     session_hours: Annotated[int, Field(ge=1, le=14 * 24)] = 12
+    logout_closes: bool = False
+    scim_claim: Word = "sub"
 
     @field_validator("issuer")
     @classmethod

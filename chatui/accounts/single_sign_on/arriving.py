@@ -12,12 +12,13 @@ from django.utils import timezone
 
 from chatui.accounts import invitations
 from chatui.accounts.sign_in_rules import password_use
+from chatui.accounts.sign_in_rules.caretakers import LastCaretakerError
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.single_sign_on import claims, group_sync, names
 from chatui.accounts.single_sign_on.claims import Said
 from chatui.accounts.single_sign_on.errors import ClosedAccountError, LinkedElsewhereError, NotAdmittedError
 from chatui.audit_log.record import Visitor, record
-from chatui.models import OutsideIdentity, User
+from chatui.models import OutsideIdentity, ProvisionedAccount, ProvisionedGroup, User
 from chatui.permissions.access import NotFoundError
 
 
@@ -63,20 +64,43 @@ def connect(visitor: Visitor, provider: Provider, said: Said) -> None:
 def _arrive(visitor: Visitor, provider: Provider, said: Said, invitation: str) -> User:
     identities = OutsideIdentity.objects.select_for_update(of=("self",)).select_related("user")
     identity = identities.filter(issuer=provider.issuer, subject=said.subject).first()
-    identity = identity or _made(visitor, provider, said, invitation)
+    identity = identity or _provisioned(provider, said) or _made(visitor, provider, said, invitation)
     person = identity.user
     if not person.is_active:
         raise ClosedAccountError("the account is not active")
     if not _may_come_from_outside(person):
         raise NotAdmittedError("this account is opened by its password alone")
     _update(visitor, identity, provider, said)
-    group_sync.bring_in_step(visitor, person, provider, said)
+    if said.groups is not None or not ProvisionedGroup.objects.filter(issuer=provider.issuer).exists():
+        _bring_in_step(visitor, person, provider, said)  # else its directory tells of groups, and has
     return person
+
+
+def _bring_in_step(visitor: Visitor, person: User, provider: Provider, said: Said) -> None:
+    try:
+        group_sync.bring_in_step(visitor, person, provider, said)
+    except LastCaretakerError as error:
+        # Whoever is shut out with the last rights could give them to nobody any more.
+        record("account not changed", visitor, person.get_username(), detail=f"says {provider.key}: {error}")
 
 
 def _may_come_from_outside(person: User) -> bool:
     # A superuser may do everything, so nobody becomes one by what another server says.
     return not person.is_superuser and not password_use.is_emergency(person.get_username())
+
+
+def _provisioned(provider: Provider, said: Said) -> OutsideIdentity | None:
+    """The identity of somebody of whom the provider's directory has told already: by what it calls them itself, never by name.
+
+    Raises ClosedAccountError where it has closed or deleted them: they get no new account in its place.
+    """
+    rows = ProvisionedAccount.objects.filter(issuer=provider.issuer, external_id=said.directory_id)
+    found = rows.select_related("user").first() if said.directory_id else None
+    if found is not None and not found.user.is_active:
+        raise ClosedAccountError("the account is not active")
+    if found is None or OutsideIdentity.objects.filter(user=found.user, issuer=provider.issuer).exists():
+        return None
+    return OutsideIdentity.objects.create(user=found.user, made_account=found.made_account, **_columns(provider, said))
 
 
 def _made(visitor: Visitor, provider: Provider, said: Said, invitation: str) -> OutsideIdentity:
@@ -98,7 +122,13 @@ def _accept(visitor: Visitor, invitation: str, person: User) -> None:
 
 
 def _columns(provider: Provider, said: Said) -> dict[str, str]:
-    return {"issuer": provider.issuer, "subject": said.subject, "provider": provider.key, "name": said.name}
+    return {
+        "issuer": provider.issuer,
+        "subject": said.subject,
+        "provider": provider.key,
+        "name": said.name,
+        "directory_id": said.directory_id,
+    }
 
 
 def _update(visitor: Visitor, identity: OutsideIdentity, provider: Provider, said: Said) -> None:
@@ -115,4 +145,5 @@ def _update(visitor: Visitor, identity: OutsideIdentity, provider: Provider, sai
         person.email = said.email
         person.save(update_fields=["email"])
     identity.name, identity.provider, identity.last_used_at = said.name, provider.key, timezone.now()
-    identity.save(update_fields=["name", "provider", "last_used_at"])
+    identity.directory_id = said.directory_id
+    identity.save(update_fields=["name", "provider", "last_used_at", "directory_id"])

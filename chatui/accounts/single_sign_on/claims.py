@@ -20,25 +20,42 @@ class Said:
     """``subject`` is the identity. ``name`` what to call the person, or empty. ``email`` is empty where nobody vouches for it.
 
     ``groups`` None: the claim is missing, as with too many groups or without the scope; that is not the same as being in none.
+    ``session``: what the provider calls its own session; ``directory_id``: what its directory calls the person. Empty where it is not said.
+    ``told_groups``: where the claim is missing, the groups of which the directory tells; with them somebody may enter.
     """
 
     subject: str
     name: str
     email: str
     groups: frozenset[str] | None
+    session: str = ""
+    directory_id: str = ""
+    told_groups: frozenset[str] = frozenset()
 
 
 def read(provider: Provider, claims: Mapping[str, Any]) -> Said:
     """Read the claims of a good ID token."""
-    return Said(str(claims["sub"]), _name(claims), _email(provider, claims), _groups(provider, claims))
+    return Said(
+        str(claims["sub"]),
+        _name(claims),
+        _email(provider, claims),
+        _groups(provider, claims),
+        session=_short(claims.get("sid")),
+        directory_id=_short(claims.get(provider.scim_claim)),
+    )
 
 
 def admit(provider: Provider, said: Said) -> None:
     """Check that the operator lets this person in; both lists count where both are given. Raises NotAdmittedError."""
-    if provider.enter_groups and not (said.groups or frozenset()) & set(provider.enter_groups):
+    groups = said.told_groups if said.groups is None else said.groups
+    if provider.enter_groups and not groups & set(provider.enter_groups):
         raise NotAdmittedError("in none of the groups that may enter")
     if provider.enter_domains and said.email.rpartition("@")[2].lower() not in {domain.lower() for domain in provider.enter_domains}:
         raise NotAdmittedError("no verified address of a domain that may enter")
+
+
+def _short(value: object) -> str:
+    return value if isinstance(value, str) and len(value) <= 255 else ""
 
 
 def _name(claims: Mapping[str, Any]) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +17,7 @@ from chatui.accounts.single_sign_on.errors import ProviderAwayError
 
 KEPT_SECONDS = 3600.0
 LOOK_AGAIN_SECONDS = 30.0
-"""How long an unknown key is not looked for again: otherwise forged tokens would make us ask the provider at will."""
+"""How long an unknown key, or what could not be had, is not asked for again: otherwise forged tokens would make us ask at will."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class Metadata:
 
 _metadata: dict[str, tuple[float, Metadata]] = {}
 _keys: dict[str, tuple[float, KeySet]] = {}
+_failed: dict[str, float] = {}
+_asking: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
 def metadata_of(provider: Provider) -> Metadata:
@@ -45,26 +49,43 @@ def metadata_of(provider: Provider) -> Metadata:
 
 
 def keys_of(provider: Provider, key_id: str | None) -> KeySet:
-    """The keys with which the provider signs; asked for again where ``key_id`` is not among them. Raises ProviderAwayError."""
-    address = metadata_of(provider).keys
-    kept = _keys.get(address)
-    if kept:
-        age = time.monotonic() - kept[0]
-        is_known = key_id is None or any(key.kid == key_id for key in kept[1].keys)
-        if age < (KEPT_SECONDS if is_known else LOOK_AGAIN_SECONDS):
-            return kept[1]
-    try:
-        found = KeySet.import_key_set(requests.get(address))  # type: ignore[arg-type]
-    except (JoseError, KeyError, TypeError, ValueError):
-        raise ProviderAwayError("the provider's keys cannot be read") from None
-    _keys[address] = (time.monotonic(), found)
-    return found
+    """The keys with which the provider signs; asked for again where ``key_id`` is not among them. Raises ProviderAwayError.
+
+    Anybody can bring a token, so they are asked for by one at a time, and not for a while after that failed.
+    """
+    if (found := _kept_keys(provider, key_id)) is not None:
+        return found
+    with _asking[provider.issuer]:
+        # Whoever waited finds here what the one before has got.
+        if (found := _kept_keys(provider, key_id)) is not None:
+            return found
+        if time.monotonic() - _failed.get(provider.issuer, -LOOK_AGAIN_SECONDS) < LOOK_AGAIN_SECONDS:
+            raise ProviderAwayError("the provider's keys could not be had a moment ago")
+        try:
+            found = KeySet.import_key_set(requests.get(metadata_of(provider).keys))  # type: ignore[arg-type]
+        except ProviderAwayError:
+            _failed[provider.issuer] = time.monotonic()
+            raise
+        except (JoseError, KeyError, TypeError, ValueError):
+            _failed[provider.issuer] = time.monotonic()
+            raise ProviderAwayError("the provider's keys cannot be read") from None
+        _keys[provider.issuer] = (time.monotonic(), found)
+        return found
+
+
+def _kept_keys(provider: Provider, key_id: str | None) -> KeySet | None:
+    kept = _keys.get(provider.issuer)
+    if kept is None:
+        return None
+    is_known = key_id is None or any(key.kid == key_id for key in kept[1].keys)
+    return kept[1] if time.monotonic() - kept[0] < (KEPT_SECONDS if is_known else LOOK_AGAIN_SECONDS) else None
 
 
 def forget() -> None:
     """Ask again at the next sign-in."""
     _metadata.clear()
     _keys.clear()
+    _failed.clear()
 
 
 def _read(provider: Provider, said: dict[str, Any]) -> Metadata:

@@ -6,6 +6,7 @@ import logging
 
 from django.contrib.auth.models import Group
 
+from chatui.accounts.sign_in_rules import caretakers
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.single_sign_on.claims import Said
 from chatui.audit_log.record import Visitor, record
@@ -18,6 +19,9 @@ def bring_in_step(visitor: Visitor, person: User, provider: Provider, said: Said
     """Add and remove what the provider decides about, and nothing else. Returns whether anything changed. In a transaction.
 
     Without the claim everything stays: a provider leaves it out for people in very many groups. An empty one removes.
+
+    Raises:
+        LastCaretakerError: nobody else could look after accounts afterwards. Nothing was changed.
     """
     if said.groups is None:
         if provider.managed or provider.staff:
@@ -25,7 +29,13 @@ def bring_in_step(visitor: Visitor, person: User, provider: Provider, said: Said
             log.warning("the provider %r did not say somebody's groups, so they stay", provider.key, extra={"person": str(person.pk)})
             record("groups not said", visitor, person.get_username(), detail=f"by {provider.key}; they stay")
         return False
-    changes = [*_groups(person, provider, provider.groups_for(said.groups)), *_staff(person, provider, said.groups)]
+    was_staff = person.is_staff
+    try:
+        with caretakers.kept(person):
+            changes = [*_groups(person, provider, provider.groups_for(said.groups)), *_staff(person, provider, said.groups)]
+    except caretakers.LastCaretakerError:
+        person.is_staff = was_staff
+        raise
     for words in changes:
         record("account changed", visitor, person.get_username(), detail=f"{words}, says {provider.key}")
     return bool(changes)

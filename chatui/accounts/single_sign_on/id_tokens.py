@@ -22,8 +22,6 @@ MOST_CHARS = 64 * 1024
 
 def claims_of(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
     """What a good token says. Raises BadSignInError for any other, and ProviderAwayError where the keys cannot be had."""
-    if not isinstance(token, str) or not token or len(token) > MOST_CHARS:
-        raise BadSignInError("there is no ID token")
     registry = jwt.JWTClaimsRegistry(
         leeway=LEEWAY_SECONDS,
         iss={"essential": True, "value": provider.issuer},
@@ -33,14 +31,22 @@ def claims_of(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
         exp={"essential": True},
         iat={"essential": True},
     )
+    claims = signed_claims(provider, token, registry)
+    _check_rest(provider, claims)
+    return claims
+
+
+def signed_claims(provider: Provider, token: object, registry: jwt.JWTClaimsRegistry) -> dict[str, Any]:
+    """The claims of a token that this provider has signed, and that pass the registry. Raises as ``claims_of``."""
+    if not isinstance(token, str) or not token or len(token) > MOST_CHARS:
+        raise BadSignInError("there is no token")
     try:
         key_id = jws.extract_compact(token.encode("ascii")).headers().get("kid")
         keys = discovery.keys_of(provider, key_id if isinstance(key_id, str) else None)
-        claims = jwt.decode(token, keys, algorithms=ALGORITHMS).claims
+        claims: dict[str, Any] = jwt.decode(token, keys, algorithms=ALGORITHMS).claims
         registry.validate(claims)
     except (JoseError, ValueError, TypeError, RecursionError) as error:
-        raise BadSignInError(f"the ID token is not good ({type(error).__name__})") from None
-    _check_rest(provider, claims)
+        raise BadSignInError(f"the token is not good ({type(error).__name__})") from None
     return claims
 
 

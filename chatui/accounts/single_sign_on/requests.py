@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import ssl
 import time
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import httpx
@@ -40,13 +42,19 @@ def _asked(method: str, address: str, **sent: Any) -> tuple[int, dict[str, Any]]
         raise ProviderAwayError("the provider names an address without https")
     try:
         with (
-            httpx.Client(timeout=SECONDS, follow_redirects=False) as client,
+            httpx.Client(timeout=SECONDS, follow_redirects=False, verify=_tls()) as client,
             client.stream(method, address, **_accepting(sent)) as response,
         ):
             return response.status_code, _object(_body(response), response.status_code)
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
         # Only the kind: the words of these errors may quote an address with what it holds.
         raise ProviderAwayError(f"the provider cannot be reached ({type(error).__name__})") from None
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Made once: to read all certificates takes longer than most answers."""
+    return httpx.create_ssl_context()
 
 
 def _accepting(sent: dict[str, Any]) -> dict[str, Any]:

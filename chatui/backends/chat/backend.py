@@ -11,6 +11,8 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
+import httpx
+
 from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEvent, SampleRequest, broken_off_with
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.chat.joining import joined
@@ -32,6 +34,7 @@ from renderer.events import RawEvent
 from renderer.frames import Frame
 
 _log = logging.getLogger(__name__)
+_OPEN_ROUTER = "openrouter.ai"
 _PREFILLING = ("llama.cpp", "Ollama")
 """Servers, as ``discovery`` names them, that let a gpt-oss model go on in the last message of a request if that is an answer."""
 
@@ -45,6 +48,8 @@ class ChatCompletionsBackend(FoundServer):
         """As ``FoundServer``; ``summaries_are_trusted`` as for ``ResponsesBackend``."""
         super().__init__(endpoint)
         self._summaries_are_trusted = summaries_are_trusted
+        self._wants_reasoning = endpoint.wants_reasoning
+        self._is_open_router = httpx.URL(endpoint.url).host.endswith(_OPEN_ROUTER)
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """See ``base.Backend``."""
@@ -131,6 +136,9 @@ class ChatCompletionsBackend(FoundServer):
             payload["model"] = model
         if request.max_tokens:
             payload["max_tokens"] = request.max_tokens
+        if not self._wants_reasoning:
+            # What a server does not know it ignores, or rejects: then it is not sent there any more.
+            payload |= {"reasoning": {"exclude": True}} if self._is_open_router else {"include_reasoning": False}
         return payload | dict(request.sampling)
 
 

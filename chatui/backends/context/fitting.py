@@ -1,14 +1,15 @@
-"""Leaves out the oldest turns of a request until it fits: whole turns, and never the operator's instructions or the last question."""
+"""Leaves out of a request what does not fit: whole turns and documents, and never the operator's instructions or the last question."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 from chatui.backends.base import SampleRequest
-from chatui.backends.context.room import TEMPLATE_TOKENS, weight, weight_of, weight_of_tools
+from chatui.backends.context.room import FRAME_TOKENS, TEMPLATE_TOKENS, weight, weight_of, weight_of_tools
 from renderer import history
-from renderer.frame_kinds import ANALYSIS
+from renderer.frame_kinds import ANALYSIS, is_document
 from renderer.frames import Channel, Frame, Role
+from renderer.leaving_out import kept
 
 _LEAST_KEPT = 60.0
 """Of a cut answer so much is always kept: the model needs the place at which it continues."""
@@ -21,8 +22,8 @@ _SPACE_WITHIN = 60
 class Fit:
     """A request that should fit. ``weight``: about its tokens, see ``room.weight``; ``hidden``: those of the reasoning in it.
 
-    ``turns_left_out``: how many of the oldest questions are not in it. ``is_least``: nothing more can be left out. ``is_answer_limited``:
-    its answer may not be as long as was asked for.
+    ``turns_left_out``: how many questions are not in it with all that belongs to them. ``is_least``: nothing more can be left out.
+    ``is_answer_limited``: its answer may not be as long as was asked for. ``counted``: how much of the weight was counted before.
     """
 
     request: SampleRequest
@@ -31,42 +32,40 @@ class Fit:
     turns_left_out: int
     is_least: bool
     is_answer_limited: bool = False
+    counted: float = 0.0
 
 
-def fit(request: SampleRequest, most: float | None) -> Fit:
-    """The request, without its oldest turns where it would weigh more than ``most``.
+def fit(request: SampleRequest, most: float | None, factor: float = 1.0) -> Fit:
+    """The request, without what is left out (``renderer.leaving_out``) where it would weigh more than ``most``. ``factor``: that of the
+    window, for what was counted.
 
     Of an answer that is to be continued, and does not fit even so, the beginning is left out; before that, the reasoning behind it.
     """
     orders = [frame for frame in request.frames if frame.header.role in (Role.SYSTEM, Role.DEVELOPER)]
     before, turns = history.turns(frame for frame in request.frames if frame.header.role not in (Role.SYSTEM, Role.DEVELOPER))
     parts = [before, *turns] if before else turns
-    weights = [weight_of(part) for part in parts]
     cut = request.cut_answer
-    total = (
-        TEMPLATE_TOKENS
-        + weight_of_tools(request.tools)
-        + weight_of(orders)
-        + sum(weights)
-        + (weight_of([cut]) + _ASKING_TO_CONTINUE if cut else 0.0)
-    )
-    dropped = 0
-    while most is not None and total > most and dropped < len(parts) - 1:
-        total -= weights[dropped]
-        dropped += 1
-    kept = [frame for part in parts[dropped:] for frame in part]
+    other = TEMPLATE_TOKENS + weight_of_tools(request.tools) + weight_of(orders) + (weight_of([cut]) + _ASKING_TO_CONTINUE if cut else 0.0)
+    found = kept(parts, lambda frame: _weight(request, frame, factor), None if most is None else most - other)
+    frames, total = list(found.frames), found.length + other
     if cut is not None and most is not None and total > most:
-        kept, cut, total = _shortened(kept, cut, total, most)
+        frames, cut, total = _shortened(frames, cut, total, most)
     fitted = request
-    if dropped or cut is not request.cut_answer or len(kept) < sum(map(len, parts)):
-        fitted = replace(request, frames=(*orders, *kept), cut_answer=cut)
+    if cut is not request.cut_answer or frames != [frame for part in parts for frame in part]:
+        fitted = replace(request, frames=(*orders, *frames), cut_answer=cut)
     return Fit(
         fitted,
         total,
         hidden_weight(fitted),
-        sum(map(history.questions, parts[:dropped])),
-        dropped >= len(parts) - 1 and (cut is None or weight(cut.body) <= _LEAST_KEPT),
+        found.turns_left_out,
+        found.is_least and (cut is None or weight(cut.body) <= _LEAST_KEPT),
+        counted=sum(_weight(request, frame, factor) for frame in frames if frame in request.counted),
     )
+
+
+def _weight(request: SampleRequest, frame: Frame, factor: float) -> float:
+    counted = request.counted.get(frame) if is_document(frame.header) else None
+    return weight_of([frame]) if counted is None else FRAME_TOKENS + counted / factor
 
 
 def hidden_weight(request: SampleRequest) -> float:
@@ -79,10 +78,10 @@ def without_last_reasoning(request: SampleRequest) -> SampleRequest:
     return replace(request, frames=tuple(_without_last_reasoning(list(request.frames))))
 
 
-def _shortened(kept: list[Frame], cut: Frame, total: float, most: float) -> tuple[list[Frame], Frame, float]:
+def _shortened(frames: list[Frame], cut: Frame, total: float, most: float) -> tuple[list[Frame], Frame, float]:
     """The last turn with less of what the model wrote in it. ``total`` weighs all of it."""
-    without = _without_last_reasoning(kept)
-    total -= weight_of(kept[len(without) :])
+    without = _without_last_reasoning(frames)
+    total -= weight_of(frames[len(without) :])
     has = weight(cut.body)
     if total <= most or has <= _LEAST_KEPT:
         return without, cut, total

@@ -17,6 +17,8 @@ FRAME_TOKENS = 8.0
 """What stands around the text of a message."""
 TEMPLATE_TOKENS = 100.0
 """What a server's template adds to every prompt."""
+MARGIN = 0.95
+"""Of the room for a prompt, which is counted in advance with a measure that is only about right."""
 _ASCII_PER_TOKEN = 3.6
 _OTHERS_PER_TOKEN = 1.3
 

@@ -12,7 +12,7 @@ from typing import Protocol
 from chatui.backends.base import BackendError, ContextUse, EndReason, SampleEnded, SampleEvent, SampleRequest
 from chatui.backends.context.fitting import Fit, fit
 from chatui.backends.context.refusals import Overflow, overflow_of
-from chatui.backends.context.room import TEMPLATE_TOKENS, kept_free, weight
+from chatui.backends.context.room import MARGIN, TEMPLATE_TOKENS, kept_free, weight
 from chatui.backends.context.window import Window
 from chatui.codes import ProductCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
@@ -21,8 +21,6 @@ from renderer.frame_kinds import is_answer, is_preamble
 _log = logging.getLogger(__name__)
 
 ATTEMPTS = 5
-_MARGIN = 0.95
-"""Of the room for a prompt, which is counted in advance with a measure that is only about right."""
 _FEWER = 0.7
 _NEAR_THE_END = 16
 """Tokens: servers stop that much before the end of the context, or at it."""
@@ -95,7 +93,7 @@ async def within(window: Window, plan: Plan) -> AsyncGenerator[SampleEvent, None
                 raise
             if following.has_begun:
                 ended = SampleEnded(EndReason.LENGTH)
-            elif not window.learn(overflow, attempt.fit.weight, attempt.fit.request.max_tokens):
+            elif not window.learn(overflow, attempt.fit.weight, attempt.fit.request.max_tokens, attempt.fit.counted):
                 raise
             else:
                 ended = None
@@ -141,18 +139,18 @@ def _answer_was_too_long(overflow: Overflow, refused: Fit) -> bool:
 async def _fitted(request: SampleRequest, window: Window, most: float | None) -> Fit:
     limit = window.limit
     if limit is not None:
-        room = (limit - kept_free(request.max_tokens, limit)) * _MARGIN / window.factor
+        room = (limit - kept_free(request.max_tokens, limit)) * MARGIN / window.factor
         most = room if most is None else min(room, most)
     if most is None or len(request.frames) <= _SMALL:
-        found = fit(request, most)
+        found = fit(request, most, window.factor)
     else:
-        found = await asyncio.to_thread(fit, request, most)
+        found = await asyncio.to_thread(fit, request, most, window.factor)
     # A refusal may quote a person: what it taught must not keep others from being asked at all.
     if limit is not None and window.is_declared and found.is_least and found.weight * window.factor > _HOPELESS * limit:
         raise too_long(window, found, f"about {int(found.weight * window.factor)} tokens, and the server takes {limit}")
     if limit is None or request.max_tokens is None:
         return found
-    left = max(limit - int(found.weight * window.factor / _MARGIN), kept_free(request.max_tokens, limit), 1)
+    left = max(limit - int(found.weight * window.factor / MARGIN), kept_free(request.max_tokens, limit), 1)
     if left >= request.max_tokens:
         return found
     return replace(found, request=replace(found.request, max_tokens=left), is_answer_limited=True)
@@ -187,7 +185,7 @@ class _Following:
 
     def _ended(self, ended: SampleEnded, *, is_full: bool) -> SampleEnded:
         window, held = self._window, self._fit
-        window.note(ended.usage, held.weight)
+        window.note(ended.usage, held.weight, held.counted)
         size, usage = window.size, ended.usage
         prompt = usage.prompt_tokens if usage and usage.prompt_tokens else int(held.weight * window.factor)
         written = usage.completion_tokens if usage else None

@@ -5,9 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from chatui.backends.base import Usage
 from chatui.backends.context.refusals import Overflow
+
+
+@runtime_checkable
+class Sized(Protocol):
+    """A back end of which this process may know how much its models can read."""
+
+    def known_context(self, model: str | None) -> int | None:
+        """In tokens of prompt and answer together. May be called in any thread, and waits for nothing."""
+        ...
+
 
 LEARNT_SECONDS = 3600.0
 """After so long what was learnt from a refusal is forgotten: the server may have been started anew, with more."""
@@ -61,30 +72,31 @@ class Window:
             self._learnt = None
         self._asked = asked
 
-    def learn(self, overflow: Overflow, weight: float, max_tokens: int | None) -> bool:
+    def learn(self, overflow: Overflow, weight: float, max_tokens: int | None, counted: float = 0.0) -> bool:
         """The server refused a prompt of this weight, with so many tokens for its answer. Returns whether that can be: its words may
-        quote a person, who must not decide what others can send."""
+        quote a person, who must not decide what others can send. ``counted``: see ``fitting.Fit``."""
         most = weight * _TOKENS_PER_WEIGHT
         if overflow.limit is not None and overflow.limit > most + (max_tokens or 0):
             return False
         if overflow.prompt is not None and overflow.prompt <= most:
-            self._measure(overflow.prompt, weight)
+            self._measure(overflow.prompt, weight, counted)
         limit = overflow.limit or max(int(weight * self.factor * _SMALLER), 1)
         self._learnt = _Learnt(limit, self._now() + LEARNT_SECONDS, self._asked, overflow.limit is not None)
         return True
 
-    def note(self, usage: Usage | None, weight: float) -> None:
+    def note(self, usage: Usage | None, weight: float, counted: float = 0.0) -> None:
         """The server took a prompt of this weight, and may have counted it."""
-        counted, written = (usage.prompt_tokens, usage.completion_tokens) if usage else (None, None)
-        if counted:
-            self._measure(counted, weight)
-        taken = (counted or int(weight * _LOWEST)) + (written or 0)
+        prompt, written = (usage.prompt_tokens, usage.completion_tokens) if usage else (None, None)
+        if prompt:
+            self._measure(prompt, weight, counted)
+        taken = (prompt or int(weight * _LOWEST)) + (written or 0)
         if self._learnt and taken > self._learnt.limit:
             self._learnt = None
 
-    def _measure(self, tokens: int, weight: float) -> None:
-        """More tokens count at once, fewer only slowly: the next conversation may be in another script."""
-        if weight < _LEAST_WEIGHT:
+    def _measure(self, tokens: int, weight: float, counted: float) -> None:
+        """More tokens count at once, fewer only slowly: the next conversation may be in another script. What was counted says nothing of
+        how many tokens other texts have."""
+        if weight < _LEAST_WEIGHT or 2 * counted > weight:
             return
         measured = min(max(tokens / weight, _LOWEST), _HIGHEST)
         self.factor = measured if measured > self.factor else (3 * self.factor + measured) / 4

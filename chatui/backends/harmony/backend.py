@@ -17,7 +17,7 @@ from chatui.backends.context.fitting import Fit, hidden_weight
 from chatui.backends.context.sampling import Attempt, too_long, within
 from chatui.backends.context.window import Windows
 from chatui.backends.continuation import continue_in_words, has_text
-from chatui.backends.discovery import own_name
+from chatui.backends.discovery import Discovered, own_name
 from chatui.backends.failures.kinds import failed
 from chatui.backends.harmony.behind import behind
 from chatui.backends.harmony.dialect import Asked, Chunks, Dialect
@@ -68,7 +68,7 @@ class HarmonyCompletionsBackend:
             ValueError: the endpoint's ``url`` is no http address.
         """
         self._limits = endpoint.limits
-        self._upstream = Upstream(endpoint.url, endpoint.key, endpoint.limits)
+        self._upstream = Upstream(endpoint.url, endpoint.key, endpoint.limits, endpoint.route)
         self._load_vocabulary = vocabulary
         self._vocabulary: Vocabulary | None = None
         self._model = endpoint.model
@@ -82,6 +82,12 @@ class HarmonyCompletionsBackend:
         """The product, as far as it is known, and the address."""
         dialect = self._found[1].dialect if self._found else self._dialect
         return f"{dialect or 'Model server'} at {self._upstream.place}"
+
+    def known_context(self, model: str | None) -> int | None:
+        """See ``context.window.Sized``."""
+        found = self._found[1] if self._found else None
+        named = model or self._model or (next(iter(found.models), None) if found else None)
+        return self._windows.of(named).size or (found.context(named) if found else None)
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """See ``base.Backend``."""
@@ -101,7 +107,7 @@ class HarmonyCompletionsBackend:
 
         async def plan(most: float | None) -> Attempt:
             wanted = Wanted(request, window.limit, None if most is None else int(most), least)
-            prompt = await asyncio.to_thread(fitted, wanted, vocabulary, self._today())
+            prompt = await asyncio.to_thread(fitted, wanted, vocabulary, request.today or self._today())
             schema = request.answer_format.checked_schema if request.answer_format and not request.cut_answer else None
             asked = Asked(prompt.ids, answer_tokens(request, len(prompt.ids), wanted.context), model, request.sampling, schema)
             held = Fit(request, len(prompt.ids), hidden_weight(request), prompt.turns_left_out, prompt.is_least)
@@ -178,6 +184,11 @@ class HarmonyCompletionsBackend:
     async def models(self) -> tuple[str, ...]:
         """See ``base.Backend``. The server is asked at most once a minute."""
         return (await self._server()).models
+
+    def know(self, found: Discovered) -> None:
+        """Take what another asked just now, see ``chosen.backend.Knowing``."""
+        if self._dialect is not None:
+            self._found = (asyncio.get_running_loop().time() + _KEEP_FOUND, TokenServer(self._dialect, found))
 
     def watch(self, watcher: Watcher) -> None:
         """See ``http.Watchable``."""

@@ -14,6 +14,8 @@ from chatui.backends.http1.streams import MOST_AT_ONCE, Stream
 
 READING = "chatui.reading"
 """The name of the httpx extension that holds a Reading."""
+TARGET = "chatui.target"
+"""The name of the httpx extension that holds what to write in the place of the path of a request: for a proxy, the whole address."""
 _MOST_HEAD = 100 * 1024
 _MOST_INTERIM = 20
 """Responses with a status below 200 before the one that counts."""
@@ -69,7 +71,8 @@ class Exchange:
     async def _written(self) -> bytes:
         request = self._request
         try:
-            head = self._h11.send(h11.Request(method=request.method, target=request.url.raw_path, headers=request.headers.raw))
+            target = request.extensions.get(TARGET, request.url.raw_path)
+            head = self._h11.send(h11.Request(method=request.method, target=target, headers=request.headers.raw))
         except h11.LocalProtocolError as error:
             raise httpx.LocalProtocolError(str(error)) from error
         body = await request.aread()

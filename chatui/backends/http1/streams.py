@@ -65,6 +65,34 @@ async def connected(host: str, port: int, context: ssl.SSLContext | None) -> Str
         transport.abort()
 
 
+async def connected_through(proxy: tuple[str, int], host: str, port: int, context: ssl.SSLContext) -> Stream:
+    """A connection with TLS to a server, through a tunnel of the HTTP ``proxy`` (RFC 9110, 9.3.6), which sees nothing but its name.
+
+    Raises:
+        OSError: the proxy does not answer or refuses, or the server's certificate is not good.
+    """
+    reader, writer = await asyncio.open_connection(*proxy, happy_eyeballs_delay=HAPPY_EYEBALLS_SECONDS)
+    try:
+        place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        writer.write(f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n\r\n".encode("ascii"))
+        try:
+            status, _, _ = (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            raise OSError("the proxy did not answer") from None
+        code = status.split(b" ")[1:2]
+        if not code or not code[0].startswith(b"2"):
+            raise OSError("the proxy refused to connect")
+        await writer.start_tls(context, server_hostname=host)
+        stream = _Tls(reader, writer)
+        # What a proxy says before there is TLS would be read as if the server had said it: a server waits to be asked.
+        if not stream.is_usable():
+            raise OSError("the proxy spoke in the place of the server")
+    except BaseException:
+        writer.transport.abort()
+        raise
+    return stream
+
+
 class _Plain:
     def __init__(self, connection: socket.socket) -> None:
         connection.setblocking(False)

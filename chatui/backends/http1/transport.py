@@ -14,8 +14,9 @@ from functools import partial
 
 import httpx
 
-from chatui.backends.http1.exchange import Exchange, GoneError
-from chatui.backends.http1.streams import Stream, connected
+from chatui.backends.http1.exchange import TARGET, Exchange, GoneError
+from chatui.backends.http1.route import DIRECT, Route
+from chatui.backends.http1.streams import Stream, connected, connected_through
 
 ONCE = "chatui.once"
 """The name of the httpx extension that is true for a request that must not be sent again: it may have been carried out."""
@@ -31,15 +32,20 @@ class _Idle:
 
 
 class Transport(httpx.AsyncBaseTransport):
-    """For one event loop, and best for one server: a request to another closes what is idle. No proxies, no HTTP/2, no redirects."""
+    """For one event loop, and best for one server: a request to another closes what is idle. No HTTP/2, no redirects, and no proxy but
+    that of the route."""
 
-    def __init__(self) -> None:
+    def __init__(self, route: Route = DIRECT) -> None:
+        self._route = route
         self._idle: deque[_Idle] = deque()
         self._context: ssl.SSLContext | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """See httpx."""
         origin = (request.url.scheme, request.url.host, request.url.port)
+        if self._route.proxy and request.url.scheme == "http":
+            # A proxy reads where a plain request is to go from the request itself.
+            request.extensions[TARGET] = str(request.url).encode("ascii")
         release = partial(self._take_back, origin)
         if stream := self._used_before(origin):
             if request.extensions.get(ONCE):
@@ -71,17 +77,25 @@ class Transport(httpx.AsyncBaseTransport):
             self._idle.popleft().stream.close()
 
     async def _connected(self, request: httpx.Request) -> Stream:
-        url = request.url
-        is_secure = url.scheme == "https"
-        if is_secure and self._context is None:
-            self._context = httpx.create_ssl_context(trust_env=False)
-            self._context.set_alpn_protocols(["http/1.1"])
-        host = url.raw_host.decode("ascii")
         timeout = request.extensions.get("timeout", {}).get("connect")
         try:
+            if request.url.scheme == "https" and self._context is None:
+                self._context = self._route.tls()
             async with asyncio.timeout(timeout):
-                return await connected(host, url.port or (443 if is_secure else 80), self._context if is_secure else None)
+                return await self._opened(request)
         except TimeoutError as error:
             raise httpx.ConnectTimeout("no connection within the time for it") from error
         except (OSError, UnicodeError) as error:
             raise httpx.ConnectError(str(error)) from error
+
+    async def _opened(self, request: httpx.Request) -> Stream:
+        url = request.url
+        host, port = url.raw_host.decode("ascii"), url.port or (443 if url.scheme == "https" else 80)
+        context = self._context if url.scheme == "https" else None
+        if not self._route.proxy:
+            return await connected(host, port, context)
+        proxy = httpx.URL(self._route.proxy)
+        at = (proxy.raw_host.decode("ascii"), proxy.port or 80)
+        if context is not None:
+            return await connected_through(at, host, port, context)
+        return await connected(*at, None)

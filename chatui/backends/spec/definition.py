@@ -12,15 +12,31 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from chatui.backends.addresses import address_problem
 from chatui.backends.base import Effort, Limits
+from chatui.backends.chosen.choosing import AUTO
+from chatui.backends.http1.route import Route
 from chatui.backends.registry import KINDS
 
 DEMO = "demo"
-SPEC_KINDS = (*KINDS, DEMO)
-"""Every kind that a spec may have: the wire formats, and the built-in demo."""
+SPEC_KINDS = (AUTO, *KINDS, DEMO)
+"""Every kind that a spec may have: one that the server is asked for, the wire formats, and the built-in demo."""
 MODEL_CHARS = 199
 """With a name of 60 characters and the stroke between them, a choice fits into its column."""
+SAMPLING = {
+    "temperature": (0.0, 2.0),
+    "top_p": (0.0, 1.0),
+    "top_k": (-1.0, 100_000.0),
+    "min_p": (0.0, 1.0),
+    "presence_penalty": (-2.0, 2.0),
+    "frequency_penalty": (-2.0, 2.0),
+    "repetition_penalty": (0.0, 2.0),
+    "seed": (0.0, 2.0**31),
+}
+"""What an answer can be sampled with, each with its least and greatest value."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
 _KEY_NAME = re.compile(r"[A-Z0-9][A-Z0-9_]{0,59}")
+_HEADER = re.compile(r"[A-Za-z0-9-]{1,60}")
+_OWN_HEADERS = ("accept", "accept-encoding", "connection", "content-length", "content-type", "host", "transfer-encoding")
+_SECRET = re.compile(r"key|token|secret|signature|password|\bsig\b", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 
 
@@ -41,6 +57,14 @@ def _name(value: str) -> str:
 def _address(value: str) -> str:
     if problem := address_problem(value):
         raise ValueError(problem)
+    return value
+
+
+def _addresses(value: tuple[str, ...]) -> tuple[str, ...]:
+    for problem in filter(None, map(address_problem, value)):
+        raise ValueError(f"has an address that {problem}")
+    if len(set(value)) < len(value):
+        raise ValueError("names an address twice")
     return value
 
 
@@ -81,11 +105,43 @@ def _label(value: str) -> str:
     return value
 
 
+def _query(value: dict[str, str]) -> dict[str, str]:
+    if any(_SECRET.search(name) for name in value):
+        raise ValueError("must hold no key: name the key instead, and key_header if it is not sent as a bearer token")
+    if not all(name and (name + text).isascii() and (name + text).isprintable() and len(name + text) < 300 for name, text in value.items()):
+        raise ValueError('must be names and texts, such as { api-version = "2024-10-21" }')
+    return value
+
+
+def _header(value: str) -> str:
+    if not _HEADER.fullmatch(value) or value.lower() in _OWN_HEADERS:
+        raise ValueError("must be the name of a header, such as api-key")
+    return value
+
+
+def _proxy(value: str) -> str:
+    problem = address_problem(value)
+    if problem or not value.lower().startswith("http://"):
+        raise ValueError(problem or "must begin with http://: requests to an https server are encrypted inside")
+    return value
+
+
+def _sampling(value: dict[str, float]) -> dict[str, float]:
+    for name, number in value.items():
+        if name not in SAMPLING:
+            raise ValueError(f"has no field {name[:60]!r}; known are: {', '.join(SAMPLING)}")
+        least, most = SAMPLING[name]
+        if not least <= number <= most:
+            raise ValueError(f"must have {name} from {least:g} to {most:g}")
+    return value
+
+
 def _tuple(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_tuple)]
+Sampling = Annotated[dict[str, int | float], AfterValidator(_sampling)]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 
 
@@ -96,21 +152,26 @@ def _optional(check: Any) -> AfterValidator:
 class BackendSpec(BaseModel):
     """One model server. ``url`` is for the operator and never shown to people; ``label`` is what they see, ``name`` where it is empty.
 
+    ``more_urls``: other addresses of the same models, asked in the same way.
+
     ``models``: what people may choose from, the default first; empty: what the server names. ``groups``: whose members may use it;
     empty: everybody. At most one of ``key_env`` (a variable), ``key_file`` (a path) and ``key_name`` (a key that is bound to an origin,
     see ``backends.keys``). ``max_answer_tokens`` 0: the setting of the deployment. ``context_tokens``: how many tokens of prompt and answer
     together the model can read; 0: the server is asked. ``summaries``: none, those that the ``server`` writes
     and that the operator trusts to be no raw reasoning, or those that a ``model``, the choice ``summarizer``, writes. With
     ``summary_review`` the summarizer, or else this back end, also judges each before it is shown; None: where a ``model`` writes them
-    (see ``is_reviewed``).
+    (see ``is_reviewed``). ``ask_for_reasoning`` False: the server is asked to keep raw
+    reasoning to itself. ``sampling``, and by model ``model_sampling``: what answers are sampled with. ``api_root`` to ``proxy``: see
+    ``http1.route.Route``; the files are paths.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     name: Annotated[str, AfterValidator(_name)]
     label: Annotated[str, AfterValidator(_label)] = ""
-    kind: str = "chat"
+    kind: str = AUTO
     url: Annotated[str, _optional(_address)] = ""
+    more_urls: Annotated[Names, AfterValidator(_addresses)] = ()
     key_env: Annotated[str, _optional(_variable)] = ""
     key_file: str = ""
     key_name: Annotated[str, _optional(_key_name)] = ""
@@ -125,6 +186,19 @@ class BackendSpec(BaseModel):
     summaries: Literal["none", "server", "model"] = "none"
     summarizer: Annotated[str, Field(max_length=260)] = ""
     summary_review: bool | None = None
+    ask_for_reasoning: bool = True
+    sampling: Sampling = Field(default_factory=dict)
+    model_sampling: dict[str, Sampling] = Field(default_factory=dict)
+    api_root: bool | None = None
+    query: Annotated[dict[str, str], AfterValidator(_query)] = Field(default_factory=dict)
+    key_header: Annotated[str, _optional(_header)] = ""
+    ca_file: str = ""
+    certificate_file: str = ""
+    certificate_key_file: str = ""
+    proxy: Annotated[str, _optional(_proxy)] = ""
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.url, self.kind))
 
     @property
     def is_reviewed(self) -> bool:
@@ -145,7 +219,19 @@ class BackendSpec(BaseModel):
             (unknown("kind", self.kind, SPEC_KINDS), self.kind not in SPEC_KINDS),
             ("url is missing", not self.url and not is_demo),
             ("url: the demo has no address", bool(self.url) and is_demo),
+            ("more_urls needs url, the first of the addresses", bool(self.more_urls) and not self.url),
+            ("more_urls names url a second time", self.url in self.more_urls),
+            ("more_urls cannot be given with key_name: that key is bound to one origin", bool(self.more_urls) and bool(self.key_name)),
             (f"{keys[0] if keys else ''}: the demo has no key", bool(keys) and is_demo),
+            (
+                "ask_for_reasoning = false needs kind auto or chat: the other wire formats have no field for it",
+                not self.ask_for_reasoning and self.kind not in (AUTO, "chat"),
+            ),
+            (
+                'ask_for_reasoning = false and summaries = "model" cannot be given together: there is nothing to summarize then',
+                not self.ask_for_reasoning and self.summaries == "model",
+            ),
+            ("certificate_key_file does nothing without certificate_file", bool(self.certificate_key_file) and not self.certificate_file),
             (f"{' and '.join(keys)} cannot be given together", len(keys) > 1),
             ('summarizer is missing: summaries = "model" needs it', self.summaries == "model" and not self.summarizer),
             (
@@ -155,9 +241,26 @@ class BackendSpec(BaseModel):
             ('summary_review does nothing with summaries = "none"', self.summaries == "none" and self.is_reviewed),
             (
                 'summaries = "server" needs kind chat or responses: no other server writes summaries',
-                self.summaries == "server" and self.kind not in ("chat", "responses"),
+                self.summaries == "server" and self.kind not in (AUTO, "chat", "responses"),
             ),
         ]
+
+    @property
+    def route(self) -> Route:
+        """How requests reach it."""
+        return Route(
+            self.api_root,
+            tuple(self.query.items()),
+            self.key_header,
+            self.ca_file,
+            self.certificate_file,
+            self.certificate_key_file,
+            self.proxy,
+        )
+
+    def sampling_of(self, model: str | None) -> dict[str, float]:
+        """What an answer of this model, None for the default one, is sampled with."""
+        return {**self.sampling, **self.model_sampling.get(model or next(iter(self.models), ""), {})}
 
     @property
     def shown(self) -> str:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from chatui.backends.spec.definition import BackendSpec, SpecError, check_spec, unknown
 
+_FILES = ("key_file", "ca_file", "certificate_file", "certificate_key_file")
+
 
 @dataclass(frozen=True, slots=True)
 class SpecFile:
@@ -29,7 +31,7 @@ def read_file(path: Path) -> SpecFile:
 
 
 def parse_specs(text: str, base: Path | None = None) -> SpecFile:
-    """As ``read_file``, from its text. A relative ``key_file`` is relative to ``base``."""
+    """As ``read_file``, from its text. The relative path of a file is relative to ``base``."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -51,7 +53,7 @@ def parse_specs(text: str, base: Path | None = None) -> SpecFile:
         if spec.name in specs:
             problems.append(f"{where}: the name is given twice; the first counts")
             continue
-        if spec.key_file and base:
-            spec = spec.model_copy(update={"key_file": str(base / spec.key_file)})
+        if base:
+            spec = spec.model_copy(update={name: str(base / path) for name in _FILES if (path := getattr(spec, name))})
         specs[spec.name] = spec
     return SpecFile(tuple(specs.values()), tuple(problems))

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-Value = str | int | bool | tuple[str, ...]
+Value = str | int | float | bool | tuple[str, ...] | Mapping[str, Any]
 
 _HEADER = re.compile(r"\s*\[\[\s*backend\s*\]\]\s*(?:#.*)?$")
 _ANY_HEADER = re.compile(r"\s*\[")
@@ -103,4 +103,7 @@ def _plain(values: Mapping[str, Value]) -> dict[str, Any]:
 def _written(value: Value) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(_written, value))}]"
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{json.dumps(key, ensure_ascii=False)} = {_written(one)}" for key, one in value.items())
+        return f"{{ {inside} }}"
     return json.dumps(value, ensure_ascii=False)

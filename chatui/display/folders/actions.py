@@ -41,10 +41,11 @@ class Wanted:
         found = one_line(name)[:NAME_CHARS].strip()
         if not is_seen(found):
             raise NoNameError
-        return cls(found, _instructions(instructions))
+        return cls(found, clean_instructions(instructions))
 
 
-def _instructions(text: str) -> str:
+def clean_instructions(text: str) -> str:
+    """A text for models as it is stored: within bounds, and without control characters."""
     return "\n".join(_written(line).rstrip() for line in text.splitlines()).strip()[:INSTRUCTION_CHARS]
 
 

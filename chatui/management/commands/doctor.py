@@ -136,7 +136,7 @@ def _wanted(options: dict[str, Any]) -> _Wanted:
     name = spec.name if options["backend"] else options["name"] or _NAMELESS
     before = connected.spec_of(options["backend"]) if options["backend"] else _nameless(spec, name, options)
     second = SecondReader(lambda: vocabulary.find(environment().data_dir))
-    target = Target(name, spec.url, connected.gpt_oss_vocabulary, spec.kind, server.key, model, spec.summaries, second)
+    target = Target(name, spec.url, connected.gpt_oss_vocabulary, spec.kind, server.key, model, spec.summaries, second, spec.route)
     return _Wanted(before, target)
 
 

@@ -1,4 +1,4 @@
-"""``manage.py purge``: permanently removes old conversations from the bin, and expired sessions. Run it daily."""
+"""``manage.py purge``: permanently removes what is due: conversations in the bin, closed accounts, expired sessions. Run it daily."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatui.accounts import session_list
 from chatui.audit_log import counted
 from chatui.audit_log.record import SHELL, record
 from chatui.env import environment
-from chatui.erasure import traces
+from chatui.erasure import closed_accounts, traces
 from chatui.store import erasure
 from chatui.turns.temporary import ending
 
@@ -23,7 +23,10 @@ _ALL = 1_000_000
 class Command(BaseCommand):
     """The audit log stays: it holds no content. The run itself is recorded there before anything is removed."""
 
-    help = "Permanently remove conversations that were deleted some days ago, and expired sessions."
+    help = (
+        "Permanently remove conversations that were deleted some days ago, and expired sessions; "
+        "hand over and erase accounts that were closed long ago, where CHATUI_CLOSED_ACCOUNTS says so."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """How long the bin keeps conversations."""
@@ -40,7 +43,16 @@ class Command(BaseCommand):
         removed = erasure.erase_expired(before)
         erasure.sweep()
         ending.end_overdue()
+        self._carry_out_closings()
         call_command("clearsessions")
         session_list.forget_ended()
         warning = traces.wipe(vacuum=options["vacuum"])
         self.stdout.write(f"Removed {removed} conversations. {warning}".strip())
+
+    def _carry_out_closings(self) -> None:
+        try:
+            for done in closed_accounts.carry_out(SHELL):
+                handed = f" after {done.handed_over} conversations were handed over" if done.handed_over else ""
+                self.stdout.write(f"Erased a closed account{handed}.")
+        except closed_accounts.NoHeirError:
+            self.stderr.write("CHATUI_CLOSED_ACCOUNT_HEIR names no open account: closed accounts stay as they are.")

@@ -10,7 +10,7 @@ from chatui.models.keys import new_key
 
 class BegunSession(models.Model):
     """``key`` is that of Django's session, and counts while that one lasts. ``device``: browser and system, in a few words; ``way``: how
-    the person signed in, empty for a password."""
+    the person signed in, empty for a password; ``outside_id``: the session's name (``sid``) at the provider, where it gave one."""
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="begun_sessions")
@@ -19,6 +19,7 @@ class BegunSession(models.Model):
     address = models.CharField(max_length=64, blank=True)
     device = models.CharField(max_length=60, blank=True)
     way = models.CharField(max_length=60, blank=True)
+    outside_id = models.CharField(max_length=255, blank=True, default="", db_default="")
 
     class Meta:
         default_permissions = ()

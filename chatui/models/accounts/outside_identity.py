@@ -12,7 +12,8 @@ class OutsideIdentity(models.Model):
     """Found by ``issuer`` and ``subject`` alone: names and addresses change hands, and are never looked up.
 
     ``provider`` is the key of the operator's file under which it was last used, ``name`` what the service last called the person.
-    ``made_account``: the account was made with the first sign-in, so its name follows the service's.
+    ``directory_id``: what the provider's directory calls them (``scim_claim``), as of the last sign-in. ``made_account``: the account was
+    made with the first sign-in, so its name follows the service's.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -21,6 +22,7 @@ class OutsideIdentity(models.Model):
     subject = models.CharField(max_length=255)
     provider = models.CharField(max_length=40)
     name = models.CharField(max_length=150, blank=True)
+    directory_id = models.CharField(max_length=255, blank=True, default="", db_default="")
     made_account = models.BooleanField(default=False, db_default=False)
     made_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True, blank=True)

@@ -20,8 +20,10 @@ class FileSource(models.TextChoices):
 
 class FileContent(models.Model):
     """The bytes of one or several files of one person. Never shared between people: how long storing takes, and whether it counts, would
-    tell one that another has the same file. ``sha256`` in hex; ``size`` in bytes. ``media_type`` is what the bytes are, whatever the
-    name says, and ``width`` is that of a picture that may be shown, in pixels; NULL for anything else.
+    tell one that another has the same file. ``sha256`` in hex, and ``size`` in bytes; the bytes of a document begin,
+    for ``sha256`` alone, with what it is read as. ``media_type`` is what the bytes are, whatever the
+    name says, and ``width`` is that of a picture that may be shown, in pixels; NULL for anything else. ``is_encrypted``: its pieces are
+    (``store.files.encryption``).
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -30,6 +32,7 @@ class FileContent(models.Model):
     media_type = models.CharField(max_length=100)
     width = models.PositiveIntegerField(null=True, blank=True)
     height = models.PositiveIntegerField(null=True, blank=True)
+    is_encrypted = models.BooleanField(default=False)
 
     class Meta:
         default_permissions = ()
@@ -56,16 +59,19 @@ class FilePiece(models.Model):
 
 class StoredFile(models.Model):
     """``id`` is random, because it stands in an address. ``name`` has no path and no unseen characters (``store.files.names``).
-    ``turn`` is the one whose tool made the file; NULL for what a person brought.
+    ``turn`` is the one whose tool made the file; NULL for what a person brought. ``conversation`` is NULL until a question has gone out
+    with the file: what nobody sends goes after a day (``store.documents.waiting``). ``brought_in``: the key of the conversation at whose
+    message box it was brought, and where it waits; NULL for a new one.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
-    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="files")
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, null=True, blank=True, related_name="files")
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, null=True, blank=True, related_name="files")
     content = models.ForeignKey(FileContent, on_delete=models.CASCADE, related_name="files")
     name = models.CharField(max_length=120)
     source = models.CharField(max_length=8, choices=FileSource)
+    brought_in = models.UUIDField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

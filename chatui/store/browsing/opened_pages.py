@@ -26,7 +26,14 @@ def of_turns(turns: Collection[UUID], texts: Iterable[str]) -> dict[int, Cited]:
     if not turns or not any(map(may_cite, texts)):
         return {}
     rows = OpenedPage.objects.filter(turn__in=turns).order_by("pk")
-    return {cursor: Cited(url, title) for cursor, url, title in rows.values_list("cursor", "url", "title")}
+    found = {cursor: Cited(url, title) for cursor, url, title in rows.values_list("cursor", "url", "title")}
+    # Nobody but its owner may know what a document is called, or could open it.
+    return {cursor: Cited("", "") if page.is_document else page for cursor, page in found.items()}
+
+
+def forget_document(file_id: UUID) -> None:
+    """A document is deleted: what cites it leads nowhere, and its name is kept nowhere."""
+    OpenedPage.objects.filter(url__startswith=f"/documents/{file_id}/").update(url="", title="")
 
 
 def keep(turn_id: UUID, pages: Mapping[int, Cited]) -> None:

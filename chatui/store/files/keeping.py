@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from itertools import islice
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet, Sum
 from django.utils import timezone
 
 from chatui.env import environment
-from chatui.models import FileContent, FilePiece, StoredFile, User
+from chatui.models import DocumentPart, DocumentPassage, DocumentText, FileContent, FilePiece, StoredFile, User
 from chatui.models.files.stored_file import FileSource
-from chatui.store.files import media_types, names
+from chatui.store.files import encryption, media_types, names
 from chatui.store.files.media_types import Kind
 from chatui.store.short_transactions import short_transaction
 
@@ -23,7 +24,11 @@ _BATCH_PIECES = 8
 
 
 class FileRefusedError(Exception):
-    """A file is not kept. The text says why, and names nothing of it."""
+    """A file is not kept. The text says why, in English for a model, and names nothing of it; ``why`` says it in a word."""
+
+    def __init__(self, text: str, why: str) -> None:
+        super().__init__(text)
+        self.why = why
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +41,23 @@ class NewFile:
     kind: Kind
 
     @classmethod
-    def of(cls, name: str, data: bytes) -> NewFile:
-        """``name``: anything that somebody calls it. All that takes long for a large file is done here, before there is a transaction."""
-        return cls(names.clean(name), data, hashlib.sha256(data).hexdigest(), media_types.kind_of(data))
+    def of(cls, name: str, data: bytes, read_as: str = "") -> NewFile:
+        """``name``: anything that somebody calls it. ``read_as``: as what its text is read, where that is not the bytes as they stand:
+        what is read as something else is another content. All that takes long for a large file is done here, before a transaction."""
+        digest = hashlib.sha256(f"{read_as}\0".encode() if read_as else b"")
+        digest.update(data)
+        return cls(names.clean(name), data, digest.hexdigest(), media_types.kind_of(data))
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a file goes. ``turn_id``: the one whose tool made it; None for a file that the owner brought."""
+    """Where a file goes. ``turn_id``: the one whose tool made it; None for a file that the owner brought. ``conversation_id`` None: it
+    waits until its owner sends it, at the message box of ``brought_in``."""
 
     owner_id: UUID
-    conversation_id: UUID
+    conversation_id: UUID | None
     turn_id: UUID | None = None
+    brought_in: UUID | None = None
 
 
 def keep(place: Place, new: NewFile) -> StoredFile:
@@ -57,7 +67,7 @@ def keep(place: Place, new: NewFile) -> StoredFile:
         FileRefusedError: it is too large, the turn has too many, or the person has too much.
     """
     _check_size(new)
-    _hold(place.owner_id)
+    hold(place.owner_id)
     before = StoredFile.objects.filter(turn=place.turn_id, name=new.name).first() if place.turn_id else None
     if before is None:
         _check_number(place)
@@ -71,6 +81,7 @@ def keep(place: Place, new: NewFile) -> StoredFile:
         content=content,
         name=new.name,
         source=FileSource.TOOL if place.turn_id else FileSource.PERSON,
+        brought_in=place.brought_in,
     )
 
 
@@ -85,31 +96,48 @@ def _replaced(before: StoredFile, content: FileContent) -> StoredFile:
 
 def delete_of_conversation(owner_id: UUID, conversation_id: UUID) -> None:
     """Delete the files of a conversation that is being erased, in short transactions. What was cut off can be done again."""
+    delete_files(owner_id, StoredFile.objects.filter(conversation=conversation_id))
+
+
+def delete_files(owner_id: UUID, files: QuerySet[StoredFile]) -> None:
+    """Delete files of a person, and what was in them where no other file has it, in short transactions."""
     with short_transaction():
-        StoredFile.objects.filter(conversation=conversation_id).delete()
+        files.delete()
     while _delete_unused(owner_id):
         pass
 
 
+def hold(owner_id: UUID) -> None:
+    """One at a time for each person: or two that count at once would both still fit, and a content could go while a file takes it."""
+    User.objects.select_for_update(no_key=True).filter(pk=owner_id).values_list("pk").first()
+
+
 def bytes_of(owner_id: UUID) -> int:
-    """How much a person has, each content counted once."""
-    return FileContent.objects.filter(owner=owner_id).aggregate(sum=Sum("size"))["sum"] or 0
+    """How much a person has, each content counted once, with what was read of it."""
+    found = FileContent.objects.filter(owner=owner_id).aggregate(files=Sum("size"), texts=Sum("document__bytes"))
+    return (found["files"] or 0) + (found["texts"] or 0)
+
+
+def check_room(owner_id: UUID, more: int) -> None:
+    """Whether so many bytes more fit into what a person may have, in the caller's transaction, which holds them.
+
+    Raises:
+        FileRefusedError: they do not.
+    """
+    most = environment().files_of_person_mb
+    if bytes_of(owner_id) + more > most * MEBIBYTE:
+        raise FileRefusedError(f"the person's files already take the {most} MB that they may", "quota")
 
 
 def _check_size(new: NewFile) -> None:
     if len(new.data) > environment().file_mb * MEBIBYTE:
-        raise FileRefusedError(f"it is larger than {environment().file_mb} MB")
+        raise FileRefusedError(f"it is larger than {environment().file_mb} MB", "too-long")
 
 
 def _check_number(place: Place) -> None:
     most = environment().files_of_answer
     if place.turn_id is not None and StoredFile.objects.filter(turn=place.turn_id).count() >= most:
-        raise FileRefusedError(f"one answer brings at most {most} files")
-
-
-def _hold(owner_id: UUID) -> None:
-    """One at a time for each person: or two that count at once would both still fit, and a content could go while a file takes it."""
-    User.objects.select_for_update(no_key=True).filter(pk=owner_id).values_list("pk").first()
+        raise FileRefusedError(f"one answer brings at most {most} files", "number")
 
 
 def _freed_by(before: StoredFile | None) -> int:
@@ -123,16 +151,25 @@ def _content(owner_id: UUID, new: NewFile, freed: int) -> FileContent:
     data, kind = new.data, new.kind
     if (found := FileContent.objects.filter(owner=owner_id, sha256=new.sha256).first()) is not None:
         return found
-    most = environment().files_of_person_mb
-    if bytes_of(owner_id) - freed + len(data) > most * MEBIBYTE:
-        raise FileRefusedError(f"the person's files already take the {most} MB that they may")
+    check_room(owner_id, len(data) - freed)
     content = FileContent.objects.create(
-        owner_id=owner_id, sha256=new.sha256, size=len(data), media_type=kind.media_type, width=kind.width, height=kind.height
+        owner_id=owner_id,
+        sha256=new.sha256,
+        size=len(data),
+        media_type=kind.media_type,
+        width=kind.width,
+        height=kind.height,
+        is_encrypted=encryption.is_on(),
     )
-    parts = [data[at : at + PIECE_BYTES] for at in range(0, len(data), PIECE_BYTES)]
-    pieces = [FilePiece(content=content, number=number, data=part) for number, part in enumerate(parts)]
-    FilePiece.objects.bulk_create(pieces, batch_size=_BATCH_PIECES)
+    parts = (data[at : at + PIECE_BYTES] for at in range(0, len(data), PIECE_BYTES))
+    pieces = (FilePiece(content=content, number=number, data=_kept(content, number, part)) for number, part in enumerate(parts))
+    while batch := list(islice(pieces, _BATCH_PIECES)):
+        FilePiece.objects.bulk_create(batch)
     return content
+
+
+def _kept(content: FileContent, number: int, part: bytes) -> bytes:
+    return encryption.encrypted(content, number, part) if content.is_encrypted else part
 
 
 def _unused(owner_id: UUID) -> QuerySet[FileContent]:
@@ -142,13 +179,19 @@ def _unused(owner_id: UUID) -> QuerySet[FileContent]:
 def _delete_unused(owner_id: UUID) -> bool:
     """Delete one content that no file has any more. Returns whether there was one."""
     with short_transaction():
-        _hold(owner_id)
+        hold(owner_id)
         return _delete(_unused(owner_id).order_by("pk")[:1])
 
 
 def _delete(contents: QuerySet[FileContent]) -> bool:
     keys = list(contents.values_list("pk", flat=True))
     # Django's own deletion would read the pieces first.
-    for rows in (FilePiece.objects.filter(content__in=keys), FileContent.objects.filter(pk__in=keys)):
+    for rows in (
+        FilePiece.objects.filter(content__in=keys),
+        DocumentPassage.objects.filter(content__in=keys),
+        DocumentPart.objects.filter(content__in=keys),
+        DocumentText.objects.filter(content__in=keys),
+        FileContent.objects.filter(pk__in=keys),
+    ):
         rows._raw_delete(rows.db)
     return bool(keys)

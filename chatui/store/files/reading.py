@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from chatui.models import FilePiece, StoredFile
+from chatui.store.files import encryption
 
 
 def of_turns(turn_ids: Collection[UUID]) -> Mapping[UUID, tuple[StoredFile, ...]]:
@@ -39,10 +40,11 @@ def of_conversation(conversation_id: UUID) -> list[StoredFile]:
 
 
 def pieces(file: StoredFile) -> Iterator[bytes]:
-    """Its bytes, one piece in memory at a time and no cursor left open between two."""
+    """Its bytes, one piece in memory at a time and no cursor left open between two. Raises NoKeyError where they are encrypted, and not
+    with a key of the settings."""
     number = 0
     while (data := FilePiece.objects.filter(content=file.content_id, number=number).values_list("data", flat=True).first()) is not None:
-        yield bytes(data)
+        yield encryption.decrypted(file.content, number, bytes(data)) if file.content.is_encrypted else bytes(data)
         number += 1
 
 

@@ -7,14 +7,14 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
+from chatui.env import BASE_DIR
 from chatui.fetching.errors import FetchError
 from chatui.fetching.fetcher import Fetched
 
 SECONDS = 12.0
-_WORKER = Path(__file__).with_name("page_worker.py")
+_PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from chatui.tools.browser import page_worker; page_worker.main()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def _read(fetched: Fetched, seconds: float) -> dict[str, Any]:
     about = json.dumps({"url": fetched.url, "kind": fetched.kind, "charset": fetched.charset})
     try:
         whole = about.encode() + b"\n" + fetched.body
-        command = [sys.executable, "-I", str(_WORKER)]
+        command = [sys.executable, "-I", "-c", _PROGRAM, str(BASE_DIR)]
         # Our own script: nothing of the page is an argument of it.
         done = subprocess.run(command, input=whole, capture_output=True, timeout=seconds, check=True, env={})  # noqa: S603
         found: dict[str, Any] = json.loads(done.stdout)

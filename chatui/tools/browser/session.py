@@ -32,7 +32,7 @@ class Browser:
 
     def __post_init__(self) -> None:
         self._reach = Reach(self.turn.questions)
-        self._reach.shown(page.url for page in self.turn.pages.values() if page.url)
+        self._reach.shown(page.url for page in self.turn.pages.values() if page.host)
 
     async def search(self, query: str, topn: int = 10) -> str:
         """Ask the operator's search engine.
@@ -87,7 +87,7 @@ class Browser:
         if at in self._pages:
             return self._pages[at], at
         known = self.turn.pages.get(at)
-        if known is None or not known.url:
+        if known is None or not known.host:
             raise ToolError(f"There is no page with the cursor {at} any more.")
         self._pages[at] = await self._loaded(known.url)
         return self._pages[at], at

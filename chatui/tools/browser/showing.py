@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from chatui.documents.inside.html_reader import TITLE_CHARS, clean, host, joined
 from chatui.tools.browser.engines import Result
-from chatui.tools.browser.page_worker import TITLE_CHARS, clean, host, joined, wrapped
+from chatui.tools.browser.page_worker import wrapped
 from chatui.tools.browser.reading import Page
 
 WINDOW_CHARS = 4000

@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from chatui.tools.python import system_calls
+from chatui.sandbox import system_calls
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import MEBIBYTE, CannotLaunchError, Launch
 

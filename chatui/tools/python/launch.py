@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from chatui.tools.python import seccomp
+from chatui.sandbox import seccomp
 
 MEBIBYTE = 1024 * 1024
 TEMPORARY_MEBIBYTES = 64

@@ -24,6 +24,7 @@ from chatui.tools.labels import line_of
 from chatui.tools.replies import Provenance, Reply
 from chatui.tools.tool import CallingTurn, Tool, ToolError
 from chatui.turns.calls import claims
+from chatui.turns.calls.documents import DocumentsOfTurn
 from chatui.turns.calls.files import FilesOfTurn
 from chatui.turns.calls.handing_back import HandingBack, TurnTools
 from chatui.turns.calls.requested import Requested, questions_of, reply_frame, requested, unanswered
@@ -65,7 +66,8 @@ class Conductor:
         self._frames = frames
         # A program has no page on which it would find files.
         files = None if tools.program or not environment().files_of_answer else FilesOfTurn(job, publisher.files_came)
-        turn = CallingTurn(job.turn_id, job.conversation_id, job.asked_by_id, questions_of(job.frames), pages=pages, files=files)
+        questions, documents = questions_of(job.frames), DocumentsOfTurn(job.conversation_id, job.question_id)
+        turn = CallingTurn(job.turn_id, job.conversation_id, job.asked_by_id, questions, pages=pages, files=files, documents=documents)
         self._pages = pages
         self._kept = set(pages)
         self._tools = {name: tool.begun(turn) for name, tool in tools.tools.items()}

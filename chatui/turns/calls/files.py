@@ -13,6 +13,7 @@ from chatui.database.writer import writer
 from chatui.models import StoredFile
 from chatui.models.files.stored_file import FileSource
 from chatui.store.files import keeping, reading
+from chatui.store.files.encryption import NoKeyError
 from chatui.store.files.keeping import FileRefusedError, NewFile, Place
 from chatui.tools.files import GivenFile, KeptFile, MadeFile, NotKeptError
 from chatui.turns import ledger
@@ -54,7 +55,7 @@ class FilesOfTurn:
         try:
             return await pools.turns.run(_given, self._job, most_bytes, known)
         except Exception as error:
-            if not isinstance(error, DatabaseBusyError) and not passes(error):
+            if not isinstance(error, DatabaseBusyError | NoKeyError) and not passes(error):
                 raise
             log.warning("turn %s: the files of its conversation could not be read", self._job.turn_id)
             return ()

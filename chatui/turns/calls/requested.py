@@ -12,7 +12,7 @@ from chatui.tools import arguments, replies
 from chatui.tools.replies import Provenance, Reply
 from chatui.tools.tool import Tool, ToolUnusableError
 from renderer.errors import Code, OpenChatMLError
-from renderer.frame_kinds import NOTES
+from renderer.frame_kinds import NOTES, is_document
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.ocml.calls import FUNCTIONS, read_call
 
@@ -93,8 +93,9 @@ def _as_json(frame: Frame, tool: Tool) -> Frame:
 
 
 def questions_of(frames: Sequence[Frame]) -> tuple[str, ...]:
-    """What the person wrote, oldest first."""
-    return tuple(frame.body for frame in frames if frame.header.role == Role.USER and frame.header != NOTES)
+    """What the person wrote, oldest first. What stands in a document, a stranger wrote."""
+    own = (frame for frame in frames if frame.header.role == Role.USER and frame.header != NOTES)
+    return tuple(frame.body for frame in own if not is_document(frame.header))
 
 
 def reply_frame(call: Header, reply: Reply) -> Frame:

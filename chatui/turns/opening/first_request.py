@@ -15,18 +15,24 @@ from chatui.turns.ledger import Job
 def first_request(job: Job, spec: BackendSpec, program: ProgramAsk | None) -> SampleRequest:
     """What the model is asked first, without tools."""
     most = spec.max_answer_tokens or environment().max_answer_tokens or None
+    model = split_choice(job.choice)[1]
     request = SampleRequest(
         job.frames,
-        model=split_choice(job.choice)[1],
+        model=model,
+        sampling=spec.sampling_of(model),
         effort=_effort(job.effort),
         max_tokens=most,
         cut_answer=job.cut_answer,
+        today=job.today,
+        counted=job.counted,
     )
     if program is None:
         return request
     most = min(filter(None, (most, program.max_tokens)), default=None)
     must_call = program.offer.must_call
-    return replace(request, max_tokens=most, sampling=program.sampling, must_fit=program.must_fit, must_call=must_call)
+    return replace(
+        request, max_tokens=most, sampling={**request.sampling, **program.sampling}, must_fit=program.must_fit, must_call=must_call
+    )
 
 
 def _effort(value: str) -> Effort:

@@ -39,7 +39,11 @@ def _choose(request: HttpRequest) -> HttpResponse:
     if person is not None:
         person.language = code
         person.save(update_fields=["language"])
-    response = redirect(_back(request))
+    return in_cookie(redirect(_back(request)), code)
+
+
+def in_cookie(response: HttpResponse, code: str) -> HttpResponse:
+    """Keep the choice in this browser as well, for the pages that it shows before anybody has signed in."""
     if code == AS_BROWSER:
         response.delete_cookie(settings.LANGUAGE_COOKIE_NAME, path="/", samesite="Lax")
     else:

@@ -1,29 +1,39 @@
-"""Decides the language of each request: the person's account, else the cookie, else what the browser asks for, else the operator's setting.
+"""Decides the language and the time zone of each request, for whoever it comes from.
 
-An address never says it: a link to a conversation is the same for everybody.
+The language is that of the person's account, else of the cookie, else what the browser asks for, else the operator's setting. An address
+never says it: a link to a conversation is the same for everybody.
 """
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, tzinfo
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 
+from chatui.accounts import time_zones
 from chatui.env import environment
 from chatui.languages.offered import asked_for, is_offered, tag
 from chatui.permissions.access import as_person
 
-_WITHOUT_LANGUAGE = ("/healthz", "/readyz", "/metrics", "/brand/", "/v1/")
+_WITHOUT_LANGUAGE = ("/healthz", "/readyz", "/metrics", "/brand/", "/v1/", "/scim/")
+
+
+_IN_UTC = re.compile(r"/(audit|admin|usage)/|/c/[^/]+/debug/")
+"""What several people read and compare, or ask for by days, has one clock."""
 
 
 class LanguageMiddleware(MiddlewareMixin):
     """Stands behind sessions and accounts. Answers that may differ by language say so to caches."""
 
     def process_request(self, request: HttpRequest) -> None:
-        """Everything that answers this request speaks that language."""
+        """Everything that answers this request speaks that language, and tells times where the person is."""
         translation.activate(_language_of(request) if _has_language(request) else "en")
+        timezone.activate(_time_zone_of(request) if _has_language(request) else UTC)
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         """``Cookie`` is said by the session as well, where one was looked at; a page for strangers depends on it, too."""
@@ -36,6 +46,11 @@ class LanguageMiddleware(MiddlewareMixin):
 def _has_language(request: HttpRequest) -> bool:
     """What only machines read has none, and costs no look at the session."""
     return not request.path_info.startswith(_WITHOUT_LANGUAGE)
+
+
+def _time_zone_of(request: HttpRequest) -> tzinfo:
+    person = None if _IN_UTC.match(request.path_info) else as_person(getattr(request, "user", None))
+    return time_zones.of(person.time_zone) if person else UTC
 
 
 def _language_of(request: HttpRequest) -> str:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _writes = Throttle("folder", attempts=120, seconds=60)
 
 
-class _Instructions(forms.CharField):
+class Instructions(forms.CharField):
     """A text of several lines. Browsers send each end of a line as two characters, and count it as one."""
 
     def to_python(self, value: object) -> str:
@@ -50,7 +50,7 @@ class FolderForm(forms.Form):
         max_length=NAME_CHARS,
         widget=forms.TextInput(attrs={"dir": "auto", "autocomplete": "off"}),
     )
-    instructions = _Instructions(
+    instructions = Instructions(
         label=_("Instructions"),
         required=False,
         max_length=INSTRUCTION_CHARS,

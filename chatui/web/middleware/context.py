@@ -14,7 +14,7 @@ from chatui.display.operator_pages import announcement
 from chatui.env import BASE_DIR, environment
 from chatui.languages.offered import LANGUAGES, page_language
 from chatui.model_servers import connected
-from chatui.permissions import access, access_notices, attempts, debug_requests, ratings, usage_reading
+from chatui.permissions import access, access_notices, attempts, debug_requests, managing, ratings, usage_reading
 from chatui.transfer import share_links
 
 _CATALOGUES = "js/language/catalogues"
@@ -32,6 +32,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "page_catalogue": catalogue_of(page_language().code),
         "languages": LANGUAGES,
         "language_chosen": person.language if person else request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
+        "theme": person.theme if person else "",
         "is_demo": connected.is_demo(),
         "can_see_hidden": access.can_see_hidden(person),
         "can_see_failures": access.can_see_failures(person),
@@ -42,6 +43,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "can_read_usage": usage_reading.can_read_usage(person),
         "requests_to_decide": debug_requests.to_decide(person),
         "password_links": password_links.notices(person) if person else [],
+        "can_manage": bool(managing.parts_of(person)),
         "can_use_admin": person is not None and person.is_staff,
         "can_share": share_links.is_on(),
         "has_worker": environment().service_worker,

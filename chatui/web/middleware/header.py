@@ -21,7 +21,7 @@ from chatui.web.visitors import visitor_of
 PEER = "chatui.peer"
 """Where TrustedProxyMiddleware leaves the address at the other end of the connection, whatever a header says of the visitor's."""
 
-_WITHOUT_SESSIONS = ("/v1/", "/healthz", "/readyz", "/metrics", "/static/")
+_WITHOUT_SESSIONS = ("/v1/", "/scim/", "/healthz", "/readyz", "/metrics", "/static/")
 
 
 class HeaderSignInMiddleware:

@@ -1,4 +1,4 @@
-"""The pages of the second factor: the code after the password, setting it up, recovery codes, taking it away."""
+"""The pages of one-time codes: the code after the password, setting them up, recovery codes, taking them away."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatui.accounts import sign_in
-from chatui.accounts.second_factor import factors, totp
+from chatui.accounts.second_factor import factors, own_site, totp
 from chatui.accounts.second_factor.factors import WrongCodeError
 from chatui.branding.brand import brand
 from chatui.guess_limits import MustWaitError
@@ -53,9 +53,10 @@ def code(request: HttpRequest) -> HttpResponse:
     if not factors.is_on(person):
         return _set_up(request, person)
     form = CodeForm(request.POST or None)
-    if request.method == "POST" and form.is_valid() and _is_right(request, form, person):
+    if request.method == "POST" and form.is_valid() and is_right(request, form, person):
         return entering.enter(request, person, how=_HOW, after=second_step.finish(request))
-    return render(request, "ways/code.html", {"form": form})
+    shown = {"form": form, "has_app": factors.has_app(person), "has_passkeys": factors.has_passkeys(person)}
+    return render(request, "ways/code.html", shown)
 
 
 @sensitive_post_parameters()
@@ -63,11 +64,11 @@ def code(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def second_factor(request: HttpRequest) -> HttpResponse:
-    """Set it up; where it is on already, there is nothing to see."""
+    """Set one-time codes up; where they are on already, there is nothing to see."""
     person = person_of(request)
     if not entering.is_recent(request):
         return redirect("sign_in_confirm")
-    return redirect("sign_in_ways") if factors.is_on(person) else _set_up(request, person)
+    return redirect("sign_in_ways") if factors.has_app(person) else _set_up(request, person)
 
 
 @require_GET
@@ -75,7 +76,10 @@ def second_factor(request: HttpRequest) -> HttpResponse:
 def picture(request: HttpRequest) -> HttpResponse:
     """The QR code of the secret, as a picture of its own: pictures within pages are refused by our policy. For whoever sets it up now."""
     person = as_person(request.user)
-    person = second_step.person_of(request) if person is None else person if entering.is_recent(request) else None
+    if person is not None:
+        person = person if entering.is_recent(request) else None
+    elif (person := second_step.person_of(request)) is not None and factors.is_on(person):
+        person = None  # whoever has a passkey shows that first
     if person is None:
         raise NotFoundError
     try:
@@ -108,14 +112,12 @@ def new_codes(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def remove(request: HttpRequest) -> HttpResponse:
-    """Take it away, where no group demands it."""
+    """Take one-time codes away, where no group demands them or there is a passkey."""
     person = person_of(request)
     if not entering.is_recent(request):
         return redirect("sign_in_confirm")
-    if factors.is_required(person):
-        raise NotFoundError
     entering.admit_change(person)
-    factors.remove(visitor_of(request, "page"), person)
+    factors.switch_app_off(visitor_of(request, "page"), person)
     return redirect("sign_in_ways")
 
 
@@ -135,13 +137,19 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
             if not request.user.is_authenticated:
                 entering.enter(request, person, how=_HOW)
             return render(request, "ways/recovery_codes.html", {"codes": codes, "after": after})
-    if factors.is_on(person):  # the same form was sent twice
+    if factors.has_app(person):  # the same form was sent twice
         return redirect("sign_in_ways")
-    shown = {"form": form, "secret": totp.written(factors.secret_of(person)), "is_required": not request.user.is_authenticated}
+    shown = {
+        "form": form,
+        "secret": totp.written(factors.secret_of(person)),
+        "is_required": not request.user.is_authenticated,
+        "has_site": own_site.site_of(str(request.scheme), request.get_host()) is not None,
+    }
     return render(request, "ways/second_factor.html", shown)
 
 
-def _is_right(request: HttpRequest, form: CodeForm, person: User) -> bool:
+def is_right(request: HttpRequest, form: CodeForm, person: User) -> bool:
+    """Whether the code is the person's. Counted and recorded; where it is not, the form says so."""
     visitor = visitor_of(request, "page")
     try:
         factors.check(visitor, person, form.cleaned_data["code"])

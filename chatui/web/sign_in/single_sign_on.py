@@ -10,14 +10,15 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from chatui.accounts import first_account, invitations, sign_in
+from chatui.accounts import first_account, invitations, session_list, sign_in
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.sign_in_rules.sign_in_file import provider_of
-from chatui.accounts.single_sign_on import arriving, claims, exchange
+from chatui.accounts.single_sign_on import claims, exchange
 from chatui.accounts.single_sign_on.errors import BadSignInError, SingleSignOnError
 from chatui.accounts.single_sign_on.exchange import Started
 from chatui.guess_limits import MustWaitError
 from chatui.permissions.access import NotFoundError, as_person
+from chatui.provisioning import arrivals
 from chatui.throttle import Throttle
 from chatui.web.entrance import entering
 from chatui.web.errors import refuse
@@ -116,8 +117,9 @@ def _taken(request: HttpRequest, state: str) -> Started:
 
 
 def _entered(request: HttpRequest, provider: Provider, started: Started, said: claims.Said) -> HttpResponse:
-    person = arriving.arrive(visitor_of(request, "page").as_nobody(), provider, said, started.invitation)
-    response = entering.enter(request, person, how=f"by {provider.key}", hours=provider.session_hours, after=started.after)
+    person = arrivals.arrive(visitor_of(request, "page").as_nobody(), provider, said, started.invitation)
+    response = entering.enter(request, person, how=session_list.way_of(provider.key), hours=provider.session_hours, after=started.after)
+    session_list.note_outside(request.session.session_key, said.session)
     tell_sockets(person)  # of other sessions: groups may have gone
     return response
 
@@ -126,7 +128,7 @@ def _connected(request: HttpRequest, provider: Provider, started: Started, said:
     visitor = visitor_of(request, "page")
     if visitor.user is None or str(visitor.user.pk) != started.connects:
         raise BadSignInError("somebody else is signed in now")
-    arriving.connect(visitor, provider, said)
+    arrivals.connect(visitor, provider, said)
     return redirect("sign_in_ways")
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatui.accounts import identities, session_list
-from chatui.accounts.second_factor import factors
+from chatui.accounts.second_factor import factors, passkeys
 from chatui.accounts.sign_in_rules import password_use
 from chatui.web.entrance import entering
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
+from chatui.web.sign_in import passkeys as passkey_pages
 from chatui.web.sign_in.forms import ConfirmForm
 from chatui.web.visitors import visitor_of
 
@@ -31,6 +34,8 @@ def ways(request: HttpRequest) -> HttpResponse:
         "connectable": identities.connectable(person),
         "has_password": password_use.may_use(person) and person.has_usable_password(),
         "second_factor": factors.setting_of(person),
+        "passkeys": passkeys.of(person),
+        "has_site": passkey_pages.site_of(request) is not None,
         "sessions": session_list.of(person, request.session.session_key),
         "is_recent": entering.is_recent(request),
     }
@@ -42,15 +47,19 @@ def ways(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def confirm(request: HttpRequest) -> HttpResponse:
-    """Ask for the password again before the account is changed. Without one, signing in again does the same."""
+    """Ask for the password or a passkey again before the account is changed. Without either, signing in again does the same."""
     person = person_of(request)
     has_password = password_use.may_use(person) and person.has_usable_password()
-    form = ConfirmForm(request.POST or None, visitor=visitor_of(request, "page")) if has_password else None
     after = entering.own_path(request, request.POST.get("next") or request.GET.get("next", ""))
-    if request.method == "POST" and form is not None and form.is_valid():
+    is_passkey = "credential" in request.POST
+    if is_passkey and not passkey_pages.is_confirmed(request, person):
+        return redirect(f"{reverse('sign_in_confirm')}?{urlencode({'passkey-refused': ''} | ({'next': after} if after else {}))}")
+    data = request.POST if request.method == "POST" and not is_passkey else None
+    form = ConfirmForm(data, visitor=visitor_of(request, "page")) if has_password else None
+    if is_passkey or (form is not None and form.is_valid()):
         entering.note_shown(request)
         return redirect(after or "sign_in_ways")
-    return render(request, "ways/confirm.html", {"form": form, "next": after})
+    return render(request, "ways/confirm.html", {"form": form, "next": after, "has_passkeys": passkey_pages.can_confirm(request)})
 
 
 @require_POST

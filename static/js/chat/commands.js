@@ -58,11 +58,11 @@ export class Commands {
   }
 
   /** @param {Written} written */
-  send({ text, effort, choice, clientId }) {
+  send({ text, effort, choice, clientId, files = null }) {
     this.#around.transcript.send(clientId, text);
     const { id: conversation, folder } = this.#around.open;
     const off = conversation ? null : toolsOff();
-    const command = { client_id: clientId, conversation, folder, text, effort, choice, tools_off: off };
+    const command = { client_id: clientId, conversation, folder, text, effort, choice, files, tools_off: off };
     this.#ask({ type: "send", ...command, temporary: this.#around.open.isTemporary });
   }
 

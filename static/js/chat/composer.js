@@ -6,10 +6,12 @@ import { t } from "../language/words.js";
 import { around, find } from "../page/dom.js";
 import { grow } from "../page/growing.js";
 import { problemWith, remainingCharacters, sends } from "../models/typing.js";
+import { filesOnDemand } from "../files/first-file.js";
 import { MessageDraft } from "../writing/message-draft.js";
 import { ModelChoice } from "./model-choice.js";
 
-/** @typedef {{ text: string, effort: string, choice: string, clientId: string }} Written */
+/** @typedef {import("../wire/wire.js").FileUse[] | null} Files */
+/** @typedef {{ text: string, effort: string, choice: string, clientId: string, files?: Files }} Written */
 
 const HELD = t("Your last message has not been sent yet. Please wait for the connection.");
 
@@ -19,15 +21,18 @@ export class ChatComposer extends HTMLElement {
   #send = find(this, ".send", HTMLButtonElement);
   #stop = find(this, ".stop", HTMLButtonElement);
   #problem = find(this, ".composer-problem", HTMLElement);
-  #limit = Number(this.#form.dataset.textChars) || Infinity;
+  limit = Number(this.#form.dataset.textChars) || Infinity;
   #count = find(this, ".composer-count", HTMLElement);
   #draft = new MessageDraft(this, this.dataset.person ?? "", this.dataset.conversation ?? null);
   #model = new ModelChoice(this, () => this.#draft.isNew);
   #running = false;
   /** Whether a message waits for the connection: the next one has to, too. */
   held = false;
+  /** What goes with a message. @type {() => Files} */
+  files = () => null;
 
   connectedCallback() {
+    filesOnDemand(this);
     this.#form.addEventListener("submit", this.#submit);
     this.#area.addEventListener("keydown", this.#key);
     this.#area.addEventListener("input", this.#typed);
@@ -47,10 +52,6 @@ export class ChatComposer extends HTMLElement {
     this.#area.value = text;
     grow(this.#area);
     this.#show();
-  }
-
-  get limit() {
-    return this.#limit;
   }
 
   get effort() {
@@ -113,7 +114,7 @@ export class ChatComposer extends HTMLElement {
   refused(text, sentence) {
     this.#draft.refused();
     this.putBack(text, sentence);
-    this.dispatchEvent(new CustomEvent("chat:settled"));
+    this.dispatchEvent(new CustomEvent("chat:settled", { detail: true }));
   }
 
   /**
@@ -135,7 +136,7 @@ export class ChatComposer extends HTMLElement {
     const text = this.text.trim();
     if (!text) return;
     if (this.held) return this.say(HELD, "hint");
-    const problem = problemWith(text, this.#limit);
+    const problem = problemWith(text, this.limit);
     if (problem) return this.say(problem);
     if (this.#running) return this.#sendNext(text);
     const clientId = this.#draft.sent(text);
@@ -161,7 +162,7 @@ export class ChatComposer extends HTMLElement {
    */
   #dispatch(name, text, clientId) {
     /** @type {Written} */
-    const detail = { text, effort: this.effort, choice: this.choice, clientId };
+    const detail = { text, effort: this.effort, choice: this.choice, clientId, files: this.files() };
     return this.dispatchEvent(new CustomEvent(name, { detail, cancelable: true }));
   }
 
@@ -184,7 +185,7 @@ export class ChatComposer extends HTMLElement {
   #typed = () => {
     grow(this.#area);
     this.#show();
-    this.say(problemWith(this.text.trim(), this.#limit) ?? "");
+    this.say(problemWith(this.text.trim(), this.limit) ?? "");
     this.#draft.typed();
   };
 
@@ -192,7 +193,7 @@ export class ChatComposer extends HTMLElement {
     const text = this.text.trim();
     this.#send.disabled = !text;
     this.#send.hidden = this.#running && !text;
-    this.#count.textContent = remainingCharacters(text, this.#limit) ?? "";
+    this.#count.textContent = remainingCharacters(text, this.limit) ?? "";
   }
 }
 

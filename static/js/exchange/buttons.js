@@ -83,6 +83,8 @@ export class ExchangeButtons {
         return this.#continue(exchange);
       case "rate":
         return void import("./rating.js").then(({ rate }) => rate(button, laterStyles), unloaded);
+      case "delete-document":
+        return void import("../files/deleting.js").then(({ askToDelete }) => askToDelete(button), unloaded);
       case "answer-now":
         return this.#dispatch("chat:answer-now", exchange.turn);
       case "take-back":
@@ -124,15 +126,15 @@ export class ExchangeButtons {
 
   /** @param {Exchange} exchange */
   async #openEditor(exchange) {
-    const module = await import("./question-editor.js").catch(unloaded);
-    if (!module) return;
+    const loaded = await Promise.all([import("./question-editor.js"), laterStyles()]).catch(unloaded);
+    if (!loaded) return;
     this.#edit?.editor.close();
     // Before the editor makes the page longer: what follows the end would scroll it out of view.
     this.#dispatch("chat:editing", null);
     const question = exchange.question;
     if (!question) return;
     const section = find(exchange.element, ".question", HTMLElement);
-    const editor = new module.QuestionEditor(section, this.limit, (text) => {
+    const editor = new loaded[0].QuestionEditor(section, this.limit, (text) => {
       this.#edit = { exchange, editor };
       this.#dispatch("chat:edit", /** @type {EditAsked} */ ({ question, text }));
     });

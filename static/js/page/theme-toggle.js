@@ -1,4 +1,5 @@
-// <theme-toggle>: the choice between light, dark and the system's theme. It is stored in this browser only.
+// <theme-toggle>: the choice between light, dark and the system's theme. It is stored in this browser, where it counts
+// more than the account's.
 
 const KEY = "chatui:theme";
 
@@ -18,11 +19,9 @@ class ThemeToggle extends HTMLElement {
     const button = event.target instanceof Element ? event.target.closest("[data-theme]") : null;
     const theme = button?.getAttribute("data-theme");
     if (!theme) return;
-    if (theme === "system") delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = theme;
+    document.documentElement.dataset.theme = theme;
     try {
-      if (theme === "system") localStorage.removeItem(KEY);
-      else localStorage.setItem(KEY, theme);
+      localStorage.setItem(KEY, theme);
     } catch {
       // Without storage the choice lasts for this page.
     }
@@ -32,9 +31,7 @@ class ThemeToggle extends HTMLElement {
   /** @param {StorageEvent} event */
   #follow = (event) => {
     if (event.key !== KEY) return;
-    const { dataset } = document.documentElement;
-    if (event.newValue === "light" || event.newValue === "dark") dataset.theme = event.newValue;
-    else delete dataset.theme;
+    document.documentElement.dataset.theme = event.newValue ?? "system";
     this.#show();
   };
 

@@ -4,6 +4,7 @@ import { t } from "../language/words.js";
 import { newId } from "../models/client-id.js";
 import { find } from "../page/dom.js";
 import { textStorage } from "../page/storage.js";
+import { laterStyles } from "../windows/later-styles.js";
 
 /** @import { Around, NextMessage } from "./next-message.js" */
 
@@ -17,7 +18,7 @@ export function nextMessageOnDemand(around) {
   let next = null;
   /** @type {Promise<void> | null} */
   let loading = null;
-  const load = () => (loading ??= import("./next-message.js").then((module) => {
+  const load = () => (loading ??= Promise.all([import("./next-message.js"), laterStyles()]).then(([module]) => {
     next = new module.NextMessage({ ...around, newId });
     next.start();
   }, (error) => {

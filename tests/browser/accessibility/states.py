@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,6 +10,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.accessibility.world import World
 
+EVERYTHING = os.environ.get("CHATUI_TEST_STATES") == "all"
+"""Whether every state is looked at in every way, as make accessibility does."""
 Reach = Callable[[World, Page], None]
 
 

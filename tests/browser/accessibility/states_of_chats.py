@@ -42,6 +42,24 @@ def wait_next(world: World, page: Page) -> None:
     expect(page.get_by_role("region", name="Next message")).to_be_visible()
 
 
+def bring_files(world: World, page: Page) -> None:
+    """One fits, one does not, and in one there is nothing to read."""
+    page.wait_for_load_state()
+    texts = {"notes.txt": b"On Tuesday.", "long.txt": b"and so on " * 100_000, "empty.txt": b" "}
+    files = [{"name": name, "mimeType": "text/plain", "buffer": text} for name, text in texts.items()]
+    page.get_by_label("Attach files").set_input_files(files)  # type: ignore[arg-type]
+    for state in ("ready", "large", "failed"):
+        expect(page.locator(f".chip[data-state={state}]")).to_be_visible()
+
+
+def send_files(world: World, page: Page) -> None:
+    page.wait_for_load_state()
+    page.get_by_label("Attach files").set_input_files({"name": "notes.txt", "mimeType": "text/plain", "buffer": b"On Tuesday."})
+    expect(page.locator(".chip[data-state=ready]")).to_be_visible()
+    asks("When is the meeting?")(world, page)
+    expect(page.get_by_role("region", name="Documents")).to_be_visible()
+
+
 def go_offline(world: World, page: Page) -> None:
     world.visits.allow("ERR_INTERNET_DISCONNECTED|WebSocket")
     page.wait_for_load_state()
@@ -142,6 +160,8 @@ STATES = (
     State("find bar", "ada", "{everything}", find),
     State("sources", "ada", "{everything}", seen(".sources")),
     State("files", "ada", "{files}", seen(".files")),
+    State("files to be sent", "ada", "/", bring_files),
+    State("documents", "ada", "/", send_files),
     State("shortcuts", "ada", "/", shortcuts),
     State("shortcut asked for", "ada", "/", each(shortcuts, press("Search your conversations", "#shortcuts"), seen("[data-asked]"))),
     State("question editor", "ada", "{versions}", edit),

@@ -27,6 +27,29 @@ def erase_backend(world: World, page: Page) -> None:
     page.get_by_role("button", name="Run").or_(page.get_by_role("button", name="Go")).click()
 
 
+def invite_refused(world: World, page: Page) -> None:
+    page.locator("form").last.evaluate("form => { form.noValidate = true; }")
+    page.get_by_role("button", name="Make the links").click()
+    expect(page.locator(".field-wrong").first).to_be_visible()
+
+
+def first_person(world: World, page: Page) -> None:
+    page.get_by_role("link", name="bela", exact=True).or_(page.get_by_role("link", name="ada", exact=True)).first.click()
+    expect(page.locator(".manage-part").first).to_be_visible()
+
+
+def closing(world: World, page: Page) -> None:
+    first_person(world, page)
+    page.get_by_role("link", name="Close this account…").click()
+    expect(page.locator(".button-danger")).to_be_visible()
+
+
+def invited(world: World, page: Page) -> None:
+    page.get_by_label("Whom to invite").fill("somebody@example.org")
+    page.get_by_role("button", name="Make the links").click()
+    expect(page.locator(".manage-link")).to_be_visible()
+
+
 STATES = (
     State("debug opt-in", "grace", "{versions}debug/"),
     State("debug reason refused", "grace", "{versions}debug/", reason_refused),
@@ -46,6 +69,23 @@ STATES = (
     State("everybodys usage", "grace", "/usage/everybody/", seen(".usage-table")),
     State("everybodys usage refused", "grace", "/usage/everybody/?since=x", seen(".field-wrong")),
     State("admin new usage limit", "grace", "/admin/chatui/usagelimit/add/"),
+    State("administration", "grace", "/manage/", seen(".manage-card")),
+    State("administration people", "grace", "/manage/people/", seen(".manage-row")),
+    State("administration invitations", "grace", "/manage/people/?show=invited"),
+    State("administration invite", "grace", "/manage/people/invite/"),
+    State("administration invite refused", "grace", "/manage/people/invite/", invite_refused),
+    State("administration person", "grace", "/manage/people/", first_person),
+    State("administration closing", "grace", "/manage/people/", closing),
+    State("administration invited", "grace", "/manage/people/invite/", invited),
+    State("administration no people", "grace", "/manage/people/?q=nobody"),
+    State("administration debuggers", "grace", "/manage/people/?show=debug"),
+    State("administration servers", "grace", "/manage/servers/", seen(".manage-part")),
+    State("administration failures", "grace", "/manage/failures/?hours=168"),
+    State("administration looks", "grace", "/manage/looks/", seen(".manage-row")),
+    State("administration no looks", "grace", "/manage/looks/?who=nobody", seen(".manage-row")),
+    State("administration settings", "root", "/manage/settings/", seen(".manage-row")),
+    State("administration system", "root", "/manage/system/", seen(".manage-figures")),
+    State("administration of everything", "root", "/manage/", seen(".manage-card")),
     State("admin", "grace", "/admin/"),
     State("admin users", "grace", "/admin/chatui/user/"),
     State("admin user search", "grace", "/admin/chatui/user/?q=nobody"),

@@ -2,29 +2,56 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from playwright.sync_api import ViewportSize
 
 from tests.browser.accessibility import states_of_chats, states_of_pages, states_of_staff
 from tests.browser.accessibility.axe import COLOURS, LOOKS, complaints
-from tests.browser.accessibility.states import State
+from tests.browser.accessibility.states import EVERYTHING, State
 from tests.browser.accessibility.world import World
+from tests.support.cases import is_drawn
 from tests.tools import node
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(bool(node.why_not()), reason="Without Node.js and npm there is no axe-core.")]
 STATES = (*states_of_chats.STATES, *states_of_pages.STATES, *states_of_staff.STATES)
-SIZES: tuple[ViewportSize, ...] = ({"width": 1280, "height": 800}, {"width": 360, "height": 740})
+WIDE: ViewportSize = {"width": 1280, "height": 800}
+NARROW: ViewportSize = {"width": 360, "height": 740}
+LIGHT, DARK, FORCED = LOOKS
+NARROW_IN = 5
+
+
+def ways(state: State) -> list[tuple[ViewportSize, dict[str, Any], list[str] | None]]:
+    """Window, look and rules: make accessibility tries them all. Here each state is seen wide and light with every rule, its other colours
+    are drawn, and one in five is seen on a phone, too: the states share their parts."""
+    if EVERYTHING:  # what colours are forced does not depend on the width
+        return [(WIDE, LIGHT, None), (WIDE, DARK, COLOURS), (WIDE, FORCED, COLOURS), (NARROW, LIGHT, None), (NARROW, DARK, COLOURS)]
+    colours = DARK if is_drawn(2, "dark", state) else FORCED
+    on_a_phone: list[tuple[ViewportSize, dict[str, Any], list[str] | None]] = [(NARROW, LIGHT, None)]
+    return [(WIDE, LIGHT, None), (WIDE, colours, COLOURS), *(on_a_phone if is_drawn(NARROW_IN, "phone", state) else [])]
+
+
+def test_every_way_is_drawn_for_some_state() -> None:
+    drawn = [way for state in STATES for way in ways(state)]
+    assert {(size["width"], *look.values()) for size, look, _ in drawn} >= {
+        (1280, "light", "none"),
+        (1280, "dark", "none"),
+        (1280, "dark", "active"),
+        (360, "light", "none"),
+    }
 
 
 @pytest.mark.parametrize("state", STATES, ids=str)
 def test_nothing_is_found(world: World, state: State) -> None:
     found: list[str] = []
-    for size in SIZES:
-        world.page_of(state.person).set_viewport_size(size)
-        page = state.reach(world)
-        for number, look in enumerate(LOOKS[: 3 if size == SIZES[0] else 2]):  # what colours are forced does not depend on the width
-            page.emulate_media(**look)
-            where = f"{size['width']} px, {look['color_scheme']}, forced colours {look['forced_colors']}"
-            found += [f"{where}: {complaint}" for complaint in complaints(page, COLOURS if number else None)]
-        page.emulate_media(**LOOKS[0])
+    width = 0
+    for size, look, rules in ways(state):
+        if size["width"] != width:
+            world.page_of(state.person).set_viewport_size(size)
+            page, width = state.reach(world), size["width"]
+        page.emulate_media(**look)
+        where = f"{width} px, {look['color_scheme']}, forced colours {look['forced_colors']}"
+        found += [f"{where}: {complaint}" for complaint in complaints(page, rules)]
+        page.emulate_media(**LIGHT)
     assert not found, "\n".join(found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,19 @@ import pytest
 from playwright.sync_api import Page, ViewportSize
 
 from tests.browser.accessibility import states_of_chats, states_of_pages, states_of_staff
-from tests.browser.accessibility.states import State
+from tests.browser.accessibility.states import EVERYTHING, State
 from tests.browser.accessibility.world import World
+from tests.support.cases import is_drawn
 
 pytestmark = pytest.mark.browser
 STATES = (*states_of_chats.STATES, *states_of_pages.STATES, *states_of_staff.STATES)
-# make accessibility walks through every state; one in six finds nearly everything, because the states share their parts.
-WALKED = STATES if os.environ.get("CHATUI_TEST_STATES") == "all" else STATES[::6]
+
+
+def drawn(what: str) -> list[State]:
+    """make accessibility takes every state; one in seven, others for each test, finds nearly everything: the states share their parts."""
+    return [state for state in STATES if EVERYTHING or is_drawn(7, what, state)]
+
+
 MEASURES = (Path(__file__).parent / "measures.js").read_text(encoding="utf-8")
 WIDE: ViewportSize = {"width": 1280, "height": 800}
 ZOOMED: dict[str, ViewportSize] = {"200 %": {"width": 640, "height": 400}, "400 %": {"width": 320, "height": 256}}
@@ -48,7 +53,7 @@ BROKEN = """() => {
 }"""
 
 
-@pytest.mark.parametrize("state", WALKED, ids=str)
+@pytest.mark.parametrize("state", drawn("walked"), ids=str)
 def test_a_walk_with_the_tab_key(world: World, state: State) -> None:
     """From the first stop to the last: all that can be pressed is reached, in the order of the page, and one sees where one is."""
     page = reached(world, state, WIDE)
@@ -64,7 +69,7 @@ def test_a_walk_with_the_tab_key(world: World, state: State) -> None:
     assert page.evaluate("walked => measures.backward(walked)", [stop["number"] for stop in walked]) == []
 
 
-@pytest.mark.parametrize("state", WALKED, ids=str)
+@pytest.mark.parametrize("state", drawn("zoomed"), ids=str)
 def test_zoomed(world: World, state: State) -> None:
     """At 200 and 400 %, and with wide letters: no page is scrolled sideways, and no text is cut off."""
     found: dict[str, list[str]] = {}
@@ -78,7 +83,7 @@ def test_zoomed(world: World, state: State) -> None:
     assert {where: what for where, what in found.items() if what} == {}
 
 
-@pytest.mark.parametrize("state", [state for state in WALKED if state not in states_of_staff.STATES], ids=str)
+@pytest.mark.parametrize("state", [state for state in drawn("finger") if state not in states_of_staff.STATES], ids=str)
 def test_a_finger_hits_what_people_press(world: World, state: State) -> None:
     """WCAG asks for 24 pixels, which axe-core looks at; what people press on their phones has 44."""
     world.is_phone = True
@@ -105,7 +110,7 @@ def test_secrets_can_be_filled_in_and_pasted(world: World) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto("/sign-in/")
     fields = {each: page.locator(f"[name={each}]") for each in ("username", "password")}
-    assert [field.get_attribute("autocomplete") for field in fields.values()] == ["username", "current-password"]
+    assert [field.get_attribute("autocomplete") for field in fields.values()] == ["username webauthn", "current-password"]
     page.evaluate("navigator.clipboard.writeText('pasted words')")
     for field in fields.values():
         field.focus()

@@ -23,7 +23,7 @@ def tree(page: Page) -> list[dict[str, Any]]:
     nodes: list[dict[str, Any]] = []
     for _ in range(100):  # a browser that is busy makes it some time after the page
         nodes = session.send("Accessibility.getFullAXTree")["nodes"]
-        if any(node["role"]["value"] == "main" for node in nodes):
+        if any(node["role"]["value"] == "main" and not node.get("ignored") for node in nodes):
             break
         page.wait_for_timeout(100)
     session.detach()
@@ -41,6 +41,8 @@ def tree(page: Page) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("state", [STATES[name] for name in READ], ids=str)
 def test_what_can_have_the_focus_has_a_name_and_the_outline_has_one_top(world: World, state: State) -> None:
+    # A test before may have left a narrow window, in which an open list makes all else inert.
+    world.page_of(state.person).set_viewport_size({"width": 1280, "height": 800})
     nodes = tree(state.reach(world))
     nameless = [node for node in nodes if node.get("focusable") and not node["name"] and node["role"] not in NEEDS_NO_NAME]
     assert nameless == []

@@ -43,12 +43,14 @@ PEOPLE: dict[str, tuple[bool, list[str]]] = {
     "pia": (False, []),
     "grace": (True, ADMINS),
     "vera": (True, LOOK),
+    "root": (True, []),
 }
 EXTRAS = """
 from chatui.models import StoredBackend, User
 from django.contrib.auth.models import Group
 StoredBackend.objects.create(name='added', label='Added later', kind='demo')
 Group.objects.create(name='guides')
+User.objects.filter(username='root').update(is_superuser=True)
 from chatui.models import Turn
 from chatui.store.browsing import opened_pages
 from chatui.store.files import keeping
@@ -62,7 +64,13 @@ turn = Turn.objects.get(conversation='{drawn}')
 place = Place(turn.asked_by_id, turn.conversation_id, turn.pk)
 for name, data in (('plot.png', png(64, 48)), ('a-table-of-' + 'many-' * 10 + 'days.csv', b'a,b'), (arabic + '.txt', b'c')):
     keeping.keep(place, NewFile.of(name, data))
-print(User.objects.get(username='pia').pk)
+from chatui.documents.reading import Part
+from chatui.store.documents import passages
+from tests.chatui.store.documents.brought import brought_with
+root = User.objects.get(username='root')  # at whose message box no test looks
+report = brought_with(root, 'a-report-of-' + 'many-' * 10 + 'days.pdf', Part('page 1', 'The price of tea fell. ' * 400), kind='pdf')
+passages.index(report.content_id)
+print(User.objects.get(username='pia').pk, passages.address(report.pk, 2))
 """
 REASON = "A complaint about this answer"
 
@@ -192,7 +200,7 @@ def _look_inside(world: World) -> None:
 
 def _administer(world: World) -> None:
     extras = EXTRAS.format(cited=_id(world.places["everything"]), drawn=_id(world.places["files"]))
-    number = world.deployment.manage("shell", "--no-imports", "-c", extras).strip()
+    number, world.places["passage"] = world.deployment.manage("shell", "--no-imports", "-c", extras).split()
     world.places["user"] = f"/admin/chatui/user/{number}/"
     page = world.page_of("grace")
     page.goto(world.places["user"] + "password/")

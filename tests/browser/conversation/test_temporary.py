@@ -48,7 +48,8 @@ def test_it_is_in_no_list_survives_a_reload_and_is_gone_when_it_is_closed(
     page, url = chat.page, chat.page.url
     expect(page).to_have_title("Temporary chat · chatui")
     expect(page.get_by_role("heading", level=1)).to_have_text("Temporary chat")
-    assert chat.links.filter(has_text="Hello").count() == 0 and not page.locator("[aria-current=page]").count()
+    links = [link.get_attribute("href") for link in chat.links.all()]
+    assert url.removeprefix(demo.url) not in links and not page.locator("[aria-current=page]").count()
     # The page before says only after the reload that it was left.
     with page.expect_response(lambda response: response.url == f"{url}temporary/stay/"):
         page.reload()
@@ -127,4 +128,6 @@ def test_it_fits_a_phone(demo: Server, visits: Visits) -> None:
     fits(page)
     chat = Chat(page)
     chat.ask_and_wait("Hello")
+    expect(page.get_by_text(SAYS)).to_be_hidden()
+    expect(page.get_by_role("button", name="Close and delete")).to_be_in_viewport(ratio=1)
     fits(page)

@@ -243,6 +243,7 @@ def places_names() -> list[str]:
         "file",
         "file_elsewhere",
         "deleted_file",
+        "waiting_file",
         "folder",
         "foreign_folder",
         "deleted",

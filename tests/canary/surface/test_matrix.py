@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import pytest
@@ -22,6 +23,8 @@ from tests.chatui.conftest import OPENING
 
 pytestmark = pytest.mark.django_db
 
+WITHOUT = ("anonymous", "other", "staff", "hidden only", "any only", "admin")
+"""Who may change nothing of somebody else's conversation."""
 CLOSING = ("open debug view", "close debug view")
 """These end an earlier look."""
 WAYS = {
@@ -49,8 +52,14 @@ def looks() -> Counter[str]:
     return sum((Counter(row.counts) for row in CountedLine.objects.filter(key__startswith="look:")), Counter())
 
 
+def rows_of_conversations() -> list[Any]:
+    return list(Conversation.objects.order_by("pk").values())
+
+
 def way_of(ask: Ask) -> str:
     """What is refused for its method alone has come to a page: nothing could have been taken away."""
+    if ask.path.startswith("/manage/"):
+        return "admin"
     return "page" if "405" in ask.expected else WAYS.get(ask.action, "page")
 
 
@@ -82,6 +91,7 @@ def test_each_person_gets_on_every_route_what_was_reviewed_and_the_audit_log_hol
     person = None if name == HOLDER else world.people["both" if name == "opened" else name]
     client = client_of(name, world)
     wrong: list[str] = []
+    conversations = rows_of_conversations()
     for ask in (ask for route in ROUTES for ask in route.asks):
         last = AuditEvent.objects.order_by("-number").values_list("number", flat=True).first() or 0
         before = looks()
@@ -93,6 +103,8 @@ def test_each_person_gets_on_every_route_what_was_reviewed_and_the_audit_log_hol
                 assert not counted or (counted == [(ask.action, 1)] and mark in ("", GRANT)), f"{ask.path}: {counted}"
                 mark = mark or (COUNTED if counted else "")
             got = f"{response.status_code}{mark}"
+            if name in WITHOUT and ask.method == "POST" and ask.path.startswith("/c/"):
+                assert rows_of_conversations() == conversations, f"{ask.path} changes a conversation for {name}"
         if got != ask.statuses()[name]:
             wrong.append(f"{ask.method} {ask.path}: expected {ask.statuses()[name]}, got {got}")
     assert not wrong, f"for {name}:\n" + "\n".join(wrong)
@@ -114,14 +126,11 @@ def test_staff_who_may_see_hidden_channels_see_those_of_their_own_conversation_a
     assert looks() == {"debug page": 1, "whole download": 1}
 
 
-def test_plain_use_of_the_product_leaves_no_line_in_the_audit_log(world: World) -> None:
-    values = places(world)
-    before = AuditEvent.objects.count()
-    client = client_for(world.people["owner"])
-    for ask in (ask for route in ROUTES for ask in route.asks if not ask.action and not ask.path.startswith("/admin")):
-        with taken_back(client):
-            ask_for(client, ask, values)
-            assert AuditEvent.objects.count() == before, ask.path
+def test_plain_use_of_the_product_leaves_no_line_in_the_audit_log() -> None:
+    """So says the reviewed table, which the test above holds the product to."""
+    plain = [ask for route in ROUTES for ask in route.asks if not ask.action and not ask.path.startswith("/admin")]
+    assert len(plain) > 100
+    assert {ask.path: ask.statuses()["owner"] for ask in plain if not ask.statuses()["owner"].isdigit()} == {}
 
 
 _OF_THE_ASKING = re.compile(
@@ -210,13 +219,3 @@ def test_a_stranger_is_sent_to_the_sign_in_and_nowhere_else(world: World) -> Non
                 filled(ask.path, values) + "change/",
                 ask.data.get("next", "/"),  # back to the page on which a language was chosen
             ), ask.path
-
-
-def test_the_matrix_changes_nothing_for_those_who_may_not(world: World) -> None:
-    values = places(world)
-    before = list(Conversation.objects.order_by("pk").values())
-    for name in ("anonymous", "other", "staff", "hidden only", "any only", "admin"):
-        client = client_for(world.people[name])
-        for ask in (ask for route in ROUTES for ask in route.asks if ask.method == "POST" and ask.path.startswith("/c/")):
-            ask_for(client, ask, values)
-    assert list(Conversation.objects.order_by("pk").values()) == before

@@ -23,7 +23,7 @@ def problems(**changes: object) -> tuple[str, ...]:
 
 def test_the_name_and_the_address_are_enough() -> None:
     spec = check_spec(GOOD)
-    assert (spec.shown, spec.kind, spec.models, spec.groups, spec.effort, spec.summaries) == ("small", "chat", (), (), "medium", "none")
+    assert (spec.shown, spec.kind, spec.models, spec.groups, spec.effort, spec.summaries) == ("small", "auto", (), (), "medium", "none")
     assert (spec.limits().first, spec.limits().idle, spec.limits().overall) == (300.0, 60.0, 1800.0)
 
 
@@ -87,7 +87,7 @@ def test_the_demo_needs_no_address_and_has_none() -> None:
         ({"label": "a\nb"}, "label must be"),
         ({"label": " "}, "label must be"),
         ({"kind": "chatt"}, "there is no kind 'chatt'; did you mean 'chat'?"),
-        ({"kind": "telepathy"}, "known are: chat, responses"),
+        ({"kind": "telepathy"}, "known are: auto, chat, responses"),
         ({"url": ""}, "url is missing"),
         ({"url": "localhost:8080"}, "url must begin with http:// or https://"),
         ({"url": "ftp://host"}, "url must begin with"),
@@ -185,4 +185,58 @@ def test_a_choice_names_a_back_end_and_maybe_a_model() -> None:
 
 
 def test_nothing_in_a_spec_is_a_key() -> None:
-    assert {name for name in BackendSpec.model_fields if "key" in name} == {"key_env", "key_file", "key_name"}
+    assert {name for name in BackendSpec.model_fields if "key" in name} == {
+        "key_env",
+        "key_file",
+        "key_name",
+        "key_header",
+        "certificate_key_file",
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"query": {"api_key": "x"}}, "must hold no key"),
+        ({"query": {"a": "two\nlines"}}, "must be names and texts"),
+        ({"key_header": "Host"}, "must be the name of a header"),
+        ({"key_header": "x: y"}, "must be the name of a header"),
+        ({"proxy": "http://user:pass@proxy:3128"}, "must hold no user name"),
+        ({"proxy": "https://proxy:3128"}, "must begin with http://"),
+        ({"sampling": {"heat": 1}}, "has no field 'heat'"),
+        ({"sampling": {"temperature": 9}}, "temperature from 0 to 2"),
+        ({"model_sampling": {"m": {"top_p": 2}}}, "top_p from 0 to 1"),
+        ({"certificate_key_file": "x"}, "does nothing without certificate_file"),
+    ],
+)
+def test_what_is_wrong_with_the_way_to_a_server_or_its_sampling_is_said(changes: dict[str, Any], words: str) -> None:
+    assert any(words in problem for problem in problems(**changes)), problems(**changes)
+    assert "pass" not in str(problems(**changes)).replace("password", "")
+
+
+def test_a_model_s_own_sampling_counts_before_that_of_its_back_end() -> None:
+    spec = check_spec(
+        GOOD | {"sampling": {"temperature": 0.7, "seed": 1}, "model_sampling": {"a": {"temperature": 0}}, "models": ["a", "b"]}
+    )
+    assert spec.sampling_of("a") == spec.sampling_of(None) == {"temperature": 0, "seed": 1}
+    assert spec.sampling_of("b") == {"temperature": 0.7, "seed": 1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"more_urls": ["ftp://x"]}, "has an address that must begin with http"),
+        ({"more_urls": ["http://a", "http://a"]}, "names an address twice"),
+        ({"more_urls": [GOOD["url"]]}, "names url a second time"),
+        ({"more_urls": ["http://a"], "key_name": "ACME"}, "bound to one origin"),
+        ({"more_urls": ["http://a"], "url": ""}, "needs url"),
+    ],
+)
+def test_what_is_wrong_with_several_addresses_is_said(changes: dict[str, Any], words: str) -> None:
+    assert any(words in problem for problem in problems(**changes)), problems(**changes)
+
+
+@pytest.mark.parametrize("changes", [{"kind": "harmony"}, {"kind": "responses"}, {"summaries": "model", "summarizer": "small"}])
+def test_reasoning_can_be_left_at_the_server_only_where_that_can_be_asked_for(changes: dict[str, Any]) -> None:
+    assert any("ask_for_reasoning = false" in problem for problem in problems(ask_for_reasoning=False, **changes))
+    assert not check_spec(GOOD | {"ask_for_reasoning": False}).ask_for_reasoning

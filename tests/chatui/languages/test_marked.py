@@ -19,11 +19,11 @@ from renderer import errors, gate
 from tests.chatui.languages import pseudo
 from tests.chatui.languages.visible import SPOKEN, words_of
 from tests.support.places import ROOT
-from tests.tools.messages import found
+from tests.tools.messages import domains
 from tests.tools.messages.found import in_template
 
-# Names, which are the same in every language.
-NAMES = {"chatui", "JSON", "CSV", "Markdown", "manage.py audit verify"}
+# Names and signs of units, which are the same in every language.
+NAMES = {"chatui", "JSON", "CSV", "Markdown", "manage.py audit verify", "manage.py doctor", "manage.py migrate", "ms"}
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _MARKED = re.compile(r"\{%\s*blocktranslate.*?endblocktranslate\s*%\}|\{#.*?#\}", re.DOTALL)
 _TAG = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
@@ -87,7 +87,7 @@ def test_marks_are_found_with_their_plural_context_and_placeholders() -> None:
 
 
 def test_the_sentences_of_the_renderer_and_of_the_codes_are_all_in_the_catalogues() -> None:
-    known = {item.id for item in found.of_server()}
+    known = {item.id for item in domains.DOMAINS["django"]()}
     source = (ROOT / "renderer" / "gate.py").read_text(encoding="utf-8")
     table = source[source.index("def why_hidden") : source.index("\ndef show(")]
     table = "\n".join(line for line in table.splitlines() if '"""' not in line)
@@ -137,7 +137,7 @@ def test_every_page_is_accented_where_the_product_speaks() -> None:
     paths = [*PATHS, f"/c/{row.pk}/", f"/c/{row.pk}/debug/", *of_folder]
     for who, path in [*((client, path) for path in paths), *((stranger, path) for path in STRANGERS)]:
         page = who.get(path).content.decode()
-        assert '<html lang="en-XA" dir="ltr">' in page or "<html" not in page
+        assert '<html lang="en-XA" dir="ltr"' in page or "<html" not in page
         plain = [words for words in words_of(page) if _WORD.search(words) and "[" not in words and "]" not in words]
         assert [words for words in plain if words not in NAMES | {"olga", "A title", "404 · chatui", "A title · chatui"}] == [], path
 
@@ -147,4 +147,4 @@ def test_every_page_is_accented_where_the_product_speaks() -> None:
 def test_a_language_from_right_to_left_turns_the_page_round() -> None:
     User.objects.create_user("olga", password="a long enough password")
     page = _speaks(pseudo.RIGHT_TO_LEFT).get("/sign-in/").content.decode()
-    assert '<html lang="ar-XB" dir="rtl">' in page
+    assert '<html lang="ar-XB" dir="rtl"' in page

@@ -121,3 +121,28 @@ def test_a_list_of_the_operator_s_is_not_doubted_and_the_demo_is_not_asked(confi
     assert available.models(BackendSpec(name="a", url="http://127.0.0.1:9", models=("m",))) == ("m",)
     assert available.models(BackendSpec(name="d", kind="demo")) == ()
     assert asking == []
+
+
+@pytest.mark.asyncio
+async def test_six_hundred_models_are_all_offered_also_where_the_first_address_is_down(
+    configure: Configure, asking: list[threading.Thread]
+) -> None:
+    many = {"data": [{"id": f"org/model-{number}"} for number in range(600)]}
+    async with stub.running(stub.plays(b""), models=many) as server:
+        spec = BackendSpec(name="a", url="http://127.0.0.1:9", more_urls=(server.url,))
+        available.models(spec)
+        await join(asking)
+        assert available.models(spec) == tuple(f"org/model-{number}" for number in range(600))
+
+
+@pytest.mark.asyncio
+async def test_a_list_is_never_cut_in_silence(
+    configure: Configure, asking: list[threading.Thread], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(available, "MOST", 2)
+    async with stub.running(stub.plays(b""), models={"data": [{"id": name} for name in "abc"]}) as server:
+        spec = BackendSpec(name="a", url=server.url)
+        available.models(spec)
+        await join(asking)
+        assert available.models(spec) == ("a", "b")
+    assert "back end a names 3 models: only the first 2 are offered" in caplog.text

@@ -14,17 +14,15 @@ from django.test import override_settings
 from chatui.settings import STORAGES
 from chatui.static_storage import collecting
 from chatui.static_storage.collecting import collect_changed
+from tests.support.deployments import prepared
 from tests.support.places import ROOT
 
 HASHED = re.compile(r"\.[0-9a-f]{12}\.(?:js|css)$")
 
 
 @pytest.fixture(scope="module")
-def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("static")
-    with override_settings(STORAGES=STORAGES, STATIC_ROOT=place):
-        assert collect_changed()
-    return place
+def collected() -> Path:
+    return prepared.static_files()
 
 
 def names(collected: Path) -> dict[str, str]:

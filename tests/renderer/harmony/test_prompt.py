@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from renderer.errors import ParseHeaderError
+from renderer.frame_kinds import DOCUMENT
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 from renderer.harmony.prompt import Prompt, build, build_within
 from renderer.harmony.system_messages import DeveloperMessage, FunctionTool, ResponseFormat, SystemMessage
@@ -108,6 +109,17 @@ def test_beside_an_open_answer_oldest_turns_are_left_out_too(vocabulary: Vocabul
     answer = Frame(Header("assistant", Channel.FINAL), "word " * 50)
     found = build_within(Prompt([ASK, ANSWER, ASK, ANSWER, ASK], cut_answer=answer), vocabulary, 80)
     assert found.turns_left_out == 2 and found.ids[-50:] == build(Prompt([ASK], cut_answer=answer), vocabulary)[-50:]
+
+
+def test_a_document_stays_longer_than_what_was_said_after_it(vocabulary: Vocabulary) -> None:
+    document = Frame(DOCUMENT, '[Attached document "a.txt", a text file.]\n\n' + "word " * 200)
+    frames = [document, *[ASK, ANSWER] * 5, ASK]
+    expected = build(Prompt([document, ASK, ANSWER, ASK]), vocabulary)
+    fitted = build_within(Prompt(frames), vocabulary, len(expected))
+    assert (fitted.ids, fitted.turns_left_out, fitted.is_least) == (expected, 4, False)
+    line = replace(document, body='[The document "a.txt" was attached here. It does not fit any more, so its text is left out.]')
+    without = build_within(Prompt(frames), vocabulary, 200)
+    assert without.ids == build(Prompt([line, *[ASK, ANSWER] * 5, ASK]), vocabulary) and without.turns_left_out == 1
 
 
 def test_a_conversation_of_one_answer_has_the_ids_that_openai_harmony_gives_it_when_it_drops_analysis(

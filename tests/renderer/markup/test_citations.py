@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from renderer.gate import VisibleText
 from renderer.markup import html
 from renderer.markup.blocks import BlockClosed, BlockOpen
-from renderer.markup.citations import Cited, cited
+from renderer.markup.citations import Cited, Pages, cited
 from renderer.markup.growing import STEP_COST, GrowingMarkdown
 
 TEA = Cited("https://www.tea.example/green?a=1&b=2", 'Green "tea" <b>')
@@ -87,3 +89,51 @@ def test_a_text_that_only_cites_has_so_many_links_and_no_more() -> None:
 def test_sources_are_what_is_cited_each_once_in_order() -> None:
     other = Cited("https://o.example/", "Other")
     assert cited("【7†L1】【3†L1】【7†L3】【0†L1】【4†L1】", {**PAGES, 7: other}) == [other, TEA]
+
+
+_KEY = "0f8fad5b-d9cb-469f-a165-70867728950e"
+_HERE = f"/documents/{_KEY}/1/#here"
+
+
+@pytest.mark.parametrize("pages", [None, {0: Cited("/settings/", "x"), 3: Cited(_HERE, "notes.pdf")}])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "//evil.example",
+        "/\\evil.example",
+        "/documents/..%2f",
+        "/documents/../sign-out/",
+        "\t//evil.example",
+        "/documents/\n1",
+        "&#x2f;/evil.example",
+        "https:/settings/",
+        "https:settings/",
+        "http:///settings/",
+        "?q=x",
+        "#here",
+        _HERE,
+        f" {_HERE} ",
+        _HERE.upper(),
+        f"{_HERE}x",
+        f"/{_HERE}",
+        f"/documents/{_KEY}/\uff11/#here",
+    ],
+)
+def test_no_text_writes_a_link_into_our_own_pages_or_without_a_scheme(address: str, pages: Pages | None) -> None:
+    forms = (
+        "[a](%s)",
+        "[a](<%s>)",
+        "[a][r]\n\n[r]: <%s>",
+        "![a](%s)",
+        "<%s>",
+        '<a href="%s">a</a>',
+        '<base href="%s">',
+        '<svg><a xlink:href="%s">a</a></svg>',
+        "x[^1]\n\n[^1]: [a](%s)",
+        "| a |\n| - |\n| [a](%s) |",
+        "【0†L1】 【9†%s】",
+    )
+    for form in forms:
+        shown = "".join(map(str, html.render_blocks(form.replace("%s", address), pages=pages)))
+        assert not re.search(r"<[^>]*\b(?:href|src)=", shown), (form, shown)
+    assert html.permitted("a", "href", _HERE) and not html.permitted("a", "href", _HERE.upper()), "the one form that a citation has"

@@ -1,4 +1,4 @@
-"""What each deployment of the tests begins with: collected static files and a migrated database, made once and copied."""
+"""What tests begin with: a migrated database and collected static files, made once and copied."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.support.places import CACHE, ROOT
 
 _DATABASE = "chatui.sqlite3"
 _KEPT_SECONDS = 7 * 24 * 3600
-_MAKE = """from django.core.management import call_command; from chatui.static_storage.collecting import collect_changed
-collect_changed(); call_command("migrate", verbosity=0)"""
+_MIGRATE = """from django.core.management import call_command; call_command("migrate", verbosity=0)"""
+_COLLECT = """from chatui.static_storage.collecting import collect_changed; collect_changed()"""
 
 
 def prepare(data_dir: Path, *, database: bool) -> None:
@@ -25,13 +25,29 @@ def prepare(data_dir: Path, *, database: bool) -> None:
 
     A start there finds nothing to do. What it does elsewhere is tested with a ``NewDeployment``.
     """
-    made = _made()
     data_dir.mkdir(parents=True, exist_ok=True)
     if not (data_dir / "static").exists():
+        made = _collected()
         shutil.copytree(made / "static", data_dir / "static", copy_function=_link)
         shutil.copy2(made / "static.collected", data_dir)
     if database and not (data_dir / _DATABASE).exists():
-        shutil.copy2(made / _DATABASE, data_dir)
+        shutil.copy2(migrated(), data_dir / _DATABASE)
+
+
+def static_files() -> Path:
+    """All collected static files, for reading only."""
+    return _collected() / "static"
+
+
+@cache
+def migrated() -> Path:
+    """A database that has every table and no rows of people, for copying only."""
+    return _made("database", _MIGRATE, "chatui/migrations") / _DATABASE
+
+
+@cache
+def _collected() -> Path:
+    return _made("static", _COLLECT, "chatui/static_storage", "static")
 
 
 def _link(source: str, target: str) -> None:
@@ -42,16 +58,17 @@ def _link(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
-@cache
-def _made() -> Path:
-    """One for each state of the migrations and of the files that are collected: several versions of the code may share a cache."""
-    place = CACHE / "prepared" / _digest()
+def _made(what: str, code: str, *sources: str) -> Path:
+    """One for each state of the sources and of the packages: several versions of the code may share a cache."""
+    place = CACHE / "prepared" / f"{what}-{_digest(*sources)}"
     place.mkdir(parents=True, exist_ok=True)
     with (place / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("CHATUI_")}
-        command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", _MAKE]
-        subprocess.run(command, cwd=ROOT, env=environment | {"CHATUI_DATA_DIR": str(place)}, check=True, capture_output=True)
+        if not (place / "made").exists():
+            environment = {name: value for name, value in os.environ.items() if not name.startswith("CHATUI_")}
+            command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", code]
+            subprocess.run(command, cwd=ROOT, env=environment | {"CHATUI_DATA_DIR": str(place)}, check=True, capture_output=True)
+            (place / "made").touch()
         _forget_old(place.parent)
     return place
 
@@ -62,10 +79,10 @@ def _forget_old(places: Path) -> None:
             shutil.rmtree(lock.parent, ignore_errors=True)
 
 
-def _digest() -> str:
-    digest = sha256()
-    for place in ("chatui/migrations", "chatui/static_storage", "static"):
-        for path in sorted((ROOT / place).rglob("*")):
+def _digest(*sources: str) -> str:
+    digest = sha256((ROOT / "requirements.txt").read_bytes())
+    for source in sources:
+        for path in sorted((ROOT / source).rglob("*")):
             if path.is_file() and path.suffix != ".pyc":
                 digest.update(f"\0{path.relative_to(ROOT)}\0".encode() + sha256(path.read_bytes()).digest())
     return digest.hexdigest()[:16]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 
 from django.utils.translation import to_locale
@@ -12,8 +13,11 @@ from chatui.languages.offered import LANGUAGES, SOURCE
 from tests.tools.messages import found, page
 from tests.tools.messages.found import Found
 
-DOMAINS: dict[str, Callable[[], Iterable[Found]]] = {"django": found.of_server, "djangojs": page.of_page}
-"""The name of each domain, which its files have, with what finds its sentences."""
+DOMAINS: dict[str, Callable[[], Iterable[Found]]] = {
+    "django": cache(lambda: tuple(found.of_server())),
+    "djangojs": cache(lambda: tuple(page.of_page())),
+}
+"""The name of each domain, which its files have, with what finds its sentences. They are looked for once: it takes seconds."""
 
 TRANSLATED = tuple(code for code in LANGUAGES if code != SOURCE)
 

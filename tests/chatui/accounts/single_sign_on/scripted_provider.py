@@ -93,6 +93,11 @@ class ScriptedProvider:
         claims = {"iss": self.issuer, "aud": CLIENT, "iat": now, "exp": now + 300, "nonce": asked["nonce"]} | self.person | self.token
         return 200, {"access_token": "let-me-see", "token_type": "Bearer", "id_token": self._signed(claims)}
 
+    def logout_token(self, **claims: Any) -> str:
+        """What it sends when it has signed somebody out; None leaves a claim out."""
+        said = {"iss": self.issuer, "aud": CLIENT, "iat": int(time.time()), "jti": secrets.token_urlsafe(9), "sub": self.person["sub"]}
+        return self._signed(said | {"events": {"http://schemas.openid.net/event/backchannel-logout": {}}} | claims)
+
     def _signed(self, claims: dict[str, Any]) -> str:
         said = {name: value for name, value in claims.items() if value is not None}
         if self.signing == "none":

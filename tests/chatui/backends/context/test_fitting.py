@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from chatui.backends.base import SampleRequest
 from chatui.backends.chat.messages import messages
 from chatui.backends.context.fitting import fit
-from chatui.backends.context.room import weight
+from chatui.backends.context.room import weight, weight_of
 from chatui.backends.responses.input import prompt
 from renderer import history
-from renderer.frame_kinds import ANALYSIS, ANSWER
+from renderer.frame_kinds import ANALYSIS, ANSWER, DOCUMENT
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from tests.support.cost import cost
 
@@ -98,6 +98,40 @@ def test_a_call_and_its_reply_behind_the_next_question_are_left_out_together() -
 def test_fitting_takes_as_long_as_the_conversation_is_long() -> None:
     short, long = long_request(500), long_request(5000)
     assert cost(lambda: fit(long, 1000)) < 30 * cost(lambda: fit(short, 1000))
+
+
+def document(name: str, words: int = 300) -> Frame:
+    return Frame(DOCUMENT, f'[Attached document "{name}", a text file.]\n\n' + "word " * words)
+
+
+def test_a_document_stays_while_what_was_said_after_it_is_left_out() -> None:
+    request = SampleRequest((ORDERS, document("a.txt"), *(frame for number in range(20) for frame in turn(number)), question("And now?")))
+    whole = fit(request, None).weight
+    found = fit(request, whole - 800)
+    assert found.request.frames[:2] == (ORDERS, document("a.txt")) and 5 < found.turns_left_out < 19
+    assert found.request.frames[2].body.startswith(f"Question {found.turns_left_out}?") and found.weight <= whole - 800
+    assert not fit(request, weight_of(request.frames[:2]) + 200).is_least, "the document could still go"
+
+
+def test_a_document_that_does_not_fit_leaves_a_line_and_newer_ones_go_before_it() -> None:
+    old, new = document("old.txt", 600), document("new.txt", 600)
+    request = SampleRequest((old, *turn(0), new, *turn(1), question("And now?")))
+    found = fit(request, fit(request, None).weight - 300)
+    line, *others = found.request.frames
+    assert line.header == DOCUMENT
+    assert line.body == '[The document "old.txt" was attached here. It does not fit any more, so its text is left out.]'
+    assert others == [*turn(0), new, *turn(1), question("And now?")] and found.turns_left_out == 1 and not found.is_least
+    least = fit(request, 1)
+    assert least.request.frames == (question("And now?"),) and least.turns_left_out == 2 and least.is_least
+
+
+def test_documents_weigh_what_was_counted_whatever_the_window_learnt() -> None:
+    table = document("table.csv", 20_000)
+    request = SampleRequest((ORDERS, table, question("Q1"), answer("A1"), question("Q2")), counted={table: 5_000})
+    for factor in (0.5, 1.0, 2.0):
+        found = fit(request, 6_000 / factor, factor)
+        assert found.turns_left_out == 0 and found.weight * factor < 6_000 and found.counted * factor >= 5_000
+    assert fit(replace(request, counted={}), 6_000).turns_left_out == 1, "the premise: by its characters it weighs far more"
 
 
 TEXTS = st.sampled_from(["", "a", "word " * 40, "語" * 60])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.base import ContextUse, EndReason, SampleRequest
+from chatui.backends.base import ContextUse, EndReason, SampleRequest, Usage
 from chatui.backends.context import window as windows
 from chatui.backends.context.room import weight
 from chatui.codes import ProductCode
@@ -243,3 +243,11 @@ async def test_how_full_it_is_says_nothing_of_how_long_the_reasoning_was(kind: s
         assert result.ended is not None and isinstance(result.ended.context, ContextUse)
         used.append(result.ended.context.used)
     assert abs(used[0] - used[1]) < weight("hm " * 900) / 4
+
+
+async def test_a_prompt_that_is_mostly_a_counted_document_says_nothing_of_other_texts() -> None:
+    window = windows.Window(100_000)
+    window.note(Usage(prompt_tokens=9_000), 3_000.0, 2_900.0)
+    assert window.factor == 1.0
+    window.note(Usage(prompt_tokens=6_000), 3_000.0, 100.0)
+    assert window.factor == 2.0

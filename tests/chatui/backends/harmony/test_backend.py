@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -126,6 +127,15 @@ async def test_the_prompt_is_the_one_that_was_recorded_with_a_real_server(vocabu
     assert request.path == "/completion"
     assert request.body["prompt"] == json.loads(recorded("llamacpp/x-raw-completion-greet.req.json"))["body"]["prompt"]
     assert request.body["return_tokens"] is True
+
+
+async def test_the_day_is_that_of_the_person_where_they_have_said_where_they_are(vocabulary: Vocabulary) -> None:
+    async with stub.running(stub.plays(recorded("llamacpp/x-raw-completion-greet.sse")), **LLAMA) as server:
+        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
+        await outcome(backend, replace(asked("Hello!"), today=DAY))
+        await backend.aclose()
+    said = json.loads(recorded("llamacpp/x-raw-completion-greet.req.json"))["body"]["prompt"]
+    assert server.requests[-1].body["prompt"] == said
 
 
 async def test_vllm_and_sglang_are_asked_for_whole_ids_and_never_for_their_own_short_length(vocabulary: Vocabulary) -> None:

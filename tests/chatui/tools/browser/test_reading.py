@@ -69,3 +69,13 @@ async def test_hostile_pages_end_in_bounded_time_with_bounded_text(body: str) ->
         page = None
     assert time.monotonic() - began < 30
     assert page is None or (sum(map(len, page.lines)) <= 700_000 and len(page.links) <= 2000)
+
+
+async def test_the_process_that_reads_a_page_can_open_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    opening = "page_worker.decoded = lambda *given: open('/etc/passwd').read()"
+    monkeypatch.setattr(reading, "_PROGRAM", reading._PROGRAM.replace("page_worker.main()", f"{opening}; page_worker.main()"))
+    with pytest.raises(FetchError):
+        await read("<p>tea", "text/plain")
+    unconfined = "page_worker.confinement.confine = lambda: None"
+    monkeypatch.setattr(reading, "_PROGRAM", reading._PROGRAM.replace("page_worker.main()", f"{unconfined}; page_worker.main()"))
+    assert "root" in str((await read("<p>tea", "text/plain")).lines), "the premise"

@@ -1,0 +1,1 @@
+"""People as those who look after accounts see and change them."""

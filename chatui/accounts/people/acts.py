@@ -1,0 +1,97 @@
+"""What whoever looks after accounts does to one: puts it into groups, makes it staff, ends its sessions, takes its second factor away."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from uuid import UUID
+
+from django.contrib.auth.models import Group
+from django.db import transaction
+
+from chatui.accounts import invitations, session_list
+from chatui.accounts.people import changes
+from chatui.accounts.second_factor import factors
+from chatui.accounts.sign_in_rules import caretakers
+from chatui.accounts.sign_in_rules.caretakers import LastCaretakerError
+from chatui.audit_log.record import Visitor, record
+from chatui.models import Invitation, User
+from chatui.permissions import inviting, managing
+from chatui.permissions.access import NotFoundError, person_of
+
+MOST_INVITED = 50
+"""People who are invited at once."""
+
+
+def set_groups(visitor: Visitor, person_id: UUID, chosen: Collection[int], *, is_staff: bool) -> None:
+    """Have somebody in these of the groups that the member of staff may give, and staff or not. Others of theirs stay. Recorded.
+
+    Raises:
+        NotFoundError: as ``changeable``.
+        LastCaretakerError: nobody else could look after accounts; recorded, and nothing is changed.
+    """
+    person = changeable(visitor, person_id)
+    with _somebody_left(visitor, person):
+        _set_groups(visitor, person, chosen, is_staff=is_staff)
+
+
+def end_sessions(visitor: Visitor, person_id: UUID) -> User:
+    """End all sessions of somebody. Recorded. Raises NotFoundError as ``changeable``."""
+    person = changeable(visitor, person_id)
+    session_list.end_all_of(visitor, person)
+    return person
+
+
+def remove_second_factor(visitor: Visitor, person_id: UUID) -> User:
+    """For whoever has lost theirs. Recorded. Raises as ``set_groups``: without a password, a passkey may be somebody's only way in."""
+    person = changeable(visitor, person_id)
+    with _somebody_left(visitor, person):
+        factors.remove(visitor, person)
+    return person
+
+
+def changeable(visitor: Visitor, person_id: UUID) -> User:
+    """The account of that key, if the visitor may change it. NotFoundError for all others."""
+    person: User | None = User.objects.filter(pk=person_id).first()
+    if person is None or not managing.may_change(person_of(visitor), person):
+        raise NotFoundError
+    return person
+
+
+def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: int) -> list[tuple[str, str]]:
+    """Make an invitation for each; the notes with the paths of their links, which are not stored. All or none. Recorded, each.
+
+    Raises:
+        NotFoundError: they may not invite, or not into that group.
+    """
+    if not inviting.may_invite(person_of(visitor), group):
+        raise NotFoundError
+    with transaction.atomic():
+        return [(note, invitations.make(visitor, days=days, group=group, note=note)) for note in notes]
+
+
+def revoke_invitation(visitor: Visitor, invitation_id: UUID) -> None:
+    """Take one back. Recorded. NotFoundError for whoever may not invite, and where there is none."""
+    row = Invitation.objects.filter(pk=invitation_id).select_related("made_by", "group").first()
+    if row is None or not inviting.may_invite(person_of(visitor), None):
+        raise NotFoundError
+    invitations.revoke(visitor, [row])
+
+
+@contextmanager
+def _somebody_left(visitor: Visitor, person: User) -> Iterator[None]:
+    try:
+        with caretakers.somebody_left(person.get_username()):
+            yield
+    except LastCaretakerError as error:
+        record("account not changed", visitor, error.name, detail=f"by staff: {error}")
+        raise
+
+
+def _set_groups(visitor: Visitor, person: User, chosen: Collection[int], *, is_staff: bool) -> None:
+    before = changes.standing(person)
+    given = set(managing.givable(person_of(visitor)).values_list("pk", flat=True))
+    others = set(person.groups.values_list("pk", flat=True)) - given
+    person.groups.set(others | (given & set(chosen)))
+    User.objects.filter(pk=person.pk).update(is_staff=is_staff)
+    changes.record_changed(visitor, person, before)

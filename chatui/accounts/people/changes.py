@@ -1,0 +1,91 @@
+"""Writes changes that staff make to the audit log: accounts, groups and permissions, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from django.contrib.auth.models import Group, Permission
+
+from chatui.audit_log.record import Visitor, record
+from chatui.models import User
+from chatui.permissions import catalogue, four_eyes
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A snapshot of what an account or group is and may do: its name, and sets of words."""
+
+    name: str
+    states: frozenset[str] = frozenset()
+    groups: frozenset[str] = frozenset()
+    permissions: frozenset[str] = frozenset()
+    password: str = field(default="", repr=False)
+    address: str | None = field(default=None, repr=False)
+
+
+def standing(row: User | Group) -> Standing:
+    """The snapshot as the database has it now, whatever a form has already changed in ``row``."""
+    if isinstance(row, Group):
+        group = Group.objects.get(pk=row.pk)
+        return Standing(f"group {group.name}", permissions=_words(group.permissions.all()))
+    user = User.objects.get(pk=row.pk)
+    states = {"active": user.is_active, "staff": user.is_staff, "superuser": user.is_superuser}
+    return Standing(
+        user.get_username(),
+        frozenset(name for name, is_so in states.items() if is_so),
+        frozenset(user.groups.values_list("name", flat=True)),
+        _words(user.user_permissions.all()),
+        user.password,
+        user.email,
+    )
+
+
+def record_made(visitor: Visitor, row: User | Group) -> None:
+    """Record a new account or group, and each permission that it starts with."""
+    now = standing(row)
+    _record(visitor, row, "created", now, "")
+    for words in _changes(Standing(now.name, frozenset({"active"}) & now.states), now):
+        _record(visitor, row, "changed", now, words)
+
+
+def record_changed(visitor: Visitor, row: User | Group, before: Standing) -> None:
+    """Record one line for each difference."""
+    now = standing(row)
+    for words in _changes(before, now):
+        _record(visitor, row, "changed", before, words)
+
+
+def record_deleted(visitor: Visitor, row: User | Group) -> None:
+    """Record a deletion, before it happens."""
+    now = standing(row)
+    members = f"members: {row.user_set.count()}" if isinstance(row, Group) else ""
+    _record(visitor, row, "deleted", now, ", ".join(filter(None, [members, *sorted(now.states | now.permissions)])))
+
+
+def _record(visitor: Visitor, row: User | Group, what: str, about: Standing, detail: str) -> None:
+    kind = "group" if isinstance(row, Group) else "account"
+    record(f"{kind} {what}", visitor, about.name, detail=detail)
+    # A change of a group changes what its members may do.
+    changed = row.user_set.values_list("pk", flat=True) if isinstance(row, Group) else [row.pk]
+    four_eyes.note(visitor.user, changed, f"{kind} {what}: {detail}" if detail else f"{kind} {what}")
+
+
+def _changes(before: Standing, now: Standing) -> Iterator[str]:
+    if before.name != now.name:
+        yield f"is called {now.name} now"
+    if before.address is not None and before.address != now.address:
+        yield "has another e-mail address now"
+    if before.password and before.password != now.password:
+        yield "has a new password, set by staff"
+    yield from (f"is {state} now" for state in sorted(now.states - before.states))
+    yield from (f"is not {state} any more" for state in sorted(before.states - now.states))
+    yield from (f"joined group {name}" for name in sorted(now.groups - before.groups))
+    yield from (f"left group {name}" for name in sorted(before.groups - now.groups))
+    yield from (f"may now: {words}" for words in sorted(now.permissions - before.permissions))
+    yield from (f"may not any more: {words}" for words in sorted(before.permissions - now.permissions))
+
+
+def _words(permissions: object) -> frozenset[str]:
+    rows = Permission.objects.filter(pk__in=permissions).values_list("content_type__app_label", "codename", "name")  # type: ignore[misc]
+    return frozenset(catalogue.WORDS.get(f"{app}.{codename}", name) for app, codename, name in rows)

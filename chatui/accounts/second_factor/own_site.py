@@ -1,0 +1,43 @@
+"""For which host passkeys are, and on which origin they are used: what the operator says, never what a request alone says."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+from chatui.env import environment
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """``host`` is what WebAuthn calls the RP ID, such as chat.example.org; ``origin`` has the scheme, and a port that is not usual."""
+
+    host: str
+    origin: str
+
+
+def site_of(scheme: str, host: str) -> Site | None:
+    """The site for a request that was sent there (``host`` as Django has checked it). None where browsers have no passkeys: for an address
+    in numbers, and without https but on this machine; or where nobody says which hosts are ours."""
+    asked, public = f"{scheme}://{host}", environment().origins
+    if not public and "*" in settings.ALLOWED_HOSTS:
+        return None
+    # One of several origins is known by the host, which then is one of ours.
+    origin = asked if not public or asked in public else public[0]
+    parts = urlsplit(origin)
+    name = parts.hostname or ""
+    is_here = name == "localhost" or name.endswith(".localhost")
+    if not name or _is_address(name) or (parts.scheme != "https" and not is_here):
+        return None
+    return Site(name, origin)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

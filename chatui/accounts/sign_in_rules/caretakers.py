@@ -1,0 +1,84 @@
+"""Those who look after accounts: somebody always has to be left who can get in and let others in again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from chatui.accounts.sign_in_rules import password_use
+from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
+from chatui.models import OutsideIdentity, Passkey, ProvisionedAccount, User
+
+WHY = "nobody else could look after accounts"
+
+
+class LastCaretakerError(Exception):
+    """The change would leave nobody who looks after accounts. ``name``: whose account it is about."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(WHY)
+        self.name = name
+
+
+def hold(more: Collection[UUID] = ()) -> None:
+    """Lock the rows of all who look after accounts, and ``more``, in one order, so that two changes cannot each count on the other.
+
+    In a transaction. Ask anew afterwards: a row that was waited for is as it is now, what was found with it is not.
+    """
+    list(User.objects.select_for_update(no_key=True).filter(Q(pk__in=_caretakers()) | Q(pk__in=more)).order_by("pk").values_list("pk"))
+
+
+def is_last(person: User) -> bool:
+    """Whether they look after accounts, and nobody else who could get in does. In a transaction, in which nobody else changes that."""
+    hold([person.pk])
+    return _able() == [person.pk]
+
+
+@contextmanager
+def kept(person: User) -> Iterator[None]:
+    """Around a change of what an account may do. Raises LastCaretakerError, with the change undone, where nobody would be left."""
+    with transaction.atomic():
+        if not _caretakers().filter(pk=person.pk).exists() or not is_last(person):
+            yield
+            return
+        yield
+        if not _caretakers().filter(pk=person.pk).exists():
+            raise LastCaretakerError(person.get_username())
+
+
+@contextmanager
+def somebody_left(name: str) -> Iterator[None]:
+    """Around any change on the pages of staff, of what is called ``name``: as ``kept``, whomever it is about."""
+    with transaction.atomic():
+        hold()
+        before = _able()
+        yield
+        if before and not _able():
+            raise LastCaretakerError(name)
+
+
+def _able() -> list[UUID]:
+    return [each.pk for each in _caretakers() if _has_way_in(each)]
+
+
+def _caretakers() -> QuerySet[User]:
+    found: QuerySet[User] = User.objects.with_perm("chatui.change_user", backend="django.contrib.auth.backends.ModelBackend")
+    return found.filter(is_staff=True)
+
+
+def _has_way_in(person: User) -> bool:
+    """By a password or a passkey, or by a provider that is configured: with an identity, or as one of whom its directory tells."""
+    if password_use.may_use(person) and (person.has_usable_password() or Passkey.objects.filter(user=person).exists()):
+        return True
+    if person.is_superuser or password_use.is_emergency(person.get_username()):
+        return False
+    file = sign_in_file()
+    issuers = [provider.issuer for provider in file.providers] + ([f"header:{file.header.name}"] if file.header else [])
+    return (
+        OutsideIdentity.objects.filter(user=person, issuer__in=issuers).exists()
+        or ProvisionedAccount.objects.filter(user=person, issuer__in=issuers, deleted_at=None).exists()
+    )

@@ -1,0 +1,84 @@
+"""Checks a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6): all that an ID token has to be, and that it is none."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.core.cache import cache
+from joserfc import jwt
+
+from chatui.accounts.sign_in_rules.provider import Provider
+from chatui.accounts.single_sign_on import id_tokens
+from chatui.accounts.single_sign_on.errors import BadSignInError
+from chatui.throttle import CACHE_ERRORS
+
+EVENT = "http://schemas.openid.net/event/backchannel-logout"
+MOST_AGE_SECONDS = 300
+_AT_WORK_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedOut:
+    """Whom the provider has signed out: everywhere (``subject``), or in one of its sessions (``session``). One of them may be empty."""
+
+    subject: str
+    session: str
+
+
+@contextlib.contextmanager
+def used(provider: Provider, token: object) -> Iterator[LoggedOut]:
+    """What a good token says, around the work that it asks for; each is good once, but one whose work failed may come again.
+
+    Raises BadSignInError for any other, ProviderAwayError where the keys cannot be had.
+    """
+    found, number = _read(provider, token)
+    digest = hashlib.sha256(f"{provider.issuer} {number}".encode()).hexdigest()
+    key = f"chatui:logout:{digest}"
+    # Without the cache, whoever replays it ends sessions once more; not to end them at all would be worse.
+    with contextlib.suppress(*CACHE_ERRORS):
+        # For a short time at first: a process that dies over it must not take the provider's next try away.
+        if not cache.add(key, 1, _AT_WORK_SECONDS):
+            raise BadSignInError("the logout token was used before")
+    try:
+        yield found
+    except BaseException:
+        with contextlib.suppress(*CACHE_ERRORS):
+            cache.delete(key)
+        raise
+    with contextlib.suppress(*CACHE_ERRORS):
+        cache.set(key, 1, MOST_AGE_SECONDS + 2 * id_tokens.LEEWAY_SECONDS)
+
+
+def _read(provider: Provider, token: object) -> tuple[LoggedOut, str]:
+    """What it says, and its number."""
+    registry = jwt.JWTClaimsRegistry(
+        leeway=id_tokens.LEEWAY_SECONDS,
+        iss={"essential": True, "value": provider.issuer},
+        aud={"essential": True, "value": provider.client_id},
+        iat={"essential": True},
+        jti={"essential": True},
+        events={"essential": True},
+    )
+    claims = id_tokens.signed_claims(provider, token, registry)
+    # An ID token has a nonce and no events: whoever got hold of one must not be able to sign its person out.
+    if "nonce" in claims or not isinstance(claims["events"], dict) or not isinstance(claims["events"].get(EVENT), dict):
+        raise BadSignInError("the token is no logout token")
+    if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > MOST_AGE_SECONDS + id_tokens.LEEWAY_SECONDS:
+        raise BadSignInError("the logout token is too old")
+    found = LoggedOut(_word(claims.get("sub", "")), _word(claims.get("sid", "")))
+    if not found.subject and not found.session:
+        raise BadSignInError("the logout token names nobody")
+    number = _word(claims["jti"])
+    if not number:
+        raise BadSignInError("the logout token has no number")
+    return found, number
+
+
+def _word(value: object) -> str:
+    if not isinstance(value, str) or len(value) > 255:
+        raise BadSignInError("the logout token is not as it must be")
+    return value

@@ -1,0 +1,1 @@
+"""The kind ``auto``: the wire format is chosen by asking the server."""

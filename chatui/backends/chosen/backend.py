@@ -1,0 +1,138 @@
+"""The back end of the kind ``auto``: it asks its server which wire format fits, and is then a back end of that kind."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Protocol, runtime_checkable
+
+from chatui.backends.base import Backend, BackendError, Endpoint, SampleEvent, SampleRequest
+from chatui.backends.chosen.choosing import AUTO, Choice, Question, choose
+from chatui.backends.context.window import Sized
+from chatui.backends.discovery import Discovered
+from chatui.backends.http import Upstream, Watchable, Watcher
+from chatui.codes import ProductCode
+
+_log = logging.getLogger(__name__)
+
+AGAIN_SECONDS = 60.0
+"""How long a choice counts that is to be made again soon."""
+_DOUBT = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_SETUP)
+"""After these another server may stand at the address, or the same one with other options."""
+
+
+@runtime_checkable
+class Knowing(Protocol):
+    """A back end that can be told what its server said of itself, so that it need not ask."""
+
+    def know(self, found: Discovered) -> None:
+        """Take this as if it had been asked just now."""
+        ...
+
+
+class ChosenBackend:
+    """A Backend. Nothing is asked before its first use; while the server cannot be reached, nothing is chosen."""
+
+    is_demo = False
+
+    def __init__(self, endpoint: Endpoint, question: Question, build: Callable[[str], Backend]) -> None:
+        """``build`` makes the back end of a kind. Raises ValueError where the endpoint's ``url`` is no http address."""
+        self._endpoint = endpoint
+        self._question = question
+        self._build = build
+        self._place = Upstream(endpoint.url, None, endpoint.limits).place
+        self._choosing = asyncio.Lock()
+        self._chosen: tuple[Choice, Backend] | None = None
+        self._until = float("-inf")
+        self._watcher: Watcher | None = None
+        self._is_given_up = False
+
+    @property
+    def kind(self) -> str:
+        """That of the chosen wire format; ``auto`` before."""
+        return self._chosen[1].kind if self._chosen else AUTO
+
+    @property
+    def name(self) -> str:
+        """See ``base.Backend``."""
+        return self._chosen[1].name if self._chosen else f"Model server at {self._place}"
+
+    async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        """See ``base.Backend``."""
+        _, inner = await self._current()
+        try:
+            async with aclosing(inner.sample(request)) as events:
+                async for event in events:
+                    yield event
+        except BackendError as error:
+            if error.code in _DOUBT:
+                self._until = float("-inf")
+            raise
+
+    async def models(self) -> tuple[str, ...]:
+        """See ``base.Backend``."""
+        _, inner = await self._current()
+        return await inner.models()
+
+    async def choice(self) -> Choice:
+        """What is chosen, after asking if need be.
+
+        Raises:
+            BackendError: the server cannot be reached, is busy, or refuses the key.
+        """
+        return (await self._current())[0]
+
+    def known_context(self, model: str | None) -> int | None:
+        """See ``context.window.Sized``."""
+        inner = self._chosen[1] if self._chosen else None
+        return inner.known_context(model) if isinstance(inner, Sized) else None
+
+    def watch(self, watcher: Watcher) -> None:
+        """See ``http.Watchable``. The questions that the choice takes are not shown to it."""
+        self._watcher = watcher
+        if self._chosen and isinstance(self._chosen[1], Watchable):
+            self._chosen[1].watch(watcher)
+
+    async def aclose(self) -> None:
+        """See ``base.Backend``."""
+        self._is_given_up = True
+        if self._chosen:
+            await self._chosen[1].aclose()
+
+    async def _current(self) -> tuple[Choice, Backend]:
+        now = asyncio.get_running_loop().time
+        async with self._choosing:
+            if self._chosen is not None and now() <= self._until:
+                return self._chosen
+            choice = await self._asked()
+            self._chosen = chosen = (choice, await self._made(choice))
+            self._until = float("inf") if choice.lasts else now() + AGAIN_SECONDS
+            return chosen
+
+    async def _asked(self) -> Choice:
+        endpoint = self._endpoint
+        upstream = Upstream(endpoint.url, endpoint.key, endpoint.limits, endpoint.route)
+        try:
+            return await choose(upstream, self._question)
+        finally:
+            await upstream.aclose()
+
+    async def _made(self, choice: Choice) -> Backend:
+        before = self._chosen
+        if before is None or before[0].kind != choice.kind:
+            inner = self._build(choice.kind)
+            if self._watcher is not None and isinstance(inner, Watchable):
+                inner.watch(self._watcher)
+            if self._is_given_up:
+                await inner.aclose()  # used once more: it then closes each connection after its request
+            if before is not None:
+                await before[1].aclose()  # a running sample keeps its connection to its end
+        else:
+            inner = before[1]
+        if choice.found is not None and isinstance(inner, Knowing):
+            inner.know(choice.found)
+        if before is None or (before[0].kind, before[0].why) != (choice.kind, choice.why):
+            _log.info("wire format %s chosen for the model server at %s: %s", choice.kind, self._place, choice.why)
+        return inner

@@ -1,0 +1,113 @@
+"""Fields of a request that a server rejects: switched off for it, so that the next request is asked without them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from chatui.backends.base import BackendError
+from chatui.backends.failures.bodies import error_objects
+
+OPTIONAL = (
+    "reasoning.summary",
+    "reasoning.exclude",
+    "include_reasoning",
+    "reasoning_effort",
+    "reasoning",
+    "stream_options",
+    "truncation",
+    "store",
+    "include",
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "presence_penalty",
+    "frequency_penalty",
+    "repetition_penalty",
+    "seed",
+)
+"""What a request does without, in the order in which it is given up. A dot leads into an object."""
+RENAMED = {"max_tokens": "max_completion_tokens"}
+"""What is not given up, because it limits something, but has another name at newer servers."""
+
+_STATUS = re.compile(r"HTTP (?:400|422): ")
+_REJECTS = re.compile(
+    r"unknown|unrecogni[sz]ed|unsupported|not support|unexpected|extra (?:fields|inputs)|extra_forbidden|not permitted|not allowed"
+    r"|no such|invalid (?:field|parameter|argument)",
+    re.IGNORECASE,
+)
+_WORDS = ("message", "msg", "detail", "error", "type", "code")
+_MOST_READ = 300
+"""Of a sentence of a server: what comes later may quote what people wrote."""
+
+
+class RejectedFields:
+    """What one server has rejected so far. ``without`` gives a request that it may accept; ``learn`` takes its refusal."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+
+    def without(self, payload: Mapping[str, object]) -> dict[str, Any]:
+        """A copy of the request, without what was rejected."""
+        left = dict(payload)
+        for name in self._names:
+            _remove(left, name)
+        return left
+
+    def learn(self, error: BackendError, sent: Mapping[str, object]) -> str | None:
+        """The name of the field for which the request that was ``sent`` was refused, if it can be asked again without; None otherwise.
+        Another refusal of the same field may have come first: of requests that were sent together, each is asked again."""
+        begin = _STATUS.match(error.detail)
+        if begin is None:
+            return None
+        said = list(_said(error.detail[begin.end() :]))
+        found = next((name for name in (*OPTIONAL, *RENAMED) if _holds(sent, name) and any(_is_about(each, name) for each in said)), None)
+        if found is not None and found not in self._names:
+            self._names.append(found)
+        return found
+
+
+def _said(body: str) -> Iterator[tuple[str, str]]:
+    """What each object of an error names as the field, and the beginning of its sentence."""
+    try:
+        decoded = json.loads(body)
+    except (ValueError, RecursionError):
+        yield "", body[:_MOST_READ]
+        return
+    for each in [*error_objects(decoded), *_problems(decoded)]:
+        place = each.get("loc")
+        field = ".".join(str(part) for part in place if part != "body") if isinstance(place, list) else each.get("param")
+        words = " ".join(text[:_MOST_READ] for name in _WORDS if isinstance(text := each.get(name), str))
+        yield field if isinstance(field, str) else "", words
+
+
+def _problems(decoded: object) -> list[Mapping[str, object]]:
+    """Pydantic's form: a list of what is wrong, each with its place."""
+    listed = decoded.get("detail") if isinstance(decoded, dict) else None
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+
+
+def _is_about(said: tuple[str, str], name: str) -> bool:
+    field, words = said
+    if not _REJECTS.search(words):
+        return False
+    return field == name if field else re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.]*\w)", words) is not None
+
+
+def _holds(payload: Mapping[str, object], name: str) -> bool:
+    first, _, rest = name.partition(".")
+    inner = payload.get(first)
+    return isinstance(inner, dict) and rest in inner if rest else first in payload
+
+
+def _remove(payload: dict[str, Any], name: str) -> None:
+    first, _, rest = name.partition(".")
+    if rest and isinstance(payload.get(first), dict):
+        payload[first] = {key: value for key, value in payload[first].items() if key != rest}
+    elif not rest and first in payload:
+        value = payload.pop(first)
+        if first in RENAMED:
+            payload[RENAMED[first]] = value

@@ -1,0 +1,72 @@
+"""Route: how requests reach a model server, beside its address: the root of its API, a query, the key's header, certificates, a proxy."""
+
+from __future__ import annotations
+
+import re
+import ssl
+from dataclasses import dataclass
+
+import httpx
+
+# v4, v1beta; Azure's older addresses end in the name of a deployment.
+_VERSION = re.compile(r"v\d+(?:[a-z]+\d*)?", re.ASCII)
+_DEPLOYMENT = re.compile(r"/openai/deployments/[^/]+$")
+_V1 = "/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """``is_api_root``: the address is where ``/chat/completions`` begins; None to tell by its look. ``query``: sent with every request.
+
+    ``key_header``: the header that the key is sent in, as it is; empty for ``Authorization: Bearer``. ``ca_file``: PEM file of the only
+    authorities that are trusted. ``certificate`` and ``certificate_key``: PEM files that this product shows of itself. ``proxy``: an http
+    address that requests go through.
+    """
+
+    is_api_root: bool | None = None
+    query: tuple[tuple[str, str], ...] = ()
+    key_header: str = ""
+    ca_file: str = ""
+    certificate: str = ""
+    certificate_key: str = ""
+    proxy: str = ""
+
+    def api_root(self, url: str) -> str:
+        """What stands before ``/chat/completions``. ``url`` as the operator wrote it."""
+        url = url.rstrip("/")
+        is_root = _looks_like_api_root(url) if self.is_api_root is None else self.is_api_root
+        return url if is_root else f"{url}{_V1}"
+
+    def address(self, url: str, path: str) -> str:
+        """Where a request to ``path`` goes, which begins with ``/v1`` if it belongs to the API, and has no query."""
+        root = self.api_root(url)
+        if path.startswith(f"{_V1}/"):
+            return f"{root}{path.removeprefix(_V1)}"
+        return f"{root.removesuffix(_V1)}{path}"
+
+    def key_headers(self, key: str | None) -> dict[str, str]:
+        """The header that holds the key, if there is one."""
+        if not key:
+            return {}
+        return {self.key_header: key} if self.key_header else {"Authorization": f"Bearer {key}"}
+
+    def tls(self) -> ssl.SSLContext:
+        """Raises OSError where a file cannot be read or holds no certificate."""
+        if self.ca_file:
+            context = ssl.create_default_context(cafile=self.ca_file)
+        else:
+            context = httpx.create_ssl_context(trust_env=False)
+        if self.certificate:
+            # A key with a password would be asked for on the terminal.
+            context.load_cert_chain(self.certificate, self.certificate_key or None, password="")
+        context.set_alpn_protocols(["http/1.1"])
+        return context
+
+
+DIRECT = Route()
+"""Straight to the address, with nothing added."""
+
+
+def _looks_like_api_root(url: str) -> bool:
+    path = httpx.URL(url).path
+    return any(_VERSION.fullmatch(part) for part in path.split("/")) or _DEPLOYMENT.search(path) is not None

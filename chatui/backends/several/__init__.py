@@ -1,0 +1,1 @@
+"""One back end at several addresses."""

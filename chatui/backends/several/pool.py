@@ -1,0 +1,127 @@
+"""One back end at several addresses: the least busy one is asked, and another one where it fails before its first event."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from chatui.backends.base import Backend, BackendError, SampleEvent, SampleRequest
+from chatui.backends.context.window import Sized
+from chatui.backends.http import Watchable, Watcher
+from chatui.codes import ProductCode
+from renderer.frames import Role
+
+_log = logging.getLogger(__name__)
+
+REST_SECONDS = 30.0
+"""For how long an address that failed is asked only if all others fail, too."""
+_ELSEWHERE = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_BUSY, ProductCode.BACKEND)
+"""What may be otherwise at another address. After a timeout nobody is made to wait a second time."""
+
+
+@dataclass(slots=True, eq=False)
+class _Member:
+    backend: Backend
+    number: int
+    running: int = 0
+    rests_until: float = float("-inf")
+
+
+class PooledBackend:
+    """A Backend. Its members serve the same models in the same way. For one event loop, as they are."""
+
+    is_demo = False
+
+    def __init__(self, members: Sequence[Backend]) -> None:
+        """At least one member, the first preferred by none."""
+        self._members = [_Member(backend, number) for number, backend in enumerate(members)]
+
+    @property
+    def kind(self) -> str:
+        """That of the first."""
+        return self._members[0].backend.kind
+
+    @property
+    def name(self) -> str:
+        """See ``base.Backend``: the first, and how many there are besides."""
+        return f"{self._members[0].backend.name} and {len(self._members) - 1} more"
+
+    async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        """See ``base.Backend``."""
+        waiting = list(self._members)
+        while waiting:
+            member = self._best(waiting, request)
+            waiting.remove(member)
+            has_begun = False
+            member.running += 1
+            try:
+                async with aclosing(member.backend.sample(request)) as events:
+                    async for event in events:
+                        has_begun = True
+                        yield event
+                self._is_well(member)
+                return
+            except BackendError as error:
+                may_help = error.retryable and not has_begun and error.code in _ELSEWHERE
+                if may_help:
+                    self._rest(member, error)
+                if not may_help or not waiting:
+                    raise
+            finally:
+                member.running -= 1
+
+    async def models(self) -> tuple[str, ...]:
+        """Those of the first that answers. Raises BackendError if none does."""
+        *others, last = sorted(self._members, key=lambda member: member.rests_until)
+        for member in others:
+            try:
+                return await member.backend.models()
+            except BackendError as error:
+                self._rest(member, error)
+        return await last.backend.models()
+
+    def known_context(self, model: str | None) -> int | None:
+        """See ``context.window.Sized``: the least of what is known, since any of them may be asked."""
+        backends = [member.backend for member in self._members]
+        sizes = [size for backend in backends if isinstance(backend, Sized) and (size := backend.known_context(model))]
+        return min(sizes, default=None)
+
+    def watch(self, watcher: Watcher) -> None:
+        """See ``http.Watchable``."""
+        for member in self._members:
+            if isinstance(member.backend, Watchable):
+                member.backend.watch(watcher)
+
+    async def aclose(self) -> None:
+        """See ``base.Backend``."""
+        for member in self._members:
+            await member.backend.aclose()
+
+    def _best(self, members: Sequence[_Member], request: SampleRequest) -> _Member:
+        """One that does not rest, if any, with the fewest answers at work. Among equals a conversation comes back to the one that it was
+        with, as far as that goes: there the beginning of its prompt may still be known."""
+        first = next((frame.body for frame in request.frames if frame.header.role == Role.USER), "")
+        key = first[:2000].encode("utf-8", "replace")
+        candidates = self._awake(members)
+        if not candidates:
+            return min(members, key=lambda member: member.rests_until)
+        return min(candidates, key=lambda member: (member.running, hashlib.sha256(b"%d %b" % (member.number, key)).digest()))
+
+    def _awake(self, members: Sequence[_Member]) -> list[_Member]:
+        now = asyncio.get_running_loop().time()
+        return [member for member in members if member.rests_until <= now]
+
+    def _rest(self, member: _Member, error: BackendError) -> None:
+        seconds = min(error.retry_after or REST_SECONDS, REST_SECONDS)
+        if member.rests_until == float("-inf"):
+            _log.warning("%s rests for %.0f seconds (%s): another address is asked", member.backend.name, seconds, error.code.value)
+        member.rests_until = asyncio.get_running_loop().time() + seconds
+
+    def _is_well(self, member: _Member) -> None:
+        if member.rests_until != float("-inf"):
+            _log.info("%s answers again", member.backend.name)
+        member.rests_until = float("-inf")

@@ -1,0 +1,34 @@
+"""``manage.py move_to_postgresql``: takes everything over from the SQLite file of a deployment that grows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatui.backups import moving
+from chatui.backups.files import BackupError
+
+
+class Command(BaseCommand):
+    """Either all of it is moved, or the PostgreSQL database is as empty as it was. The file stays as it is in any case."""
+
+    help = "Copy everything from a SQLite file into the empty PostgreSQL database that CHATUI_DATABASE_URL names."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which file."""
+        parser.add_argument("file", metavar="FILE", help="the SQLite file, such as var/chatui.sqlite3; no server may be running on it")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do it."""
+        try:
+            moved = moving.move(Path(options["file"]), self.stdout.write)
+        except BackupError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"Moved: {moved.counts}; {sum(moved.rows.values()):,} rows in {len(moved.rows)} tables, as many as there were.")
+        self.stdout.write(
+            "The audit log is intact." if moved.log.is_whole else "The audit log is NOT intact: manage.py audit verify says where."
+        )
+        self.stdout.write(f"Keep {options['file']} until you have seen that all is well, then delete it: it holds what it held.")

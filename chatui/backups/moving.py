@@ -1,0 +1,160 @@
+"""Moves everything from a SQLite file into an empty PostgreSQL database: all of it or nothing, with the rows of both counted."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.apps import apps
+from django.contrib.auth.models import Permission
+from django.contrib.contenttypes.models import ContentType
+from django.core.management import call_command
+from django.core.management.color import no_style
+from django.db import DatabaseError, connection, connections, transaction
+from django.db.migrations.loader import MigrationLoader
+from django.db.models import Model
+from django.db.models.sql import InsertQuery
+
+from chatui.audit_log import chain
+from chatui.audit_log.record import SHELL, record
+from chatui.backups import files
+from chatui.backups.files import BackupError, Counts
+from chatui.database import file_locks
+
+ACTION = "database moved"
+MADE_BY_MIGRATIONS = (ContentType, Permission)
+SOURCE = "moved_from"
+"""Django's name for the SQLite file while it is read."""
+_ROWS = 100
+"""At most in one statement."""
+_BYTES = 8 * 1024 * 1024
+"""About as much in one statement: a stored request, or a document, can have megabytes."""
+_PRAGMAS = "PRAGMA foreign_keys=ON;"
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What was moved: ``rows`` by table, the same in both databases. ``log``: what the audit log is like, over there."""
+
+    counts: Counts
+    rows: dict[str, int]
+    log: chain.Report
+
+
+def move(source: Path, tell: Callable[[str], None] = lambda _line: None) -> Moved:
+    """Copy all rows of ``source`` into the database of the settings. ``source`` stays as it is. ``tell`` gets a line for each table.
+
+    Raises:
+        BackupError: nothing was copied, and why.
+    """
+    if connection.vendor != "postgresql":
+        raise BackupError("CHATUI_DATABASE_URL has to name the PostgreSQL database to move to.")
+    if not source.is_file():
+        raise BackupError(f"{source} is not there.")
+    try:
+        # No server begins on it meanwhile, and no command writes: _reading holds SQLite's own lock.
+        with file_locks.take(source, file_locks.SERVING):
+            counts = files.examine(source)
+            _check_same_version(source)
+            _check_target()
+            return _move(source, counts, tell)
+    except file_locks.TakenError:
+        raise BackupError(f"A server is running on {source.name}. Stop it first.") from None
+    except (sqlite3.Error, OSError) as error:
+        raise BackupError(f"{source.name} cannot be read: {error}.") from error
+
+
+def _check_target() -> None:
+    call_command("migrate", verbosity=0)
+    full = [model for model in _models() if model not in MADE_BY_MIGRATIONS and model._base_manager.exists()]
+    if full:
+        raise BackupError(f"The PostgreSQL database has rows in {full[0]._meta.db_table} already. What is moved goes into an empty one.")
+
+
+def _check_same_version(source: Path) -> None:
+    with closing(files.opened(source)) as database:
+        there = {(str(app), str(name)) for app, name in database.execute("SELECT app, name FROM django_migrations")}
+    here = set(MigrationLoader(connection).disk_migrations)
+    if newer := sorted(name for app, name in there - here if app == "chatui"):
+        raise BackupError(f"{source.name} was written by a newer version of the product (it has {newer[-1]}).")
+    if older := sorted(name for app, name in here - there if app == "chatui"):
+        raise BackupError(f"{source.name} was written by an older version (it lacks {older[0]}). Run manage.py migrate on it first.")
+
+
+def _move(source: Path, counts: Counts, tell: Callable[[str], None]) -> Moved:
+    with _reading(source), transaction.atomic():
+        models = _models()
+        for made in reversed(MADE_BY_MIGRATIONS):  # they stand in the source, too, perhaps with other keys
+            made._base_manager.all()._raw_delete(connection.alias)
+        rows = {}
+        for model in models:
+            rows[model._meta.db_table] = _copy(model)
+            tell(f"{rows[model._meta.db_table]:>9,} {model._meta.db_table}")
+        with connection.cursor() as cursor:
+            for statement in connection.ops.sequence_reset_sql(no_style(), models):
+                cursor.execute(statement)
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # a row that refers to nothing is an error here, and not at the very end
+        ContentType.objects.clear_cache()
+        log = chain.verify()
+        record(ACTION, SHELL, detail="from SQLite to PostgreSQL")
+    return Moved(counts, rows, log)
+
+
+def _models() -> list[type[Model]]:
+    """One for each table."""
+    return [model for model in apps.get_models(include_auto_created=True) if model._meta.managed and not model._meta.proxy]
+
+
+@contextmanager
+def _reading(source: Path) -> Iterator[None]:
+    """The file as Django's database ``SOURCE``, of one moment, and nobody else writes to it."""
+    options = {"transaction_mode": "IMMEDIATE", "timeout": 5, "init_command": _PRAGMAS}
+    settings: dict[str, Any] = deepcopy(connection.settings_dict)
+    connections.databases[SOURCE] = settings | {"ENGINE": "django.db.backends.sqlite3", "NAME": str(source), "OPTIONS": options}
+    try:
+        with transaction.atomic(using=SOURCE):
+            yield
+    except DatabaseError as error:
+        raise BackupError(f"A database could not do it ({type(error).__name__}), and nothing was moved.") from error
+    finally:
+        connections[SOURCE].close()
+        del connections[SOURCE]
+        del connections.databases[SOURCE]
+
+
+def _copy(model: type[Model]) -> int:
+    """Copy one table, row by row as they are: no default, no time of change is set anew. Returns how many rows."""
+    fields = [field for field in model._meta.local_concrete_fields if not field.generated]
+    there = model._base_manager.using(SOURCE).order_by("pk")
+    for batch in _batches(there.iterator(chunk_size=1), [field.attname for field in fields]):
+        try:
+            query = InsertQuery(model)
+            query.insert_values(fields, batch, raw=True)  # bulk_create would set the times of creation anew
+            query.get_compiler(connection=connection).execute_sql()
+        except (DatabaseError, ValueError) as error:
+            # Only its kind: the words of the error quote what is in the row.
+            which = f"{model._meta.db_table} with keys from {batch[0].pk} to {batch[-1].pk}"
+            raise BackupError(f"A row of {which} does not fit ({type(error).__name__}), and nothing was moved.") from None
+    count, came = there.count(), model._base_manager.count()
+    if count != came:
+        raise BackupError(f"Of {count} rows of {model._meta.db_table} {came} came over; nothing was moved.")
+    return count
+
+
+def _batches(rows: Iterable[Model], names: Sequence[str]) -> Iterator[list[Model]]:
+    """So many at once as do not take too much memory."""
+    batch: list[Model] = []
+    size = 0
+    for row in rows:
+        batch.append(row)
+        size += sum(len(value) for name in names if isinstance(value := getattr(row, name), str | bytes | memoryview))
+        if len(batch) == _ROWS or size > _BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

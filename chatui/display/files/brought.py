@@ -1,0 +1,130 @@
+"""What a page is told of a file that its person brings: what was read, how much of the model's context it takes, or why it is not taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from chatui.display.files.documents import about
+from chatui.documents.kinds import Reason
+from chatui.env import environment
+from chatui.model_servers import model_choice
+from chatui.model_servers.model_choice import NoSuchModelError
+from chatui.models import DocumentPart, DocumentText, StoredFile, User
+from chatui.models.files.stored_file import FileSource
+from chatui.store.documents import budget, waiting
+from chatui.store.documents.frames import FRAME_TOKENS, MARK_TOKENS
+
+_MOST_PLACES = 300
+"""Of one file on a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who is to read files: ``room`` there is for those of one question, and whether it ``can_search`` in them."""
+
+    room: budget.Room
+    can_search: bool
+
+
+def reader(person: User, choice: str) -> Reader:
+    """The model that is chosen at the message box."""
+    chosen = _chosen(person, choice)
+    return Reader(budget.room(budget.context_of(person, chosen)), budget.can_search(chosen))
+
+
+def are_any(person: User) -> bool:
+    """Whether the person has brought files that are still there, sent or not."""
+    return StoredFile.objects.filter(owner=person, source=FileSource.PERSON).exists()
+
+
+def waiting_at(person: User, conversation_id: UUID | None, choice: str) -> dict[str, Any]:
+    """The files that wait at a message box, as ``as_json`` tells each."""
+    files, asked = waiting.at(person.pk, conversation_id), reader(person, choice)
+    return {"ok": True, "files": [said for file in files if (said := as_json(file, asked)) is not None]}
+
+
+def as_json(file: StoredFile, asked: Reader) -> dict[str, Any] | None:
+    """A file that waits to be sent, for the chip of it; None where it has been taken away, or was not read yet. ``room``: how many tokens
+    the files of one question may have; ``places``: number, label and tokens of each page, where there are several; ``search``: whether it
+    can be searched."""
+    text = DocumentText.objects.filter(content=file.content_id).first()
+    if text is None:
+        return None
+    parts = DocumentPart.objects.filter(content=file.content_id).order_by("number").values_list("number", "label", "tokens")
+    labels = [(number, label, tokens + MARK_TOKENS) for number, label, tokens in parts[: _MOST_PLACES + 1] if label]
+    room = asked.room
+    tokens = FRAME_TOKENS + text.tokens + MARK_TOKENS * parts.count()
+    return {
+        "id": str(file.pk),
+        "name": file.name,
+        "size": file.content.size,
+        "tokens": tokens,
+        "room": room.documents,
+        "said": _said(tokens, room),
+        "note": _note(text),
+        "places": labels if 1 < len(labels) <= _MOST_PLACES else [],
+        "search": asked.can_search,
+        "text": reverse("file_text", args=[file.pk]),
+        "delete": reverse("file_delete", args=[file.pk]),
+    }
+
+
+def sentence(why: str, places: int = 0) -> str:
+    """Why a file is not taken, for its person."""
+    if why == Reason.SCANNED and places:
+        words = ngettext(
+            "No text on %(count)d of %(count)d page: it is a picture of one.",
+            "No text on %(count)d of %(count)d pages: they are pictures.",
+            places,
+        )
+        return words % {"count": places}
+    return _SENTENCES.get(why, _broken)()
+
+
+def _said(tokens: int, room: budget.Room) -> str:
+    values = {"tokens": about(tokens), "percent": room.percent(tokens)}
+    if not room.fits(tokens):
+        return _("%(tokens)s, more than fits") % values
+    return _("%(tokens)s, %(percent)d%% of what fits") % values
+
+
+def _note(text: DocumentText) -> str:
+    values = {"count": text.places_without_text, "all": text.places}
+    if text.is_cut:
+        return _("It is too long to be read whole: its end is missing.")
+    return _("No text on %(count)d of %(all)d pages.") % values if text.places_without_text else ""
+
+
+def _chosen(person: User, choice: str) -> str:
+    try:
+        return model_choice.chosen(person, choice)
+    except NoSuchModelError:
+        return ""
+
+
+def _broken() -> str:
+    return _("This file could not be read. It may be damaged.")
+
+
+_SENTENCES: dict[str, Callable[[], str]] = {
+    Reason.PICTURE: lambda: _("The model reads text only, and cannot see pictures."),
+    Reason.TYPE: lambda: _("Files of this type cannot be read, or the file is not what its name says."),
+    Reason.BLANK: lambda: _("There is no text in this file."),
+    Reason.SCANNED: lambda: _("There is no text on its pages: they are pictures."),
+    Reason.ENCRYPTED: lambda: _("This file is locked with a password."),
+    Reason.LIMIT: lambda: _("Reading this file would take too much time or memory."),
+    Reason.UNAVAILABLE: lambda: _("Files of this type cannot be read at the moment."),
+    Reason.TOO_LONG: lambda: _("The file is larger than %(count)d MB.") % {"count": environment().file_mb},
+    "quota": lambda: _("Your files already take the %(count)d MB that they may.") % {"count": environment().files_of_person_mb},
+    "gone": lambda: _("This file was taken away while it was being read."),
+    "busy": lambda: _("Too many of your files are being read at the moment. Try again when some are done."),
+    "infected": lambda: _("The scanner of this site found something harmful in this file."),
+    "unchecked": lambda: _("This file could not be checked for harmful content, so it was not taken. Try again in a moment."),
+}

@@ -1,0 +1,128 @@
+"""Answers that failed, by code and model server, for those who look after the model servers. No text of anybody's, and no names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db.models import Count, Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as noop
+
+from chatui.backends.spec.choices import split_choice
+from chatui.codes import ProductCode, code_of
+from chatui.display.failures import cause_of, number
+from chatui.languages.sentences import sentence_of
+from chatui.models import FailedAnswer, User
+from chatui.models.keys import first_key_at
+from chatui.models.turn import TurnState
+from chatui.permissions import access
+from renderer.errors import ErrorCode
+
+PAGE = 50
+
+_ADVICE: Mapping[ErrorCode, str] = {
+    ProductCode.BACKEND: noop("Look into the log of the model server at that time, then examine the server."),
+    ProductCode.BACKEND_SETUP: noop("The server refused the key, or does not know the model: compare both with its settings."),
+    ProductCode.BACKEND_REFUSED: noop("The server takes no such request: examine it, and set what the examination recommends."),
+    ProductCode.BACKEND_UNREACHABLE: noop("Nothing answers at its address: see whether the server runs and can be reached from here."),
+    ProductCode.BACKEND_BUSY: noop("The server has more to do than it can: give it more slots, or set limits."),
+    ProductCode.TIMEOUT: noop("The server was silent for too long: see its load, or set a longer time for this back end."),
+    ProductCode.NO_ANSWER: noop("The server ended without an answer: examine it, for its template of prompts may not fit the model."),
+    ProductCode.INTERNAL: noop("This is a fault of the product: look for the number in its log, and report it."),
+}
+_OTHER_ADVICE = noop("Open the debug view of one of them to see what was sent and what came back.")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """``times`` of one code at one model server (``server`` is its name here, empty for the default one), with what an admin can do."""
+
+    code: str
+    server: str
+    times: int
+    meaning: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """One of them. ``number``: as the person was shown it. ``conversation_id`` is for the address of the debug view: None where the viewer
+    may not open it, and where there is none to open."""
+
+    number: str
+    at: datetime
+    code: str
+    server: str
+    cause: str
+    conversation_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which ones: of the last ``hours``, and of a code or a server, if one is named."""
+
+    hours: int
+    code: str = ""
+    server: str | None = None
+
+
+def groups(hours: int) -> list[Group]:
+    """The last hours' failures, the most frequent first. One statement."""
+    counts: dict[tuple[str, str], int] = {}
+    for code, choice, times in _since(hours).values_list("error_code", "choice").annotate(times=Count("pk")).order_by():
+        key = code, split_choice(choice)[0]
+        counts[key] = counts.get(key, 0) + times
+    most_first = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [Group(code, server, times, _meaning(code), _advice(code)) for (code, server), times in most_first]
+
+
+def count(hours: int) -> int:
+    """How many there were."""
+    return _since(hours).count()
+
+
+def latest(viewer: User, chosen: Chosen) -> tuple[list[Failed], int]:
+    """The newest of them, 50 at most, and how many there are in all. Two statements."""
+    rows = _since(chosen.hours)
+    if chosen.code:
+        rows = rows.filter(error_code=chosen.code)
+    if chosen.server is not None:
+        rows = rows.filter(Q(choice=chosen.server) | Q(choice__startswith=f"{chosen.server}/") if chosen.server else Q(choice=""))
+    taken = rows.select_related("conversation__owner").defer("request", "error_detail", "conversation__title").order_by("-pk")[:PAGE]
+    return [_shown(row, viewer) for row in taken], rows.count()
+
+
+def _since(hours: int) -> QuerySet[FailedAnswer]:
+    since = timezone.now() - timedelta(hours=hours)
+    found: QuerySet[FailedAnswer] = FailedAnswer.objects.filter(pk__gte=first_key_at(since), started_at__gte=since)
+    return found.exclude(error_code="").exclude(state=TurnState.RUNNING)
+
+
+def _shown(row: FailedAnswer, viewer: User) -> Failed:
+    talk = row.conversation
+    # What is in the bin has no debug view, and what is temporary is in no list.
+    opens = talk.deleted_at is None and talk.temporary_until is None and access.may_view_hidden(viewer, talk)
+    cause = cause_of(row).removeprefix(f"{split_choice(row.choice)[0]}: ")
+    return Failed(number(row.pk), row.started_at, row.error_code, split_choice(row.choice)[0], cause, talk.pk if opens else None)
+
+
+def _meaning(code: str) -> str:
+    known = _known(code)
+    return sentence_of(known) if known else ""
+
+
+def _advice(code: str) -> str:
+    known = _known(code)
+    return gettext(_ADVICE.get(known, _OTHER_ADVICE) if known else _OTHER_ADVICE)
+
+
+def _known(code: str) -> ErrorCode | None:
+    """None for the code of another release."""
+    try:
+        return code_of(code)
+    except ValueError:
+        return None

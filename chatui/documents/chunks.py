@@ -1,0 +1,45 @@
+"""Cuts the text of a document into passages, each a few paragraphs long, for a search that shows them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+CHARS = 1500
+"""Of a passage, about 400 tokens of English."""
+_LEAST = 600
+"""Shorter ones are not ended for a heading or a paragraph."""
+_ENDS = tuple(re.compile(sign) for sign in (r"\n(?=#{1,6} )", r"\n\n", r"\n", r"[.!?。！？]\s*", r"\s"))
+"""Where a passage may end, the best place first: before a heading, between paragraphs, lines, sentences, words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage of part ``number``, from 1: so many characters from ``start`` on."""
+
+    number: int
+    start: int
+    text: str = field(repr=False)
+
+
+def chunks(texts: Iterable[str]) -> Iterator[Chunk]:
+    """The passages of a document, in order. ``texts``: of its parts. No passage goes over the end of a part, so each has one page."""
+    for number, text in enumerate(texts, 1):
+        start = 0
+        while start < len(text):
+            end = _end(text, start)
+            if (piece := text[start:end]).strip():
+                yield Chunk(number, start, piece)
+            start = end
+
+
+def _end(text: str, start: int) -> int:
+    most = start + CHARS
+    if len(text) <= most:
+        return len(text)
+    for sign in _ENDS:
+        found = [match.end() for match in sign.finditer(text, start + _LEAST, most)]
+        if found:
+            return found[-1]
+    return most

@@ -1,0 +1,56 @@
+"""Tries whether a process that reads a file is confined on this machine, and whether bombs end in it, before a stranger's file is read."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+from functools import cache
+
+from chatui.documents import process
+from chatui.documents.inside import probes
+from chatui.documents.kinds import Reason
+from chatui.sandbox.confinement import Limits
+
+log = logging.getLogger(__name__)
+
+_MOST_BYTES = 10_000
+_BOMBS = {"time": Limits(cpu_seconds=1), "memory": Limits(cpu_seconds=5, memory_bytes=1 << 28)}
+_once = threading.Lock()
+
+
+def is_confined() -> bool:
+    """Whether files can be read here; tried once in a process, which takes a tenth of a second. What is missing is logged."""
+    with _once:
+        return _is_confined()
+
+
+def faults() -> list[str]:
+    """What is wrong with reading files here, bombs included; empty if nothing is. Takes one to two seconds."""
+    return ways_out() + [
+        f"a bomb of {name} did not end within its limits" for name, limits in _BOMBS.items() if not _ends(f"bomb of {name}", limits)
+    ]
+
+
+def ways_out() -> list[str]:
+    """What such a process can do and must not."""
+    answer = process.run("probes", os.fsencode(__file__), _MOST_BYTES, Limits())
+    if answer.reason:
+        return ["no process could be confined for it"]
+    *found, last = "".join(text for _, text in answer.parts).splitlines()
+    return [f"a process that reads a file could {way}" for way in found] if last == probes.DONE else ["not everything could be tried"]
+
+
+@cache
+def _is_confined() -> bool:
+    if not sys.platform.startswith("linux"):
+        return True  # There the limits have to do.
+    found = ways_out()
+    if found:
+        log.error("files that people bring are not read: %s", "; ".join(found))
+    return not found
+
+
+def _ends(kind: str, limits: Limits) -> bool:
+    return process.run(kind, b"", _MOST_BYTES, limits).reason is Reason.LIMIT

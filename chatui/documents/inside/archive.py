@@ -1,0 +1,80 @@
+"""Opens the zip archive that a document is, and reads entries of it within bounds. Nothing is written, so their names lead nowhere."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import zipfile
+import zlib
+from collections.abc import Iterator
+from posixpath import join, normpath
+
+from chatui.documents.inside.found import RefusedError
+from chatui.documents.kinds import Reason
+
+MOST_ENTRIES = 2000
+MOST_UNPACKED = 200_000_000
+MOST_RATIO = 200
+"""Of unpacked to packed bytes, where an entry is longer than ``SMALL``."""
+SMALL = 1_000_000
+_BLOCK = 65_536
+_IS_ENCRYPTED = 0x1
+
+
+def prepare(data: bytes) -> None:
+    """Load the encoding that names in archives are in."""
+    codecs.lookup("cp437")
+
+
+class Archive:
+    """``read`` its entries by their exact names. What is counted is counted over all of them."""
+
+    def __init__(self, data: bytes) -> None:
+        """
+        Raises:
+            RefusedError: it is broken, encrypted, or beyond a bound.
+        """
+        try:
+            self._zip = zipfile.ZipFile(io.BytesIO(data))
+        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+            raise RefusedError(Reason.BROKEN) from None
+        entries = self._zip.infolist()
+        if len(entries) > MOST_ENTRIES:
+            raise RefusedError(Reason.LIMIT)
+        self._entries = {entry.filename: entry for entry in entries}
+        if len(self._entries) != len(entries):
+            # Which of two counts is for each program to say: what is read would not be what somebody else sees.
+            raise RefusedError(Reason.BROKEN)
+        if any(entry.flag_bits & _IS_ENCRYPTED for entry in entries):
+            raise RefusedError(Reason.ENCRYPTED)
+        self._left = MOST_UNPACKED
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._entries
+
+    def blocks(self, name: str) -> Iterator[bytes]:
+        """The bytes of an entry, one block after the other.
+
+        Raises:
+            RefusedError: there is none, or it is broken or beyond a bound.
+        """
+        entry = self._entries.get(name)
+        if entry is None or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise RefusedError(Reason.BROKEN)
+        # What the archive says of sizes may be a lie; then reading ends earlier, or fails.
+        if entry.file_size > SMALL and entry.file_size > entry.compress_size * MOST_RATIO:
+            raise RefusedError(Reason.LIMIT)
+        try:
+            with self._zip.open(entry) as opened:
+                while block := opened.read(_BLOCK):
+                    self._left -= len(block)
+                    if self._left < 0:
+                        raise RefusedError(Reason.LIMIT)
+                    yield block
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError):
+            raise RefusedError(Reason.BROKEN) from None
+
+
+def beside(part: str, target: str) -> str:
+    """The name of the entry that a part names, relative to itself; none that leaves the archive is in it."""
+    return target.lstrip("/") if target.startswith("/") else normpath(join(part.rpartition("/")[0], target))

@@ -1,0 +1,71 @@
+"""Says which numbers of a workbook are dates and times, and writes them as such: a workbook keeps days since 1900, and how they look."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time, timedelta
+
+_BUILT_IN = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
+_NO_CODES = re.compile(r'"[^"]*"|\\.|_.|\[[^\]]*\]')
+"""What a format shows as it is, colours and conditions."""
+_CODES = re.compile(r"[dmyhs]", re.IGNORECASE)
+_DAYS = 2_958_466
+_FIRST = datetime(1899, 12, 30, tzinfo=UTC)
+_FIRST_OF_1904 = datetime(1904, 1, 1, tzinfo=UTC)
+_DECIMALS = re.compile(r"-?[0-9]{1,15}\.[0-9]{10,20}\Z")
+
+
+@dataclass(slots=True)
+class Formats:
+    """A listener to the styles of a workbook; then it has each number ``shown``."""
+
+    is_from_1904: bool = False
+    _own: dict[str, bool] = field(default_factory=dict)
+    _of_cells: list[str] = field(default_factory=list)
+    _is_of_cells: bool = False
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        """Take a format."""
+        if name == "numFmt":
+            self._own[attributes.get("numFmtId", "")] = bool(_CODES.search(_NO_CODES.sub("", attributes.get("formatCode", ""))))
+        elif name == "cellXfs":
+            self._is_of_cells = True
+        elif name == "xf" and self._is_of_cells:
+            self._of_cells.append(attributes.get("numFmtId", ""))
+
+    def end(self, name: str) -> None:
+        """Formats of named styles follow, which no cell names."""
+        if name == "cellXfs":
+            self._is_of_cells = False
+
+    def data(self, text: str) -> None:
+        """There is none."""
+
+    def shown(self, number: str, style: str) -> str:
+        """A number as a reader knows it; ``style``: as the cell names it."""
+        if self._is_date(style):
+            return self._date(number)
+        # 0.1 + 0.2 is kept with all of its digits.
+        return f"{float(number):.15g}" if _DECIMALS.match(number) else number
+
+    def _is_date(self, style: str) -> bool:
+        at = int(style) if style.isdecimal() and len(style) < 9 else 0
+        name = self._of_cells[at] if at < len(self._of_cells) else ""
+        if name in self._own:
+            return self._own[name]
+        return name.isdecimal() and len(name) < 9 and int(name) in _BUILT_IN
+
+    def _date(self, number: str) -> str:
+        try:
+            days = float(number)
+        except ValueError:
+            return number
+        if not 0 <= days < _DAYS:
+            return number
+        first = _FIRST_OF_1904 if self.is_from_1904 else _FIRST
+        when = first + timedelta(seconds=round(days * 86_400))
+        if days < 1:
+            return when.strftime("%H:%M:%S")
+        return when.strftime("%Y-%m-%d" if when.time() == time.min else "%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,98 @@
+"""Collects the text of a file, part by part, within a budget."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, field
+
+from chatui.documents.cleaning import clean
+from chatui.documents.kinds import Reason
+
+MOST_PARTS = 5000
+LABEL_CHARS = 80
+_TRAILING = re.compile(r"(?<![ \t])[ \t]++(?=\n|\Z)|(?<! ) ++(?=\t)")
+"""Spaces that nobody sees. Each run of them is looked at once, however long it is."""
+_EMPTY_LINES = re.compile(r"\n{3,}")
+_SHARE_OF_TIME = 0.7
+"""Of the processor seconds of the process. What was read until then is kept; the rest is for the last part."""
+
+
+class RefusedError(Exception):
+    """The file is not read."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class FullError(Exception):
+    """The budget of text or time is used up. What was found until now counts."""
+
+
+@dataclass(slots=True)
+class Found:
+    """``begin`` a part, ``put`` text into it, and so on; then ``end``. ``places``, ``without_text``: of pages, sheets or slides.
+
+    ``most_bytes``: of all text, in UTF-8. ``cpu_seconds``: of the process. ``is_exact``: empty lines are the file's own, not its layout's.
+    """
+
+    most_bytes: int
+    cpu_seconds: float
+    is_exact: bool = False
+    places: int = 0
+    without_text: int = 0
+    is_cut: bool = False
+    parts: list[tuple[str, bytes]] = field(default_factory=list)
+    _label: str = ""
+    _pieces: list[str] = field(default_factory=list)
+    _room: int = 0
+    _is_place: bool = False
+
+    def begin(self, label: str = "", is_place: bool = False) -> None:
+        """End a part and begin the next one.
+
+        Raises:
+            FullError: there are too many parts, or it took too long.
+        """
+        self.end()
+        self._label, self._is_place = " ".join(clean(label[: LABEL_CHARS * 4]).split())[:LABEL_CHARS], is_place
+        if len(self.parts) >= MOST_PARTS or time.process_time() > self.cpu_seconds * _SHARE_OF_TIME:
+            self.is_cut, self._is_place = True, False
+            raise FullError
+
+    def put(self, text: str) -> None:
+        """Take text of this part.
+
+        Raises:
+            FullError: there is more than the budget.
+        """
+        if self._room == 0:
+            self._room = self.most_bytes - sum(len(part) for _, part in self.parts) + 1
+        self._pieces.append(text)
+        self._room -= len(text)
+        if self._room <= 0:
+            self.is_cut = True
+            raise FullError
+
+    def end(self) -> None:
+        """Keep the last part, if it has text, or is a place: those are counted by their parts."""
+        plain = clean("".join(self._pieces))
+        text = (plain if self.is_exact else _EMPTY_LINES.sub("\n\n", _TRAILING.sub("", plain)).strip("\n")).encode()
+        self._pieces, self._room = [], 0
+        left = self.most_bytes - sum(len(part) for _, part in self.parts)
+        if len(text) > left:
+            self.is_cut = True
+            # A place of which nothing is left has text all the same.
+            self._is_place = self._is_place and left > 0
+            text = text[:left].decode("utf-8", "ignore").encode()
+        has_text = bool(text.strip())
+        if has_text or self._is_place:
+            self.parts.append((self._label, text if has_text else b""))
+        self.without_text += self._is_place and not has_text
+        self._is_place = False
+
+    @property
+    def has_text(self) -> bool:
+        """Whether any part has."""
+        return any(text for _, text in self.parts)

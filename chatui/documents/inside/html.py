@@ -1,0 +1,26 @@
+"""Reads an HTML file as the text that a person would see of it, with its headings, lists and tables."""
+
+from __future__ import annotations
+
+from chatui.documents import plain_text
+from chatui.documents.inside import html_reader
+from chatui.documents.inside.found import Found
+from chatui.documents.inside.html_reader import Reader, decoded
+
+
+def prepare(data: bytes) -> None:
+    """Load the parser, and the encoding that the page names."""
+    plain_text.prepare()
+    html_reader.prepare(data, "", "html")
+
+
+def read(data: bytes, found: Found) -> None:
+    """All of it is one part, which begins with its title."""
+    text = plain_text.marked(data)
+    reader = Reader("", has_links=False, most_chars=found.most_bytes)
+    reader.read(decoded(data, "", "html") if text is None else text)
+    found.begin()
+    if reader.title:
+        found.put(f"{reader.title}\n\n")
+    for piece in reader.parts:
+        found.put(piece)

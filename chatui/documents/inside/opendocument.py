@@ -1,0 +1,86 @@
+"""Reads an ODT document: its paragraphs, headings, lists and tables. What was deleted in it, and comments, are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from chatui.documents.inside import xml
+from chatui.documents.inside.archive import Archive
+from chatui.documents.inside.found import Found, RefusedError
+from chatui.documents.kinds import Reason
+
+_MOST_SPACES = 100
+_MOST_DEPTH = 6
+_SKIPPED = ("annotation", "tracked-changes", "scripts", "font-face-decls", "automatic-styles", "binary-data")
+_PARAGRAPHS = ("p", "h")
+
+
+def read(data: bytes, found: Found) -> None:
+    """All of it is one part."""
+    archive = Archive(data)
+    if "META-INF/manifest.xml" in archive:
+        xml.listen(archive.blocks("META-INF/manifest.xml"), _Manifest())
+    found.begin()
+    xml.listen(archive.blocks("content.xml"), _Paragraphs(found))
+
+
+class _Manifest:
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "encryption-data":
+            raise RefusedError(Reason.ENCRYPTED)
+
+    def end(self, name: str) -> None:
+        """Nothing follows from it."""
+
+    def data(self, text: str) -> None:
+        """There is none."""
+
+
+@dataclass(slots=True)
+class _Paragraphs:
+    """Repeated rows and cells are read once: an attribute says how often, and may say a million times."""
+
+    found: Found
+    _skipped: int = 0
+    _depth: int = 0
+    _before: str = ""
+    _cells: int = 0
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        if self._skipped or name in _SKIPPED:
+            self._skipped += 1
+        elif name in _PARAGRAPHS:
+            self._depth += 1
+            if name == "h":
+                self._before = f"{'#' * _number(xml.attribute(attributes, 'outline-level'), _MOST_DEPTH)} "
+        elif name in ("list-item", "table-cell"):
+            self._before = "- " if name == "list-item" else ""
+            self._cells += name == "table-cell"
+        elif name == "s" and self._depth:
+            self.found.put(" " * _number(xml.attribute(attributes, "c"), _MOST_SPACES))
+        elif name in ("tab", "line-break") and self._depth:
+            self.found.put("\t" if name == "tab" else "\n")
+
+    def end(self, name: str) -> None:
+        if self._skipped:
+            self._skipped -= 1
+        elif name in _PARAGRAPHS:
+            self._depth -= 1
+            self._before = ""
+            self.found.put(" " if self._cells else "\n")
+        elif name == "table-cell":
+            self._cells -= 1
+            self.found.put("\t")
+        elif name == "table-row":
+            self.found.put("\n")
+
+    def data(self, text: str) -> None:
+        if self._depth > 0 and not self._skipped:
+            self.found.put(self._before + " ".join(text.split("\n")))
+            self._before = ""
+
+
+def _number(said: str, most: int) -> int:
+    """1 where nothing is said."""
+    return min(max(int(said), 1), most) if said.isdecimal() and len(said) < 9 else 1

@@ -1,0 +1,56 @@
+"""Finds the parts of an Office document: what its relationships name. What lies outside of the document is never asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from chatui.documents.inside import xml
+from chatui.documents.inside.archive import Archive, beside
+from chatui.documents.inside.found import RefusedError
+from chatui.documents.kinds import Reason
+
+
+@dataclass(slots=True)
+class Relations:
+    """``by_id``: the type of each, by its last word, and the entry that it leads to."""
+
+    part: str
+    by_id: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        """Take a relationship."""
+        if name == "Relationship" and attributes.get("TargetMode") != "External":
+            kind = attributes.get("Type", "").rpartition("/")[2]
+            self.by_id[attributes.get("Id", "")] = kind, beside(self.part, attributes.get("Target", ""))
+
+    def end(self, name: str) -> None:
+        """Nothing follows from it."""
+
+    def data(self, text: str) -> None:
+        """There is none."""
+
+    def of_kind(self, kind: str) -> str:
+        """The first one of a type; empty where there is none."""
+        return next((target for each, target in self.by_id.values() if each == kind), "")
+
+
+def relations(archive: Archive, part: str = "") -> Relations:
+    """Of a part, or of the whole document."""
+    folder, _, name = part.rpartition("/")
+    place = f"{folder}/_rels/{name}.rels" if folder else f"_rels/{name}.rels"
+    found = Relations(part)
+    if place in archive:
+        xml.listen(archive.blocks(place), found)
+    return found
+
+
+def main_part(archive: Archive) -> str:
+    """The entry that the document begins with.
+
+    Raises:
+        RefusedError: there is none.
+    """
+    if found := relations(archive).of_kind("officeDocument"):
+        return found
+    raise RefusedError(Reason.BROKEN)

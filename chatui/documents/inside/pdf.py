@@ -1,0 +1,71 @@
+"""Reads a PDF, page by page. What a page shows as a picture is no text."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import importlib
+import io
+import logging
+import warnings
+from typing import Any
+
+from chatui.documents.inside.found import Found, FullError, RefusedError
+from chatui.documents.kinds import Reason
+
+MOST_PAGES = 2000
+_ENCODINGS = (
+    "ascii latin_1 cp1252 mac_roman utf_8 utf_16 utf_16_be utf_16_le charmap gbk gb18030 big5 big5hkscs cp949 euc_kr shift_jis cp932 euc_jp"
+)
+_MODULES = ("pypdf", "pypdf.filters", "pypdf._codecs._codecs", "pypdf._codecs.core_font_metrics")
+"""With those that it loads when it needs them. Here, so that no other kind of file has to wait for it."""
+
+
+def prepare(data: bytes) -> None:
+    """Load all that reading may need: nothing can be opened afterwards."""
+    for name in _ENCODINGS.split():
+        codecs.lookup(name)
+    warnings.simplefilter("ignore")
+    logging.disable()
+    for name in _MODULES:
+        importlib.import_module(name)
+    if b"/Encrypt" in data:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        encryptor = Cipher(algorithms.AES(bytes(16)), modes.CBC(bytes(16))).encryptor()
+        encryptor.update(bytes(16))
+
+
+def read(data: bytes, found: Found) -> None:
+    """One part for each page."""
+    from pypdf import PdfReader
+    from pypdf.errors import LimitReachedError, PyPdfError
+
+    try:
+        reader = PdfReader(io.BytesIO(data))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise RefusedError(Reason.ENCRYPTED)
+        found.places = len(reader.pages)
+    except LimitReachedError:
+        raise RefusedError(Reason.LIMIT) from None
+    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, NotImplementedError):
+        raise RefusedError(Reason.BROKEN) from None
+    broken = 0
+    for number in range(min(found.places, MOST_PAGES)):
+        found.begin(f"page {number + 1}", is_place=True)
+        text = _text(reader, number)
+        broken += text is None
+        found.put(text or "")
+    found.end()
+    if not found.has_text:
+        raise RefusedError(Reason.BROKEN if broken or not found.places else Reason.SCANNED)
+    if found.places > MOST_PAGES:
+        found.is_cut = True
+        raise FullError
+
+
+def _text(reader: Any, number: int) -> str | None:
+    """None where the page is broken: others may not be."""
+    with contextlib.suppress(Exception):
+        return str(reader.pages[number].extract_text())
+    return None

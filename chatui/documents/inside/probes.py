@@ -1,0 +1,58 @@
+"""Tries what a process that reads a file must not be able to do, from inside of one, for the examination of this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import tempfile
+from collections.abc import Callable
+
+from chatui.documents.inside.found import Found
+
+DONE = "all were tried"
+
+
+def read(data: bytes, found: Found) -> None:
+    """The names of all attempts that succeeded, and the word that they were made. ``data``: the path of a file that can be read."""
+    found.begin()
+    attempts: dict[str, Callable[[], object]] = {
+        "read a file": lambda: os.close(os.open(data, os.O_RDONLY)),
+        "list a directory": lambda: os.listdir("/"),
+        "write a file": tempfile.TemporaryFile,
+        "open a socket": socket.socket,
+        "open a local socket": socket.socketpair,
+        "start a process": _fork,
+        "start a program": _execute,
+        "send a signal": lambda: os.kill(os.getppid(), 0),
+        "take memory by name": lambda: os.memfd_create("x"),
+    }
+    for name, attempt in attempts.items():
+        with contextlib.suppress(Exception):
+            attempt()
+            found.put(f"{name}\n")
+    found.put(DONE)
+
+
+def _execute() -> None:
+    # One that is there would take the place of this one.
+    with contextlib.suppress(FileNotFoundError):
+        os.execv("/no/such/program", ["program"])  # noqa: S606 - see above
+
+
+def _fork() -> None:
+    if os.fork() == 0:
+        os._exit(0)
+
+
+def spin(data: bytes, found: Found) -> None:
+    """Never end by itself."""
+    while True:
+        pass
+
+
+def fill(data: bytes, found: Found) -> None:
+    """Take all memory that can be had."""
+    taken = []
+    while True:
+        taken.append(bytes(1 << 24))

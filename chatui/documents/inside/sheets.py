@@ -1,0 +1,175 @@
+"""Reads an XLSX workbook, sheet by sheet, as lines of cells with a tabulator between them.
+
+Cells come from the stream as they are there: what a sheet says of its size is not believed, and empty cells cost nothing. One far away
+stands on the next line with the address of its row, not behind a million empty ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from chatui.documents.inside import dates, xml
+from chatui.documents.inside.archive import Archive
+from chatui.documents.inside.found import Found, FullError, RefusedError
+from chatui.documents.inside.packages import main_part, relations
+from chatui.documents.kinds import Reason
+
+MOST_CELLS = 200_000
+MOST_STRINGS = 500_000
+MOST_GAP = 50
+"""Empty cells or rows that are written as such. What lies further apart is put together."""
+MOST_CELL_CHARS = 32_767
+_MOST_COLUMNS = 16_384
+
+
+def read(data: bytes, found: Found) -> None:
+    """One part for each sheet, hidden ones too."""
+    archive = Archive(data)
+    main = main_part(archive)
+    book = _Book()
+    xml.listen(archive.blocks(main), book)
+    related = relations(archive, main)
+    strings = _Strings()
+    if (place := related.of_kind("sharedStrings")) in archive:
+        xml.listen(archive.blocks(place), strings)
+    formats = dates.Formats(book.is_from_1904)
+    if (place := related.of_kind("styles")) in archive:
+        xml.listen(archive.blocks(place), formats)
+    found.places = len(book.sheets)
+    cells = _Cells(found, strings.all, formats)
+    for name, relation in book.sheets:
+        found.begin(f"sheet {name}", is_place=True)
+        kind, place = related.by_id.get(relation, ("", ""))
+        if kind == "worksheet":
+            cells.begin()
+            xml.listen(archive.blocks(place), cells)
+
+
+@dataclass(slots=True)
+class _Book:
+    sheets: list[tuple[str, str]] = field(default_factory=list)
+    is_from_1904: bool = False
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "sheet":
+            self.sheets.append((attributes.get("name", ""), xml.attribute(attributes, "id", "relationships")))
+        elif name == "workbookPr":
+            self.is_from_1904 = attributes.get("date1904", "").lower() in ("1", "true")
+
+    def end(self, name: str) -> None:
+        """Nothing follows from it."""
+
+    def data(self, text: str) -> None:
+        """There is none."""
+
+
+@dataclass(slots=True)
+class _Strings:
+    all: list[str] = field(default_factory=list)
+    _pieces: list[str] = field(default_factory=list)
+    _is_text: bool = False
+    _is_sound: bool = False
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "si":
+            self._pieces = []
+        elif name == "rPh":
+            self._is_sound = True
+        elif name == "t":
+            self._is_text = not self._is_sound
+
+    def end(self, name: str) -> None:
+        if name == "t":
+            self._is_text = False
+        elif name == "rPh":
+            self._is_sound = False
+        elif name == "si":
+            if len(self.all) >= MOST_STRINGS:
+                raise RefusedError(Reason.LIMIT)
+            self.all.append("".join(self._pieces)[:MOST_CELL_CHARS])
+
+    def data(self, text: str) -> None:
+        if self._is_text:
+            self._pieces.append(text)
+
+
+@dataclass(slots=True)
+class _Cells:
+    found: Found
+    strings: list[str]
+    formats: dates.Formats
+    _count: int = 0
+    _row: int = 0
+    _column: int = 0
+    _last_row: int = 0
+    _last_column: int = 0
+    _kind: str = ""
+    _style: str = ""
+    _is_value: bool = False
+    _pieces: list[str] = field(default_factory=list)
+
+    def begin(self) -> None:
+        """The first row of a sheet comes next."""
+        self._row = self._last_row = self._last_column = 0
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "row":
+            said = attributes.get("r", "")
+            self._row = int(said) if said.isdecimal() and len(said) < 9 else self._row + 1
+            self._column = 0
+        elif name == "c":
+            self._column = _column(attributes.get("r", "")) or self._column + 1
+            self._kind, self._style, self._pieces = attributes.get("t", "n"), attributes.get("s", ""), []
+        elif name in ("v", "t"):
+            self._is_value = True
+
+    def end(self, name: str) -> None:
+        if name in ("v", "t"):
+            self._is_value = False
+        elif name == "c" and (text := self._text()):
+            self._put(text)
+
+    def data(self, text: str) -> None:
+        if self._is_value:
+            self._pieces.append(text)
+
+    def _put(self, text: str) -> None:
+        self._count += 1
+        if self._count > MOST_CELLS:
+            self.found.is_cut = True
+            raise FullError
+        before = ""
+        if self._row != self._last_row:
+            gap = self._row - self._last_row
+            far = f"[row {self._row}]\n" if gap > MOST_GAP or gap < 0 else ""
+            before = ("\n" if self._last_row else "") + (far or "\n" * (gap - 1))
+            self._last_row, self._last_column = self._row, 1
+        gap = self._column - self._last_column
+        before += f"\t[column {self._column}]\t" if gap > MOST_GAP or gap < 0 else "\t" * gap
+        self._last_column = self._column
+        self.found.put(before + text)
+
+    def _text(self) -> str:
+        raw = "".join(self._pieces)[:MOST_CELL_CHARS]
+        if self._kind == "s":
+            return self._string(raw)
+        if self._kind == "b":
+            return {"0": "FALSE", "1": "TRUE"}.get(raw, raw)
+        if self._kind == "n":
+            return self.formats.shown(raw, self._style)
+        return " ".join(raw.split())
+
+    def _string(self, number: str) -> str:
+        at = int(number) if number.isdecimal() and len(number) < 9 else -1
+        return " ".join(self.strings[at].split()) if 0 <= at < len(self.strings) else ""
+
+
+def _column(address: str) -> int:
+    """``AB12`` is in column 28. 0 where it says nothing."""
+    letters = re.match(r"[A-Z]{1,3}", address)
+    number = 0
+    for letter in letters[0] if letters else "":
+        number = number * 26 + ord(letter) - 64
+    return number if number <= _MOST_COLUMNS else 0

@@ -1,0 +1,88 @@
+"""Reads a PPTX presentation, slide by slide, with titles, tables and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from chatui.documents.inside import xml
+from chatui.documents.inside.archive import Archive
+from chatui.documents.inside.found import Found
+from chatui.documents.inside.packages import main_part, relations
+
+_TITLES = ("title", "ctrTitle")
+_OF_LAYOUT = ("sldNum", "ftr", "dt", "hdr", "sldImg")
+"""What stands on every slide, and the picture of the slide on its notes."""
+
+
+def read(data: bytes, found: Found) -> None:
+    """One part for each slide, in the order in which they are shown."""
+    archive = Archive(data)
+    main = main_part(archive)
+    order = _Order()
+    xml.listen(archive.blocks(main), order)
+    related = relations(archive, main)
+    slides = [related.by_id[each][1] for each in order.ids if each in related.by_id]
+    found.places = len(slides)
+    for number, slide in enumerate(slides, 1):
+        found.begin(f"slide {number}", is_place=True)
+        xml.listen(archive.blocks(slide), _Shapes(found))
+        if (notes := relations(archive, slide).of_kind("notesSlide")) in archive:
+            xml.listen(archive.blocks(notes), _Shapes(found, "Notes: "))
+
+
+@dataclass(slots=True)
+class _Order:
+    ids: list[str] = field(default_factory=list)
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "sldId":
+            self.ids.append(xml.attribute(attributes, "id", "relationships"))
+
+    def end(self, name: str) -> None:
+        """Nothing follows from it."""
+
+    def data(self, text: str) -> None:
+        """There is none."""
+
+
+@dataclass(slots=True)
+class _Shapes:
+    found: Found
+    before: str = ""
+    _is_text: bool = False
+    _is_title: bool = False
+    _is_of_layout: bool = False
+    _skipped: int = 0
+    _cells: int = 0
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        if self._skipped or name == "Fallback":
+            self._skipped += 1
+        elif name == "sp":
+            self._is_title = self._is_of_layout = False
+        elif name == "ph":
+            kind = attributes.get("type", "")
+            self._is_title, self._is_of_layout = kind in _TITLES, kind in _OF_LAYOUT
+        elif name == "t":
+            self._is_text = True
+        elif name == "tc":
+            self._cells += 1
+        elif name == "br":
+            self.found.put("\n")
+
+    def end(self, name: str) -> None:
+        if self._skipped:
+            self._skipped -= 1
+        elif name == "t":
+            self._is_text = False
+        elif name in ("p", "tr"):
+            self.found.put(" " if name == "p" and self._cells else "\n")
+        elif name == "tc":
+            self._cells -= 1
+            self.found.put("\t")
+
+    def data(self, text: str) -> None:
+        if self._is_text and not self._skipped and not self._is_of_layout:
+            self.found.put(f"{self.before}{'# ' if self._is_title else ''}{text}")
+            self.before, self._is_title = "", False

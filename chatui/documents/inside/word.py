@@ -1,0 +1,113 @@
+"""Reads a DOCX document: its paragraphs, headings, tables and notes. What was deleted or is hidden in it is left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from chatui.documents.inside import xml
+from chatui.documents.inside.archive import Archive
+from chatui.documents.inside.found import Found
+from chatui.documents.inside.packages import main_part, relations
+
+_HEADING = re.compile(r"heading ([1-9])\Z", re.IGNORECASE)
+_MOST_DEPTH = 6
+_OFF = ("0", "false", "off", "none")
+_PUTS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+
+
+def read(data: bytes, found: Found) -> None:
+    """All of it is one part."""
+    archive = Archive(data)
+    main = main_part(archive)
+    related = relations(archive, main)
+    styles = _Styles()
+    if (place := related.of_kind("styles")) in archive:
+        xml.listen(archive.blocks(place), styles)
+    found.begin()
+    for place in (main, related.of_kind("footnotes"), related.of_kind("endnotes")):
+        if place == main or place in archive:
+            xml.listen(archive.blocks(place), _Paragraphs(found, styles.depths))
+
+
+@dataclass(slots=True)
+class _Styles:
+    """``depths``: of headings, by the id of their style, which is in any language; its name is always in English."""
+
+    depths: dict[str, int] = field(default_factory=dict)
+    _id: str = ""
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "style":
+            self._id = xml.attribute(attributes, "styleId")
+        elif name == "name":
+            title = xml.attribute(attributes, "val")
+            if found := _HEADING.match(title):
+                self.depths[self._id] = min(int(found[1]), _MOST_DEPTH)
+            elif title.lower() == "title":
+                self.depths[self._id] = 1
+
+    def end(self, name: str) -> None:
+        """Nothing follows from it."""
+
+    def data(self, text: str) -> None:
+        """There is none."""
+
+
+@dataclass(slots=True)
+class _Paragraphs:
+    found: Found
+    depths: Mapping[str, int]
+    _skipped: int = 0
+    _is_text: bool = False
+    _is_hidden: bool = False
+    _before: str = ""
+    _cells: int = 0
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        # The second version of a drawing is for programs that do not know the first one.
+        if self._skipped or name == "Fallback":
+            self._skipped += 1
+        elif name == "t":
+            self._is_text = not self._is_hidden
+        elif name == "p":
+            self._is_hidden, self._before = False, ""
+        elif name in _PUTS and not self._is_hidden:
+            # The same name also says where tabulators stand.
+            self.found.put("" if name == "tab" and attributes else _PUTS[name])
+        else:
+            self._property(name, attributes)
+
+    def end(self, name: str) -> None:
+        if self._skipped:
+            self._skipped -= 1
+        elif name == "t":
+            self._is_text = False
+        elif name in ("pPr", "r"):
+            # What is hidden in the properties of a paragraph is its mark.
+            self._is_hidden = False
+        elif name in ("p", "tr"):
+            # A row of a table is a line, whatever stands in its cells.
+            self.found.put(" " if name == "p" and self._cells else "\n")
+        elif name == "tc":
+            self._cells -= 1
+            self.found.put("\t")
+
+    def data(self, text: str) -> None:
+        if self._is_text and not self._skipped:
+            self.found.put(self._before + text)
+            self._before = ""
+
+    def _property(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "r":
+            self._is_hidden = False
+        elif name == "tc":
+            self._cells += 1
+        elif name == "vanish":
+            self._is_hidden = xml.attribute(attributes, "val").lower() not in _OFF
+        elif name == "pStyle":
+            depth = self.depths.get(xml.attribute(attributes, "val"), 0)
+            self._before = f"{'#' * depth} " if depth else self._before
+        elif name == "numPr":
+            self._before = self._before or "- "

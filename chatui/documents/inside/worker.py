@@ -1,0 +1,98 @@
+"""Reads one file as text, and ends. In: the file. Out: a length, that many bytes of JSON about what was found, then the texts themselves.
+
+It confines itself before it looks at the file, and answers in words of a closed list. Whoever started it believes none of it unchecked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from chatui.documents import plain_text
+from chatui.documents.inside import archive, html, opendocument, pdf, probes, sheets, slides, word
+from chatui.documents.inside.found import Found, FullError, RefusedError
+from chatui.documents.kinds import Reason
+from chatui.sandbox import confinement
+from chatui.sandbox.confinement import Limits, NotConfinedError
+
+LENGTH_BYTES = 4
+NOT_PREPARED = 70
+"""The exit code where nothing was read because a library is missing, or the process could not be confined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """``read`` puts the text of a file into what is found. ``prepare`` loads what it needs, before the process is confined."""
+
+    read: Callable[[bytes, Found], None]
+    prepare: Callable[[bytes], None] = field(default=lambda data: None)
+    is_exact: bool = False
+
+
+def main() -> None:
+    """Read one file, of the kind and within the limits that the arguments name."""
+    kind, most_bytes, cpu_seconds, memory_bytes, wall_seconds = sys.argv[1], *map(int, sys.argv[2:6])
+    confinement.limit(Limits(cpu_seconds, memory_bytes, wall_seconds))
+    reader = READERS[kind]
+    data = sys.stdin.buffer.read()
+    found = Found(most_bytes, cpu_seconds, reader.is_exact)
+    try:
+        reader.prepare(data)
+        confinement.confine()
+    except (ImportError, NotConfinedError):
+        sys.exit(NOT_PREPARED)
+    reason = _read(reader, data, found)
+    _write(reason, found)
+
+
+def _read(reader: Reader, data: bytes, found: Found) -> Reason:
+    try:
+        with contextlib.suppress(FullError):
+            reader.read(data, found)
+        found.end()
+    except RefusedError as error:
+        return error.reason
+    except MemoryError:
+        return Reason.LIMIT
+    except Exception:  # noqa: BLE001 - whatever a broken file makes of code: it is the file that is broken
+        return Reason.BROKEN
+    return Reason.NONE if found.has_text else Reason.BLANK
+
+
+def _write(reason: Reason, found: Found) -> None:
+    parts = [] if reason else found.parts
+    about = {
+        "reason": str(reason),
+        "places": found.places,
+        "without_text": found.without_text,
+        "is_cut": found.is_cut,
+        "parts": [[label, len(text)] for label, text in parts],
+    }
+    head = json.dumps(about).encode()
+    sys.stdout.buffer.write(len(head).to_bytes(LENGTH_BYTES, "big") + head)
+    for _, text in parts:
+        sys.stdout.buffer.write(text)
+    sys.stdout.buffer.flush()
+
+
+def _plain(data: bytes, found: Found) -> None:
+    found.begin()
+    found.put(plain_text.decoded(data, found.most_bytes))
+    found.is_cut |= len(data) > found.most_bytes
+
+
+READERS = {
+    "bomb of memory": Reader(probes.fill),
+    "bomb of time": Reader(probes.spin),
+    "docx": Reader(word.read, archive.prepare),
+    "html": Reader(html.read, html.prepare),
+    "odt": Reader(opendocument.read, archive.prepare),
+    "pdf": Reader(pdf.read, pdf.prepare),
+    "plain": Reader(_plain, lambda data: plain_text.prepare(), is_exact=True),
+    "pptx": Reader(slides.read, archive.prepare),
+    "probes": Reader(probes.read),
+    "xlsx": Reader(sheets.read, archive.prepare),
+}

@@ -1,0 +1,83 @@
+"""Reads XML as a stream of elements, with a count of them. A document type, and so every entity of a document's own, is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+from xml.parsers import expat
+
+from chatui.documents.inside.found import RefusedError
+from chatui.documents.kinds import Reason
+
+MOST_ELEMENTS = 5_000_000
+MOST_DEPTH = 2000
+_APART = " "
+
+
+class Listener(Protocol):
+    """Is told of elements by their local names; of a namespaced attribute the name is ``uri name``."""
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        """An element begins."""
+
+    def end(self, name: str) -> None:
+        """An element ends."""
+
+    def data(self, text: str) -> None:
+        """Text in the element that was begun last and has not ended."""
+
+
+def listen(blocks: Iterable[bytes], listener: Listener) -> None:
+    """Read a whole document.
+
+    Raises:
+        RefusedError: it is no XML, has a document type, or too many elements.
+    """
+    parser = expat.ParserCreate(namespace_separator=_APART)
+    counted = _Counted(listener)
+    parser.buffer_text = True
+    parser.StartDoctypeDeclHandler = _refuse
+    parser.StartElementHandler = counted.start
+    parser.EndElementHandler = counted.end
+    parser.CharacterDataHandler = listener.data
+    try:
+        for block in blocks:
+            parser.Parse(block, False)
+        parser.Parse(b"", True)
+    except (expat.ExpatError, LookupError, ValueError):
+        raise RefusedError(Reason.BROKEN) from None
+
+
+def local(name: str) -> str:
+    """A name without its namespace."""
+    return name.rpartition(_APART)[2]
+
+
+def attribute(attributes: Mapping[str, str], wanted: str, in_namespace: str = "") -> str:
+    """An attribute by its local name, in any namespace; with ``in_namespace``, only in one that ends so. Empty where there is none."""
+    for name, value in attributes.items():
+        space, _, own = name.rpartition(_APART)
+        if own == wanted and space.endswith(in_namespace):
+            return value
+    return ""
+
+
+class _Counted:
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._count = self._depth = 0
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self._count += 1
+        self._depth += 1
+        if self._count > MOST_ELEMENTS or self._depth > MOST_DEPTH:
+            raise RefusedError(Reason.LIMIT)
+        self._listener.start(local(name), attributes)
+
+    def end(self, name: str) -> None:
+        self._depth -= 1
+        self._listener.end(local(name))
+
+
+def _refuse(*told: object) -> None:
+    raise RefusedError(Reason.BROKEN)

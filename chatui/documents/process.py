@@ -1,0 +1,140 @@
+"""Has one file read in a process of its own, which can do nothing but that, and believes nothing of what it answers unchecked."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from chatui.documents.cleaning import is_clean
+from chatui.documents.inside.found import LABEL_CHARS, MOST_PARTS
+from chatui.documents.inside.worker import LENGTH_BYTES, NOT_PREPARED
+from chatui.documents.kinds import Reason
+from chatui.env import BASE_DIR
+from chatui.sandbox.confinement import Limits
+
+_PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from chatui.documents.inside import worker; worker.main()"
+_MOST_HEAD_BYTES = MOST_PARTS * (LABEL_CHARS * 12 + 20)
+_BLOCK_BYTES = 1 << 20
+_SLICE_CHARS = 100_000
+_GRACE_SECONDS = 2
+_AT_A_LIMIT = (-signal.SIGXCPU, -signal.SIGKILL, -signal.SIGALRM)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a process found; ``parts``: label and text of each. With a ``reason`` there are none."""
+
+    reason: Reason
+    places: int = 0
+    without_text: int = 0
+    is_cut: bool = False
+    parts: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+
+def run(kind: str, data: bytes, most_bytes: int, limits: Limits) -> Answer:
+    """Read one file. Blocks for as long as the limits say, at most; the bytes of large files are never held by Python's lock for long.
+
+    ``kind``: a name of ``worker.READERS``. ``most_bytes``: of text.
+    """
+    arguments = [kind, *map(str, (most_bytes, limits.cpu_seconds, limits.memory_bytes, limits.wall_seconds))]
+    try:
+        with _file_of(data) as file:
+            process = subprocess.Popen(  # noqa: S603 - our own program: nothing of the file is an argument of it
+                [sys.executable, "-I", "-B", "-c", _PROGRAM, str(BASE_DIR), *arguments],
+                stdin=file,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={},
+                start_new_session=True,
+            )
+    except OSError:
+        return Answer(Reason.UNAVAILABLE)
+    said = _all_of(process, LENGTH_BYTES + _MOST_HEAD_BYTES + most_bytes, limits.wall_seconds + _GRACE_SECONDS)
+    if process.returncode == NOT_PREPARED:
+        return Answer(Reason.UNAVAILABLE)
+    if process.returncode in _AT_A_LIMIT:
+        return Answer(Reason.LIMIT)
+    try:
+        return _understood(said, most_bytes)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return Answer(Reason.BROKEN)
+
+
+@contextlib.contextmanager
+def _file_of(data: bytes) -> Iterator[IO[bytes]]:
+    """A file in memory, where the system has such files: what people bring is on no disk."""
+    with open(os.memfd_create("file"), "w+b", 0) if hasattr(os, "memfd_create") else tempfile.TemporaryFile(buffering=0) as file:
+        view = memoryview(data)
+        while view:
+            view = view[file.write(view) :]
+        file.seek(0)
+        yield file
+
+
+def _all_of(process: subprocess.Popen[bytes], most_bytes: int, seconds: float) -> bytes:
+    """What it writes, until it ends. One that writes too much or for too long is killed."""
+    if process.stdout is None:
+        raise ValueError("there is no output to read")
+    end = time.monotonic() + seconds
+    said = bytearray()
+    waiting = select.poll()
+    waiting.register(process.stdout, select.POLLIN | select.POLLHUP)
+    try:
+        while len(said) <= most_bytes and (left := end - time.monotonic()) > 0:
+            if waiting.poll(left * 1000):
+                block = os.read(process.stdout.fileno(), _BLOCK_BYTES)
+                if not block:
+                    process.wait(max(left, 0.1))
+                    return bytes(said)
+                said += block
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    return b""
+
+
+def _understood(said: bytes, most_bytes: int) -> Answer:
+    """The answer, checked as if the file had written it.
+
+    Raises:
+        ValueError, KeyError, TypeError: it is none.
+    """
+    length = int.from_bytes(said[:LENGTH_BYTES], "big")
+    head = said[LENGTH_BYTES : LENGTH_BYTES + length]
+    if len(said) < LENGTH_BYTES + length or length > _MOST_HEAD_BYTES:
+        raise ValueError
+    about: dict[str, Any] = json.loads(head)
+    sizes = [size for _, size in about["parts"]]
+    at = LENGTH_BYTES + length
+    if len(sizes) > MOST_PARTS or any(type(size) is not int or size < 0 for size in sizes) or at + sum(sizes) != len(said):
+        raise ValueError
+    if sum(sizes) > most_bytes:
+        raise ValueError
+    parts = []
+    for label, size in about["parts"]:
+        parts.append((_checked(label, LABEL_CHARS), _checked(said[at : at + size].decode(), most_bytes)))
+        at += size
+    places, without_text = int(about["places"]), int(about["without_text"])
+    if not 0 <= without_text <= places or any(text for _, text in parts) is bool(about["reason"]):
+        raise ValueError
+    return Answer(Reason(about["reason"]), places, without_text, about["is_cut"] is True, tuple(parts))
+
+
+def _checked(text: str, most_chars: int) -> str:
+    """In slices: between them, other threads of the server go on."""
+    if len(text) > most_chars or not all(is_clean(text[at : at + _SLICE_CHARS]) for at in range(0, len(text), _SLICE_CHARS)):
+        raise ValueError
+    return text

@@ -1,0 +1,99 @@
+"""Reads a file that a person brings: as parts of text, or as a word for why there is none."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache, partial
+
+from chatui.documents import examination, kinds, plain_text, process
+from chatui.documents.kinds import Reason
+from chatui.sandbox.confinement import Limits
+
+MOST_BYTES = 20_000_000
+"""Of a file. A longer one is not looked at."""
+TEXT_BYTES = 4_000_000
+"""Of text, in UTF-8. Reading stops there."""
+AT_A_TIME = 2
+"""Files that are read at once in this process of the server."""
+
+
+class State(StrEnum):
+    """What became of a file."""
+
+    READ = "read"
+    EMPTY = "empty"  # nothing readable, as in a scanned PDF
+    UNSUPPORTED = "unsupported"  # refused by its type, pictures included
+    FAILED = "failed"  # broken, hostile, or beyond a limit
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """``label``: "page 3", "sheet Q1", "slide 4"; empty for a text that has no parts. ``text`` is clean, see ``cleaning``, and empty for a
+    place without text: the third part is the third page.
+    """
+
+    label: str
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Where ``state`` is READ, a part has text; otherwise there are no parts. ``places``: pages, sheets or slides in all, 0 where there are
+    none. ``is_cut``: the text goes on, but no more of it was read.
+    """
+
+    state: State
+    kind: str
+    parts: tuple[Part, ...] = ()
+    places: int = 0
+    places_without_text: int = 0
+    reason: Reason = Reason.NONE
+    is_cut: bool = False
+
+
+_STATES = {
+    Reason.NONE: State.READ,
+    Reason.SCANNED: State.EMPTY,
+    Reason.BLANK: State.EMPTY,
+    Reason.PICTURE: State.UNSUPPORTED,
+    Reason.TYPE: State.UNSUPPORTED,
+}
+"""All other reasons are failures."""
+
+
+async def read(name: str, data: bytes, limits: Limits | None = None) -> Reading:
+    """Read a file. Whatever the file is, this returns. Other files may have to be read first: two at a time are."""
+    if len(data) > MOST_BYTES:
+        return _without_text("", Reason.TOO_LONG)
+    known = kinds.known(name, data)
+    if known.reason:
+        return _without_text(known.kind, known.reason)
+    if known.kind in kinds.PLAIN and data[:TEXT_BYTES].isascii():
+        return await asyncio.to_thread(_of_ascii, known.kind, data)
+    worker_kind = "plain" if known.kind in kinds.PLAIN else known.kind
+    if not await asyncio.to_thread(examination.is_confined):
+        return _without_text(known.kind, Reason.UNAVAILABLE)
+    call = partial(process.run, worker_kind, data, TEXT_BYTES, limits or Limits())
+    answer = await asyncio.get_running_loop().run_in_executor(_readers(), call)
+    parts = tuple(Part(label, text) for label, text in answer.parts)
+    state = _STATES.get(answer.reason, State.FAILED)
+    return Reading(state, known.kind, parts, answer.places, answer.without_text, answer.reason, answer.is_cut)
+
+
+@cache
+def _readers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(AT_A_TIME, "reading files")
+
+
+def _of_ascii(kind: str, data: bytes) -> Reading:
+    text = plain_text.of_ascii(data[:TEXT_BYTES])
+    if not text.strip():
+        return _without_text(kind, Reason.BLANK)
+    return Reading(State.READ, kind, (Part("", text),), is_cut=len(data) > TEXT_BYTES)
+
+
+def _without_text(kind: str, reason: Reason) -> Reading:
+    return Reading(_STATES.get(reason, State.FAILED), kind, reason=reason)

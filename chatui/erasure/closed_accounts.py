@@ -1,0 +1,75 @@
+"""Does with closed accounts what the operator's settings say, once they could have been opened again for long enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from chatui.audit_log.record import Visitor, record
+from chatui.env import environment
+from chatui.erasure.person import erase
+from chatui.models import ClosedAccount, User
+from chatui.store import handing_over
+
+HANDED_OVER = "conversations handed over"
+
+
+class NoHeirError(Exception):
+    """Conversations are to be handed over, and nobody is there who could be handed them: nothing is erased."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was done with one account. ``warning``: as of ``erase``."""
+
+    name: str
+    handed_over: int
+    warning: str
+
+
+def carry_out(visitor: Visitor) -> Iterator[Done]:
+    """Hand over and erase what is due, account by account. Recorded. Raises NoHeirError before anything is done."""
+    found = due()
+    heir = _heir() if found and environment().closed_accounts == "hand-over" else None
+    for person in found:
+        if person.pk == getattr(heir, "pk", None) or not _is_taken(person):
+            continue
+        count = _handed_over(visitor, person, heir) if heir else 0
+        erased = erase(visitor, person)
+        yield Done(erased.name, count, erased.warning)
+
+
+def due() -> list[User]:
+    """The accounts that are to be erased now, the longest closed first; none where closed accounts are kept."""
+    return [row.user for row in _due().select_related("user").order_by("closed_at")]
+
+
+def _is_taken(person: User) -> bool:
+    """Whether it is still due, as it may have been opened again while others were erased; from here on nobody opens it any more."""
+    with transaction.atomic():
+        User.objects.select_for_update(no_key=True).get(pk=person.pk)
+        return bool(_due().filter(user=person).update(is_going=True))
+
+
+def _due() -> QuerySet[ClosedAccount]:
+    if environment().closed_accounts == "keep":
+        return ClosedAccount.objects.none()
+    before = timezone.now() - timedelta(days=environment().closed_account_days)
+    return ClosedAccount.objects.filter(closed_at__lt=before, user__is_active=False)
+
+
+def _heir() -> User:
+    heir: User | None = User.objects.filter(username=environment().closed_account_heir, is_active=True).first()
+    if heir is None:
+        raise NoHeirError
+    return heir
+
+
+def _handed_over(visitor: Visitor, person: User, heir: User) -> int:
+    record(HANDED_OVER, visitor, person.get_username(), detail=f"to {heir.get_username()}")
+    return handing_over.hand_over(person, heir)

@@ -1,0 +1,39 @@
+"""What ends when nobody may be in an account any more. Each step may be taken again."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+
+from chatui.accounts import sessions
+from chatui.accounts.api_keys import making
+from chatui.audit_log.record import Visitor
+from chatui.delivery import groups
+from chatui.delivery.bus import send_from_thread
+from chatui.models import BegunSession, Invitation, PasswordLink, Turn, User
+from chatui.models.turn import TurnState
+from chatui.permissions import debug_requests
+from chatui.turns import running
+
+
+def end_rights(person: User, by: Visitor) -> None:
+    """End what would let anybody in or see more: sessions, keys, invitations, password links, open debug views.
+
+    Share links are refused while the account of whoever made them is closed, so they need no step.
+    """
+    now = timezone.now()
+    with transaction.atomic():
+        sessions.end_all(person)
+        BegunSession.objects.filter(user=person).delete()
+        making.revoke_with_account(by, person)
+        Invitation.objects.filter(made_by=person, used_at=None, revoked_at=None).update(revoked_at=now)
+        PasswordLink.objects.filter(user=person, used_at=None, expires_at__gt=now).update(expires_at=now)
+        debug_requests.close_all_of(person)
+
+
+def end_what_runs(person: User) -> None:
+    """Close sockets, and stop answers with their calls of tools that wait. Best effort: both also look by themselves within a minute."""
+    send_from_thread(groups.person(person.pk), {"type": "session.check"})
+    turns = Turn.objects.filter(asked_by=person, state=TurnState.RUNNING)
+    for key, process in list(turns.values_list("pk", "lease_owner")):
+        running.stop_from_thread(running.Place(key, process))

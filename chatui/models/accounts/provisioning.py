@@ -1,0 +1,75 @@
+"""What a directory says of people before they come: accounts, groups and their members, and the key with which it says so (SCIM 2.0)."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from chatui.models.keys import new_key
+
+
+class ProvisionedAccount(models.Model):
+    """An account as a provider's directory knows it. ``external_id`` and ``user_name`` are its words; ``name_key`` the name without case.
+
+    ``made_account``: the account was made by the directory, so its name and address follow. ``deleted_at``: the directory knows it no more.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="provisioned_accounts")
+    issuer = models.CharField(max_length=250)
+    external_id = models.CharField(max_length=255, blank=True)
+    user_name = models.CharField(max_length=255)
+    name_key = models.CharField(max_length=255)
+    given_name = models.CharField(max_length=150, blank=True)
+    family_name = models.CharField(max_length=150, blank=True)
+    email = models.CharField(max_length=254, blank=True)
+    made_account = models.BooleanField(default=False, db_default=False)
+    made_at = models.DateTimeField(auto_now_add=True)
+    changed_at = models.DateTimeField(auto_now=True)
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(fields=["user", "issuer"], name="one_provisioned_account_per_issuer"),
+            models.UniqueConstraint(fields=["issuer", "external_id"], condition=~models.Q(external_id=""), name="one_per_external_id"),
+            models.UniqueConstraint(fields=["issuer", "name_key"], condition=models.Q(deleted_at=None), name="one_per_provisioned_name"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Provisioned account {self.id}"
+
+
+class ProvisionedGroup(models.Model):
+    """A group of the directory's. It gives nothing by itself: the operator's table says which groups of ours its names stand for."""
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    issuer = models.CharField(max_length=250)
+    external_id = models.CharField(max_length=255, blank=True)
+    name = models.CharField(max_length=255)
+    members = models.ManyToManyField(ProvisionedAccount, related_name="groups")
+    made_at = models.DateTimeField(auto_now_add=True)
+    changed_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["issuer", "name"], name="one_group_per_provisioned_name")]
+
+    def __str__(self) -> str:
+        return f"Provisioned group {self.id}"
+
+
+class ProvisioningToken(models.Model):
+    """The one token of a provider. ``digest`` is its SHA-256, in hexadecimal; ``provider`` the key in the operator's file."""
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    provider = models.CharField(max_length=40, unique=True)
+    digest = models.CharField(max_length=64, unique=True)
+    made_at = models.DateTimeField(auto_now_add=True)
+    last_used_on = models.DateField(null=True, blank=True)
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Provisioning token {self.id}"

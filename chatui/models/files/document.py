@@ -1,0 +1,84 @@
+"""What was read of files, and the documents that went to a model with a question."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from chatui.models.files.stored_file import FileContent, StoredFile
+from chatui.models.message import Message
+
+
+class DocumentText(models.Model):
+    """What was read of a content, once, whatever conversations it is in. ``state`` and ``kind`` are those of ``documents.reading``; there
+    is text only where the state is ``read``. ``reason``: a sentence for its owner. ``places``: pages, sheets or slides.
+
+    ``bytes``: of all its text, as UTF-8, which count like those of the file. ``tokens``: of all its text; ``is_counted`` where the
+    vocabulary counted them, otherwise they are estimated. ``is_cut``: reading stopped at the bound of text.
+    """
+
+    content = models.OneToOneField(FileContent, on_delete=models.CASCADE, primary_key=True, related_name="document")
+    state = models.CharField(max_length=16)
+    kind = models.CharField(max_length=40, blank=True)
+    reason = models.CharField(max_length=300, blank=True)
+    places = models.PositiveIntegerField(default=0)
+    places_without_text = models.PositiveIntegerField(default=0)
+    characters = models.PositiveIntegerField(default=0)
+    bytes = models.PositiveBigIntegerField(default=0, db_default=0)
+    tokens = models.PositiveIntegerField(default=0)
+    is_counted = models.BooleanField(default=False)
+    is_cut = models.BooleanField(default=False)
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Text of content {self.pk}"
+
+
+class DocumentPart(models.Model):
+    """A page, a sheet or a slide, or all of it: ``label`` is "page 3" or empty. ``number`` counts from 1, over parts without text as well.
+    ``content``: that of the ``DocumentText``."""
+
+    content = models.ForeignKey(FileContent, on_delete=models.CASCADE, related_name="parts")
+    number = models.PositiveIntegerField()
+    label = models.CharField(max_length=200, blank=True)
+    text = models.TextField()
+    tokens = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["content", "number"], name="one_part_per_number")]
+
+    def __str__(self) -> str:
+        return f"Part {self.number} of content {self.content_id}"
+
+
+class DocumentUse(models.TextChoices):
+    """What a model is given of a document."""
+
+    WHOLE = "whole", "Whole"
+    FIRST = "first", "First part"
+    PLACES = "places", "Chosen places"
+    SEARCH = "search", "To be searched"
+
+
+class SentDocument(models.Model):
+    """A document as it stands before a question. ``message`` is its frame; ``end`` the last such frame before the question, which is its
+    parent: by it the documents of a question are found, in all of its versions.
+
+    ``file`` is NULL once its owner deleted it; then the frame says no more than that. ``places``: the numbers of the chosen parts, such as
+    "1-12, 15". ``tokens``: of what the frame gives.
+    """
+
+    message = models.OneToOneField(Message, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    end = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="+")
+    file = models.ForeignKey(StoredFile, on_delete=models.SET_NULL, null=True, blank=True, related_name="sent")
+    use = models.CharField(max_length=8, choices=DocumentUse, default=DocumentUse.WHOLE)
+    places = models.CharField(max_length=200, blank=True)
+    tokens = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Document {self.pk}"

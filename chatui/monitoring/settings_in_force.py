@@ -1,0 +1,59 @@
+"""The settings that are in force, and where each comes from. Of a secret only whether it is set."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from chatui.env import Environment, environment
+
+_SECRET = re.compile(r"(^|_)(key|keys|token|password|secret)(_|$)")
+_IN_ADDRESS = re.compile(r"(?<=://)\S*@")
+"""Up to the last sign of that kind: a password may hold one, or a slash, though neither belongs there."""
+_IN_QUERY = re.compile(r"(?i)(?<![a-z])([\w-]*(?:key|token|pass|passwd|password|secret|sig|signature|auth|credential)s?)=[^&\s]+")
+_SHOWN_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """``value``: as text, empty for a secret and for what is not set. ``is_set``: it was said, in the environment."""
+
+    name: str
+    value: str
+    meaning: str
+    is_secret: bool
+    is_set: bool
+    has_value: bool
+
+
+def settings_in_force() -> list[Setting]:
+    """All of them, those that were set first. What a file named .env says has been put into the environment when the process starts."""
+    said = {name.upper() for name in os.environ}
+    found = [_setting(environment(), name, said) for name in Environment.model_fields]
+    return sorted(found, key=lambda setting: not setting.is_set)
+
+
+def _setting(env: Environment, name: str, said: set[str]) -> Setting:
+    field, value = Environment.model_fields[name], getattr(env, name)
+    variable = f"CHATUI_{name.upper()}"
+    # Fails closed: what only sounds like a secret is one. The name of a file that holds one is none.
+    is_secret = field.repr is False or bool(_SECRET.search(name) and not name.endswith("_file"))
+    has_value = value not in ("", None, [], {})
+    shown = "" if is_secret or not has_value else _without_secrets(_text(value))[:_SHOWN_CHARS]
+    return Setting(variable, shown, field.description or "", is_secret, variable in said, has_value)
+
+
+def _without_secrets(text: str) -> str:
+    return _IN_QUERY.sub(r"\1=…", _IN_ADDRESS.sub("…@", text))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={'|'.join(each) if isinstance(each, tuple) else each}" for name, each in value.items())
+    if isinstance(value, list):
+        return ",".join(str(each) for each in value)
+    return str(value)

@@ -1,0 +1,84 @@
+"""Who may look after what: the parts of the administration pages, whose account a member of staff may change, and what they may give."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from django.contrib.auth.models import AnonymousUser, Group, Permission
+from django.db.models import Q, QuerySet
+
+from chatui.models import User
+from chatui.permissions import access, usage_reading
+from chatui.permissions.access import NotFoundError
+
+
+class Part(StrEnum):
+    """A part of the administration pages."""
+
+    PEOPLE = "people"
+    SERVERS = "servers"
+    FAILURES = "failures"
+    REQUESTS = "requests"
+    LOOKS = "looks"
+    USAGE = "usage"
+    SETTINGS = "settings"
+    SYSTEM = "system"
+
+
+def parts_of(user: User | None) -> tuple[Part, ...]:
+    """The parts that exist for this person, in the order of the menu. Staff status alone opens none."""
+    if user is None or not user.is_active or not user.is_staff:
+        return ()
+    opened = {
+        Part.PEOPLE: user.has_perm("chatui.view_user"),
+        Part.SERVERS: access.can_see_failures(user),
+        Part.FAILURES: access.can_see_failures(user),
+        Part.REQUESTS: access.can_see_hidden(user),
+        Part.LOOKS: access.can_read_audit(user),
+        Part.USAGE: usage_reading.can_read_usage(user),
+        # No permission covers these: they are for whoever has them all.
+        Part.SETTINGS: user.is_superuser,
+        Part.SYSTEM: user.is_superuser,
+    }
+    return tuple(part for part, is_open in opened.items() if is_open)
+
+
+def keeper(user: User | None, part: Part | None = None) -> User:
+    """This person, if that part exists for them; without a part, if any does. NotFoundError for everybody else."""
+    parts = parts_of(user)
+    if user is None or not parts or (part is not None and part not in parts):
+        raise NotFoundError
+    return user
+
+
+def is_no_more(staff: User | AnonymousUser, person: User) -> bool:
+    """Whether this account has no more permissions than the member of staff, who could otherwise take it over."""
+    if staff.is_superuser or person == staff:
+        return True
+    return not person.is_superuser and held_by(Q(user=person) | Q(group__user=person)) <= staff.get_all_permissions()
+
+
+def may_change(staff: User, person: User) -> bool:
+    """Whether they may change that account on the administration pages. Never their own: there are the settings for that."""
+    can = staff.is_active and staff.is_staff and staff.has_perms(("chatui.view_user", "chatui.change_user"))
+    return can and person != staff and is_no_more(staff, person)
+
+
+def held_by(whose: Q) -> set[str]:
+    """The permissions in the database, by name. Django reports none for a deactivated account, but it would have them after activation."""
+    return {f"{app}.{name}" for app, name in Permission.objects.filter(whose).values_list("content_type__app_label", "codename")}
+
+
+def held(staff: User | AnonymousUser) -> QuerySet[Permission]:
+    """Every permission that a member of staff holds, all there are for a superuser. What they hold they can give away."""
+    if staff.is_superuser:
+        return Permission.objects.all()
+    names = staff.get_all_permissions()
+    rows = Permission.objects.select_related("content_type")
+    return Permission.objects.filter(pk__in=[row.pk for row in rows if f"{row.content_type.app_label}.{row.codename}" in names])
+
+
+def givable(staff: User | AnonymousUser) -> QuerySet[Group]:
+    """The groups into which they may put somebody: those that hold no permissions that they do not have."""
+    groups = Group.objects.order_by("name")
+    return groups if staff.is_superuser else groups.exclude(permissions__in=Permission.objects.exclude(pk__in=held(staff)))

@@ -1,0 +1,41 @@
+"""What can be wrong with a directory's request. Each error has a status and, where RFC 7644 has one, a word for its kind."""
+
+from __future__ import annotations
+
+
+class ScimError(Exception):
+    """``detail`` is a sentence of ours, for whoever looks after the directory. It never quotes what was sent."""
+
+    status = 400
+
+    def __init__(self, detail: str, kind: str = "") -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.kind = kind
+
+
+class NoSuchResourceError(ScimError):
+    """There is none of that id for this provider. Somebody else's look the same."""
+
+    status = 404
+
+    def __init__(self) -> None:
+        super().__init__("There is no such resource.")
+
+
+class TakenError(ScimError):
+    """It is there already: a create that was repeated, or another one's name."""
+
+    status = 409
+
+    def __init__(self) -> None:
+        super().__init__("There is one with this userName, externalId or displayName already.", "uniqueness")
+
+
+class OutOfReachError(ScimError):
+    """The account is one that a directory may not change."""
+
+    status = 403
+
+    def __init__(self) -> None:
+        super().__init__("This account is out of reach of the directory.")

@@ -1,0 +1,140 @@
+"""Groups of a provider's directory and their members. What they stand for here, the operator's table alone decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from chatui.accounts.sign_in_rules.provider import Provider
+from chatui.audit_log.record import Visitor, record
+from chatui.models import ProvisionedAccount, ProvisionedGroup
+from chatui.provisioning import memberships, patches
+from chatui.provisioning.errors import NoSuchResourceError, ScimError
+from chatui.provisioning.patches import Change
+from chatui.provisioning.reach import whole, within_reach
+
+MOST_GROUPS = 5000
+"""Of one provider: more would be a mistake of the directory's, and each costs a row."""
+
+
+def found(provider: Provider, filter_text: str) -> QuerySet[ProvisionedGroup]:
+    """Those that pass a filter; all without one. Raises ScimError for a filter that is not understood."""
+    rows = ProvisionedGroup.objects.filter(issuer=provider.issuer).order_by("id")
+    if not filter_text:
+        return rows
+    attribute, value = patches.filtered(filter_text, "displayName", "externalId", "id")
+    if attribute == "id":
+        return rows.filter(pk__in=_uuids([value]))
+    return rows.filter(external_id=value) if attribute == "externalid" else rows.filter(name=value)
+
+
+def one(provider: Provider, key: str) -> ProvisionedGroup:
+    """The group of that id. Raises NoSuchResourceError."""
+    row = found(provider, "").filter(pk__in=_uuids([key])).first()
+    if row is None:
+        raise NoSuchResourceError
+    return row
+
+
+def members_of(provider: Provider, row: ProvisionedGroup) -> QuerySet[ProvisionedAccount]:
+    """Whom the directory may see of them."""
+    return within_reach(provider).filter(groups=row)
+
+
+def create(visitor: Visitor, provider: Provider, body: Mapping[str, Any]) -> ProvisionedGroup:
+    """Make a group with its members. Recorded. Raises TakenError and ScimError."""
+    changes = _of_resource(body)
+    if ProvisionedGroup.objects.filter(issuer=provider.issuer).count() >= MOST_GROUPS:
+        raise ScimError("There are too many groups.", "tooMany")
+    with whole(visitor, provider):
+        name = next((change.value for change in changes if change.attribute == "displayname"), None)
+        row = ProvisionedGroup.objects.create(issuer=provider.issuer, name=_text(name))
+        _keep(visitor, provider, row, changes)
+        record("directory group", visitor, detail=f"made: {row.name}, by {provider.key}"[:200])
+    return row
+
+
+def replace(visitor: Visitor, provider: Provider, key: str, body: Mapping[str, Any]) -> ProvisionedGroup:
+    """What a PUT says. Without ``members`` those stay. Raises as ``patch``."""
+    return patch(visitor, provider, key, _of_resource(body))
+
+
+def patch(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Change]) -> ProvisionedGroup:
+    """Carry out changes, all or none. Recorded. Raises NoSuchResourceError, TakenError, OutOfReachError and ScimError."""
+    with whole(visitor, provider):
+        row = one(provider, key)
+        _keep(visitor, provider, row, changes)
+    return row
+
+
+def delete(visitor: Visitor, provider: Provider, key: str) -> None:
+    """Delete a group; its members lose what it stood for. Recorded. Raises NoSuchResourceError and OutOfReachError."""
+    with whole(visitor, provider):
+        row = one(provider, key)
+        members = set(row.members.values_list("pk", flat=True))
+        detail = f"deleted: {row.name}, by {provider.key}"[:200]
+        row.delete()
+        memberships.bring_in_step(visitor, provider, members)
+        record("directory group", visitor, detail=detail)
+
+
+def _of_resource(body: Mapping[str, Any]) -> list[Change]:
+    return [Change("replace", str(name).lower(), value) for name, value in body.items() if value is not None]
+
+
+def _keep(visitor: Visitor, provider: Provider, row: ProvisionedGroup, changes: Iterable[Change]) -> None:
+    ProvisionedGroup.objects.select_for_update().get(pk=row.pk)
+    before = set(row.members.values_list("pk", flat=True))
+    for change in changes:
+        _carry_out(provider, row, change)
+    after = set(row.members.values_list("pk", flat=True))
+    is_renamed = ProvisionedGroup.objects.exclude(name=row.name, external_id=row.external_id).filter(pk=row.pk).exists()
+    row.save()
+    # Another name may stand for something else: then it is about all of them.
+    memberships.bring_in_step(visitor, provider, before | after if is_renamed else before ^ after)
+
+
+def _carry_out(provider: Provider, row: ProvisionedGroup, change: Change) -> None:
+    if change.attribute == "members":
+        _change_members(provider, row, change)
+    elif change.kind == "remove":
+        raise ScimError("Only members can be removed from a group.", "mutability")
+    elif change.attribute == "displayname":
+        row.name = _text(change.value)
+    elif change.attribute == "externalid":
+        row.external_id = _text(change.value)
+
+
+def _change_members(provider: Provider, row: ProvisionedGroup, change: Change) -> None:
+    if change.only is not None:
+        if change.kind != "remove" or change.only[0] != "value":
+            raise ScimError('Members are picked by members[value eq "id"], to be removed.', "invalidPath")
+        row.members.remove(*row.members.filter(pk__in=_uuids([change.only[1]])))
+        return
+    if change.kind == "remove":
+        gone = row.members.all() if change.value is None else row.members.filter(pk__in=_uuids(patches.ids(change.value)))
+        row.members.remove(*gone)
+        return
+    # Ids that this directory cannot reach stand for nobody, as ids that do not exist.
+    wanted = within_reach(provider).filter(pk__in=_uuids(patches.ids(change.value)))
+    row.members.set(wanted) if change.kind == "replace" else row.members.add(*wanted)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not 0 < len(value.strip()) <= 255 or not value.isprintable():
+        raise ScimError("displayName and externalId must be a line of text of usual length.", "invalidValue")
+    return value.strip()
+
+
+def _uuids(keys: Iterable[str]) -> list[UUID]:
+    """Those that are ids at all."""
+    good = []
+    for key in keys:
+        try:
+            good.append(UUID(key))
+        except ValueError:
+            continue
+    return good

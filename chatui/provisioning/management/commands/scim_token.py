@@ -1,0 +1,34 @@
+"""``manage.py scim_token KEY``: makes the token with which a provider's directory tells of people (SCIM), or takes it back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatui.accounts.sign_in_rules.sign_in_file import provider_of
+from chatui.audit_log.record import SHELL
+from chatui.provisioning import tokens
+
+
+class Command(BaseCommand):
+    """Exit codes: 0 done, 1 there is no such provider in the file, or no token to take back."""
+
+    help = "Make the SCIM token of a provider; the one before stops. It is shown once."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Whose."""
+        parser.add_argument("key", metavar="KEY", help="key of the provider in the file of CHATUI_SIGN_IN_FILE")
+        parser.add_argument("--revoke", action="store_true", help="take the token back instead")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do it, and say so."""
+        if options["revoke"]:
+            if not tokens.revoke(SHELL, options["key"]):
+                raise CommandError("There is no token of this provider.")
+            self.stdout.write("Taken back.")
+            return
+        provider = provider_of(options["key"])
+        if provider is None:
+            raise CommandError("There is no such provider in the file of CHATUI_SIGN_IN_FILE.")
+        self.stdout.write(tokens.make(SHELL, provider))

@@ -1,0 +1,70 @@
+"""Whose account a directory means: the one into which the person signs, as soon as that is known, and not a second one beside it."""
+
+from __future__ import annotations
+
+from chatui.accounts.sign_in_rules.provider import Provider
+from chatui.audit_log.record import Visitor, record
+from chatui.leaving import closing
+from chatui.models import OutsideIdentity, ProvisionedAccount, User
+from chatui.models.accounts.closed_account import Cause
+from chatui.provisioning import memberships
+from chatui.provisioning.reach import is_in_reach
+
+
+def called(provider: Provider, external_id: str) -> list[User]:
+    """Who signs in with this provider and is called so by its directory.
+
+    Where the directory calls people by what the sign-in knows them by (``sub``), whoever has not signed in for long is found as well.
+    """
+    if not external_id:
+        return []
+    rows = OutsideIdentity.objects.filter(issuer=provider.issuer).select_related("user").order_by("id")
+    rows = rows.filter(subject=external_id) if provider.scim_claim == "sub" else rows.filter(directory_id=external_id)
+    return [row.user for row in rows]
+
+
+def used_by(provider: Provider, external_id: str) -> list[User]:
+    """Those of them whom the directory may change."""
+    return [user for user in called(provider, external_id) if is_in_reach(user)]
+
+
+def accounts_of(provider: Provider, row: ProvisionedAccount) -> list[User]:
+    """All accounts that the directory means with one of its own: more than one only where they could not be made one."""
+    return [row.user, *(user for user in used_by(provider, row.external_id) if user.pk != row.user_id)]
+
+
+def settle(visitor: Visitor, provider: Provider, row: ProvisionedAccount) -> None:
+    """Let ``row`` mean the account into which its person signs, and close the one that was made instead. In a transaction. Recorded.
+
+    An account that was closed as theirs is closed in the other one, too. Where both have been used, or the other one is meant by another
+    row, they stay two, of which the log tells, and are closed together.
+
+    Raises:
+        KeptOpenError, LastCaretakerError: an account that is closed, or loses its rights by this, is the last that looks after accounts.
+    """
+    others = [user for user in used_by(provider, row.external_id) if user.pk != row.user_id]
+    if not others:
+        return
+    made = row.user
+    if not made.is_active:
+        cause, source = closing.closed_by(made) or (Cause.PROVISIONING, provider.key)
+        for user in others:
+            closing.close_account(user, cause, visitor, source=source)
+    if len(others) > 1 or not _is_unused(row) or ProvisionedAccount.objects.filter(issuer=provider.issuer, user=others[0]).exists():
+        for user in others:
+            detail = f"the directory of {provider.key} means this account and {made.get_username()}"
+            record("two accounts for one person", visitor, user.get_username(), detail=detail[:200])
+        return
+    row.user, row.made_account = others[0], False
+    row.save(update_fields=["user", "made_account"])
+    record("account changed", visitor, row.user.get_username(), detail=f"is the one that the directory of {provider.key} means now")
+    memberships.take_all(visitor, provider, made)
+    closing.close_account(made, Cause.PROVISIONING, visitor, source=provider.key)
+    memberships.bring_in_step(visitor, provider, [row.pk])
+
+
+def _is_unused(row: ProvisionedAccount) -> bool:
+    """Whether the directory made the account, and nobody has been in it."""
+    user = row.user
+    is_known = user.has_usable_password() or user.last_login is not None or OutsideIdentity.objects.filter(user=user).exists()
+    return row.made_account and not is_known and not user.conversations.exists()

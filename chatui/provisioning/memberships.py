@@ -1,0 +1,43 @@
+"""What members of a directory's groups have for it: brought in step after every change. The operator's table says what that is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import partial
+from uuid import UUID
+
+from django.db import transaction
+
+from chatui.accounts.sign_in_rules import caretakers
+from chatui.accounts.sign_in_rules.provider import Provider
+from chatui.accounts.single_sign_on import group_sync
+from chatui.accounts.single_sign_on.claims import Said
+from chatui.audit_log.record import Visitor
+from chatui.delivery import groups as channels
+from chatui.delivery.bus import send_from_thread
+from chatui.models import ProvisionedAccount, User
+from chatui.provisioning.reach import within_reach
+
+
+def values_of(account: ProvisionedAccount) -> frozenset[str]:
+    """The groups that somebody is in, as the table may name them: as people call them, or by the directory's ids."""
+    return frozenset(word for group in account.groups.all() for word in (group.name, group.external_id) if word)
+
+
+def bring_in_step(visitor: Visitor, provider: Provider, keys: Collection[UUID]) -> None:
+    """Give and take what the groups of these accounts stand for. In the transaction that changed them. Raises LastCaretakerError."""
+    rows = within_reach(provider).filter(pk__in=keys)
+    # Of two changes for one person, the second sees the first: what each person is in is read only when nobody else decides about them.
+    caretakers.hold(list(rows.values_list("user_id", flat=True)))
+    for account in rows.prefetch_related("groups"):
+        _give(visitor, provider, account.user, values_of(account))
+
+
+def take_all(visitor: Visitor, provider: Provider, user: User) -> None:
+    """Take what groups of the directory have given to somebody whom it does not mean any more. Raises LastCaretakerError."""
+    _give(visitor, provider, user, frozenset())
+
+
+def _give(visitor: Visitor, provider: Provider, user: User, values: frozenset[str]) -> None:
+    if group_sync.bring_in_step(visitor, user, provider, Said(str(user.pk), "", "", values)):
+        transaction.on_commit(partial(send_from_thread, channels.person(user.pk), {"type": "session.check"}))

@@ -1,0 +1,123 @@
+"""Reads the bodies of PATCH requests, in all the forms that directories write them, as one kind of change (RFC 7644, section 3.5.2)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chatui.provisioning.errors import ScimError
+
+MOST_OPERATIONS = 1000
+MOST_MEMBERS = 10_000
+
+_WORDS = re.compile(r'\s*(\w+)\s+eq\s+("(?:[^"\\]|\\.)*")\s*', re.IGNORECASE)
+_PATH = re.compile(r"(?P<attribute>[A-Za-z$]\w*)(?:\[(?P<filter>.*)\])?(?:\.(?P<part>[A-Za-z$]\w*))?", re.DOTALL)
+_EXTENSION = re.compile(r"urn:[\w.:-]+", re.IGNORECASE)
+_CORE = re.compile(r"urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing to do: ``kind`` is add, replace or remove. ``attribute`` is in lower case, with a part behind a full stop.
+
+    ``only``: the attribute and the value, in lower case, by which the path picks one of several; None where it takes all.
+    """
+
+    kind: str
+    attribute: str
+    value: Any = field(default=None, repr=False)
+    only: tuple[str, str] | None = None
+
+
+def changes(body: Mapping[str, Any]) -> list[Change]:
+    """What a PATCH asks for, in order. Raises ScimError for what is not understood: a removal that is passed over would leave access."""
+    said = {name.lower(): value for name, value in body.items()}.get("operations")
+    if not isinstance(said, list) or not 0 < len(said) <= MOST_OPERATIONS:
+        raise ScimError("Operations must be a list, and neither empty nor too long.", "invalidSyntax")
+    return [change for operation in said for change in _of(operation)]
+
+
+def filtered(text: str, *attributes: str) -> tuple[str, str]:
+    """Attribute, in lower case, and value of a filter of the form ``userName eq "ada"``. Raises ScimError for any other."""
+    match = _WORDS.fullmatch(text)
+    if match is None or match[1].lower() not in {name.lower() for name in attributes}:
+        raise ScimError(f'A filter must look like {attributes[0]} eq "value"; there are: {", ".join(attributes)}.', "invalidFilter")
+    try:
+        value = str(json.loads(match[2]))
+    except ValueError:
+        raise ScimError("The value of the filter is not a JSON string.", "invalidFilter") from None
+    if not is_storable(value):
+        raise ScimError("The value of the filter has characters that are no text.", "invalidFilter")
+    return match[1].lower(), value
+
+
+def is_storable(text: str) -> bool:
+    """Whether every database takes it: no NUL, and no half of a pair of surrogates."""
+    return "\0" not in text and not any("\ud800" <= each <= "\udfff" for each in text)
+
+
+def truth(value: object) -> bool:
+    """A boolean. Entra ID also writes it as a string. Raises ScimError."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    raise ScimError("active must be true or false.", "invalidValue")
+
+
+def ids(value: object) -> list[str]:
+    """The ids of members: a list of objects with a value, or one such object. Raises ScimError."""
+    listed = value if isinstance(value, list) else [value]
+    if len(listed) > MOST_MEMBERS:
+        raise ScimError("There are too many members in one request.", "tooMany")
+    found = [each.get("value") if isinstance(each, dict) else None for each in listed]
+    if not all(isinstance(each, str) for each in found):
+        raise ScimError("members must be a list of objects with a value.", "invalidValue")
+    return [str(each) for each in found]
+
+
+def _of(operation: object) -> Iterator[Change]:
+    said = {str(name).lower(): value for name, value in operation.items()} if isinstance(operation, dict) else {}
+    kind, path, value = str(said.get("op")).lower(), said.get("path"), said.get("value")
+    if kind not in ("add", "replace", "remove") or not isinstance(path, str | None):
+        raise ScimError("An operation needs an op of add, replace or remove.", "invalidSyntax")
+    if path and _CORE.sub("", path.strip()).lower() == "name" and kind != "remove":
+        yield from _parts(kind, "name", value)
+    elif path:
+        yield _change(kind, path, value)
+    elif kind == "remove":
+        raise ScimError("A removal needs a path.", "noTarget")
+    elif not isinstance(value, dict):
+        raise ScimError("Without a path, the value must be an object.", "invalidValue")
+    else:
+        for name, each in value.items():
+            yield from _parts(kind, str(name), each)
+
+
+def _parts(kind: str, name: str, value: object) -> Iterator[Change]:
+    """``{"name": {"givenName": …}}`` says the same as ``name.givenName``."""
+    if name.lower() == "name" and isinstance(value, dict):
+        for part, each in value.items():
+            yield _change(kind, f"name.{part}", each)
+    else:
+        yield _change(kind, name, value)
+
+
+def _change(kind: str, path: str, value: object) -> Change:
+    plain = _CORE.sub("", path.strip())
+    if _EXTENSION.match(plain):
+        return Change(kind, "extension", value)  # such as a department: nothing of it is kept here
+    match = _PATH.fullmatch(plain)
+    if match is None:
+        raise ScimError("The path is not understood.", "invalidPath")
+    part = f".{match['part'].lower()}" if match["part"] else ""
+    only = _only(match["filter"]) if match["filter"] is not None else None
+    return Change(kind, match["attribute"].lower() + part, value, only)
+
+
+def _only(text: str) -> tuple[str, str]:
+    name, value = filtered(text, "value", "type", "primary") if "primary" not in text.lower() else ("primary", "true")
+    return name, value

@@ -1,0 +1,185 @@
+"""Makes, changes and closes accounts as a provider's directory says, found by what it calls them and never by their name here."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from chatui.accounts.sign_in_rules import caretakers
+from chatui.accounts.sign_in_rules.provider import Provider
+from chatui.accounts.single_sign_on import names
+from chatui.audit_log.record import Visitor, record
+from chatui.leaving import closing
+from chatui.models import ProvisionedAccount, User
+from chatui.models.accounts.closed_account import Cause
+from chatui.provisioning import matching, memberships, patches, said
+from chatui.provisioning.errors import NoSuchResourceError, OutOfReachError, ScimError, TakenError
+from chatui.provisioning.patches import Change
+from chatui.provisioning.reach import is_in_reach, whole, within_reach
+from chatui.provisioning.said import Said
+
+
+def found(provider: Provider, filter_text: str) -> QuerySet[ProvisionedAccount]:
+    """Those that pass a filter; all without one. Raises ScimError for a filter that is not understood."""
+    rows = within_reach(provider)
+    if not filter_text:
+        return rows
+    attribute, value = patches.filtered(filter_text, "userName", "externalId", "id")
+    if attribute == "username":
+        return rows.filter(name_key=_name_key(value))
+    if attribute == "externalid":
+        return rows.filter(external_id=value)
+    with contextlib.suppress(NoSuchResourceError):
+        return rows.filter(pk=_uuid(value))
+    return rows.none()
+
+
+def one(provider: Provider, key: str) -> ProvisionedAccount:
+    """The account of that id. Raises NoSuchResourceError."""
+    row = within_reach(provider).filter(pk=_uuid(key)).first()
+    if row is None:
+        raise NoSuchResourceError
+    return row
+
+
+def create(visitor: Visitor, provider: Provider, words: Said) -> ProvisionedAccount:
+    """Make an account, or take up the one of whom the directory means by ``externalId``. Recorded.
+
+    Raises:
+        TakenError: there is one already, as when a create is repeated.
+        OutOfReachError: it means an account that it may not change.
+    """
+    if not words.external_id:
+        raise ScimError("externalId is needed: it says which sign-in is this person's.", "invalidValue")
+    with whole(visitor, provider):
+        caretakers.hold([user.pk for user in matching.used_by(provider, words.external_id)])
+        row = _create(visitor, provider, words)
+        matching.settle(visitor, provider, row)
+        _set_active(visitor, provider, row, is_active=words.active is not False)
+    return row
+
+
+def change(visitor: Visitor, provider: Provider, key: str, words: Said) -> ProvisionedAccount:
+    """Take over what is said, and leave the rest. Recorded. Raises NoSuchResourceError, TakenError and OutOfReachError."""
+    with whole(visitor, provider):
+        row = one(provider, key)
+        called = row.external_id if words.external_id is None else words.external_id
+        caretakers.hold([row.user_id, *(user.pk for user in matching.used_by(provider, called))])
+        row = one(provider, key)  # as it is now that nobody else changes it
+        _change(visitor, provider, row, words)
+        matching.settle(visitor, provider, row)
+        if words.active is not None:
+            _set_active(visitor, provider, row, is_active=words.active)
+    return row
+
+
+def patch(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Change]) -> ProvisionedAccount:
+    """The same, of a PATCH."""
+    return change(visitor, provider, key, said.of_changes(changes))
+
+
+def delete(visitor: Visitor, provider: Provider, key: str) -> None:
+    """The directory knows the person no more: the account is closed, and erased only as the operator's settings say. Raises as above."""
+    with whole(visitor, provider):
+        row = one(provider, key)
+        users = matching.accounts_of(provider, row)
+        caretakers.hold([user.pk for user in users])
+        _set_active(visitor, provider, row, is_active=False)
+        # Or whoever comes back later would find the rights of their former place.
+        row.groups.clear()
+        for user in users:
+            memberships.take_all(visitor, provider, user)
+        row.deleted_at = timezone.now()
+        row.save(update_fields=["deleted_at"])
+
+
+def _create(visitor: Visitor, provider: Provider, words: Said) -> ProvisionedAccount:
+    name, external_id = words.user_name or "", words.external_id or ""
+    earlier = ProvisionedAccount.objects.filter(issuer=provider.issuer, external_id=external_id).first() if external_id else None
+    if earlier is not None and earlier.deleted_at is None:
+        raise TakenError
+    if ProvisionedAccount.objects.filter(issuer=provider.issuer, name_key=_name_key(name), deleted_at=None).exists():
+        raise TakenError
+    if earlier is None:
+        earlier = _known(provider, external_id)
+    if earlier is None:
+        earlier = ProvisionedAccount(user=_made(visitor, provider, words), issuer=provider.issuer, made_account=True)
+    _check_reach(earlier.user)
+    earlier.external_id, earlier.user_name, earlier.name_key, earlier.deleted_at = external_id, name, _name_key(name), None
+    earlier.save()
+    _change(visitor, provider, earlier, words)
+    return earlier
+
+
+def _known(provider: Provider, external_id: str) -> ProvisionedAccount | None:
+    """The row of somebody who has signed in with this provider, and is called the same by it: a new one, or that of a former time."""
+    users = matching.called(provider, external_id)
+    for user in users:
+        _check_reach(user)
+    if len(users) != 1:
+        return None
+    row = ProvisionedAccount.objects.filter(issuer=provider.issuer, user=users[0]).select_related("user").first()
+    if row is not None and row.deleted_at is None:
+        raise TakenError
+    return row or ProvisionedAccount(user=users[0], issuer=provider.issuer)
+
+
+def _made(visitor: Visitor, provider: Provider, words: Said) -> User:
+    user: User = User.objects.create_user(names.free(words.user_name or ""), email=words.email or "")
+    record("account created", visitor, user.get_username(), detail=f"by the directory of {provider.key}")
+    return user
+
+
+def _check_reach(user: User) -> None:
+    if not is_in_reach(user):
+        raise OutOfReachError
+
+
+def _change(visitor: Visitor, provider: Provider, row: ProvisionedAccount, words: Said) -> None:
+    before = row.user_name
+    for column, value in words.columns().items():
+        setattr(row, column, value)
+    row.name_key = _name_key(row.user_name)
+    row.save()
+    if row.made_account:
+        _follow(visitor, provider, row, is_renamed=row.user_name != before)
+
+
+def _follow(visitor: Visitor, provider: Provider, row: ProvisionedAccount, *, is_renamed: bool) -> None:
+    """An account that the directory made has the name and address that it says; one that was there before keeps its own."""
+    user = row.user
+    changed = [f"is called {names.free(row.user_name, user)} now"] if is_renamed else []
+    if is_renamed:
+        user.username = names.free(row.user_name, user)
+    if row.email != user.email:
+        changed.append("has another e-mail address now")
+    user.email, user.first_name, user.last_name = row.email, row.given_name, row.family_name
+    user.save(update_fields=["username", "name_skeleton", "folded_name_skeleton", "email", "first_name", "last_name"])
+    for words in changed:
+        record("account changed", visitor, user.get_username(), detail=f"{words}, says the directory of {provider.key}"[:200])
+
+
+def _set_active(visitor: Visitor, provider: Provider, row: ProvisionedAccount, *, is_active: bool) -> None:
+    for user in matching.accounts_of(provider, row):
+        if not is_active:
+            closing.close_account(user, Cause.PROVISIONING, visitor, source=provider.key)
+            continue
+        by = closing.closed_by(user)
+        # What staff or the operator closed stays closed, whatever the directory says.
+        if by is not None and by[0].is_from_outside and by[1] == provider.key:
+            closing.reopen_account(user, visitor)
+
+
+def _name_key(name: str) -> str:
+    return name.strip().casefold()[:255]
+
+
+def _uuid(key: str) -> UUID:
+    try:
+        return UUID(key)
+    except ValueError:
+        raise NoSuchResourceError from None

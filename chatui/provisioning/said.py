@@ -1,0 +1,99 @@
+"""What a directory says of a person: read from a whole resource, or from the changes of a PATCH. None: nothing is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+
+from chatui.provisioning.errors import ScimError
+from chatui.provisioning.patches import Change, is_storable, truth
+
+_LONGEST = {"user_name": 255, "external_id": 255, "given_name": 150, "family_name": 150}
+_COLUMNS = {"username": "user_name", "externalid": "external_id", "name.givenname": "given_name", "name.familyname": "family_name"}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The fields of ``ProvisionedAccount`` that somebody may say, and whether the account is open."""
+
+    user_name: str | None = None
+    external_id: str | None = None
+    given_name: str | None = None
+    family_name: str | None = None
+    email: str | None = None
+    active: bool | None = None
+
+    def columns(self) -> dict[str, str]:
+        """What is said, but for ``active``."""
+        found = {name: getattr(self, name) for name in (*_LONGEST, "email")}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def of_resource(body: Mapping[str, Any]) -> Said:
+    """Of a POST or a PUT. Raises ScimError where a field is not as it must be, or there is no userName."""
+    fields = {str(name).lower(): value for name, value in body.items()}
+    name = fields.pop("name", None)
+    parts = {f"name.{str(part).lower()}": value for part, value in name.items()} if isinstance(name, dict) else {}
+    said = of_changes(Change("replace", attribute, value) for attribute, value in {**fields, **parts}.items() if value is not None)
+    if not said.user_name:
+        raise ScimError("userName is needed.", "invalidValue")
+    return said
+
+
+def of_changes(changes: Iterable[Change]) -> Said:
+    """Of a PATCH. What is not kept here is passed over. Raises ScimError."""
+    said = Said()
+    for change in changes:
+        said = _with(said, change)
+    return said
+
+
+def _with(said: Said, change: Change) -> Said:
+    is_removed = change.kind == "remove"
+    if change.attribute == "active":
+        if is_removed:
+            raise ScimError("active cannot be removed.", "mutability")
+        return replace(said, active=truth(change.value))
+    if change.attribute in ("emails", "emails.value"):
+        return said if _is_of_another_kind(change) else replace(said, email="" if is_removed else _email(change))
+    column = _COLUMNS.get(change.attribute)
+    if column is None:
+        return said
+    if is_removed and column in ("user_name", "external_id"):
+        # Without it nobody could tell any more whose account it is.
+        raise ScimError("userName and externalId cannot be removed.", "mutability")
+    text: dict[str, Any] = {column: "" if is_removed else _text(column, change.value)}
+    return replace(said, **text)
+
+
+def _text(column: str, value: object) -> str:
+    if not isinstance(value, str) or len(value) > _LONGEST[column] or not value.isprintable():
+        raise ScimError("A name or id must be a line of text of usual length.", "invalidValue")
+    if column == "user_name" and not value.strip():
+        raise ScimError("userName is needed.", "invalidValue")
+    return value.strip()
+
+
+def _is_of_another_kind(change: Change) -> bool:
+    """Whether the path picks an address that is not kept here: such as the one at home."""
+    return change.only is not None and change.only[0] == "type" and change.only[1].lower() != "work"
+
+
+def _email(change: Change) -> str:
+    """The work address or the one that is primary; empty where there is none that is well-formed."""
+    value = [change.value] if isinstance(change.value, dict) else change.value
+    if isinstance(value, list):
+        listed = [each for each in value if isinstance(each, dict)]
+        best = sorted(listed, key=lambda each: (str(each.get("primary")).lower() != "true", each.get("type") != "work"))
+        value = best[0].get("value") if best else ""
+    if not isinstance(value, str) or len(value) > 254 or not is_storable(value):
+        return ""
+    try:
+        validate_email(value)
+    except ValidationError:
+        return ""
+    return value

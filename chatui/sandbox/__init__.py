@@ -1,0 +1,1 @@
+"""What confines the processes that run or read what strangers wrote: filters of system calls, and limits."""

@@ -1,0 +1,105 @@
+"""Writes filters of system calls, as programs of the kernel's packet filter (seccomp-BPF).
+
+Allow-lists: what is not named does not exist. No process can be made, no socket opened, no memory taken that no limit counts
+(``memfd``, System V), and there are no calls through which kernels were broken in the past (``io_uring``, ``bpf``, ``userfaultfd``, keys).
+"""
+
+from __future__ import annotations
+
+import errno
+import struct
+from collections.abc import Iterable
+
+from chatui.sandbox import system_calls
+
+_ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+
+_LOAD = 0x20  # the 32 bits at an offset of struct seccomp_data
+_EQUAL = 0x15
+_AT_LEAST = 0x35
+_ANY_BIT = 0x45
+_RETURN = 0x06
+_NUMBER, _MACHINE, _ARGUMENTS = 0, 4, 16
+
+_ALLOW = 0x7FFF0000
+_KILL = 0x80000000
+_ERROR = 0x00050000
+_X32_BIT = 0x40000000
+"""Numbers from here on are the second, forgotten table of x86-64."""
+
+_CLONE_THREAD = 0x00010000
+_AF_UNIX = 1
+_NAMING = (15, 16)
+"""``prctl``: the name of a thread, set and got."""
+_HARMLESS_IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
+"""Is it a terminal, its size, bytes waiting, non-blocking, close on exec. Not TIOCSTI, which types into another's terminal."""
+
+
+class MachineUnsupportedError(Exception):
+    """The filter is not written for this kind of processor."""
+
+
+def program(machine: str) -> bytes:
+    """The filter for the code of a model, as bubblewrap's ``--seccomp`` reads it. ``machine``: as ``os.uname`` names the processor.
+
+    Raises:
+        MachineUnsupportedError: neither x86-64 nor 64-bit ARM.
+    """
+    examined = system_calls.numbers(system_calls.EXAMINED, _known(machine))
+    lines = [
+        *_beginning(machine),
+        *_answers(system_calls.numbers(system_calls.ALLOWED, machine).values(), _ALLOW),
+        *_answers(system_calls.numbers(system_calls.REFUSED, machine).values(), _ERROR | errno.EPERM),
+        *_answers(system_calls.numbers(system_calls.MISSING, machine).values(), _ERROR | errno.ENOSYS),
+        *_examined(examined["clone"], 0, (_CLONE_THREAD,), _ANY_BIT),
+        *_examined(examined["socketpair"], 0, (_AF_UNIX,)),
+        *_examined(examined["prctl"], 0, _NAMING),
+        *_examined(examined["prlimit64"], 0, (0,)),
+        *_examined(examined["ioctl"], 1, _HARMLESS_IOCTL),
+        _line(_RETURN, _ERROR | errno.ENOSYS),
+    ]
+    return b"".join(lines)
+
+
+def program_of_reader(machine: str) -> bytes:
+    """The filter for a process that reads what it was given and writes what it found, and does nothing else until it ends.
+
+    Raises:
+        MachineUnsupportedError: neither x86-64 nor 64-bit ARM.
+    """
+    allowed = system_calls.numbers(system_calls.ALLOWED, _known(machine))
+    names = system_calls.READING.replace("\n", "; ").strip("; ").split("; ")
+    numbers = [allowed[name] for name in names if name in allowed]
+    return b"".join([*_beginning(machine), *_answers(numbers, _ALLOW), _line(_RETURN, _ERROR | errno.EPERM)])
+
+
+def _known(machine: str) -> str:
+    if machine not in _ARCHITECTURE:
+        raise MachineUnsupportedError(machine)
+    return machine
+
+
+def _beginning(machine: str) -> list[bytes]:
+    return [
+        _line(_LOAD, _MACHINE),
+        _line(_EQUAL, _ARCHITECTURE[machine], 1, 0),
+        _line(_RETURN, _KILL),
+        _line(_LOAD, _NUMBER),
+        _line(_AT_LEAST, _X32_BIT, 0, 1),
+        _line(_RETURN, _KILL),
+    ]
+
+
+def _answers(numbers: Iterable[int], answer: int) -> list[bytes]:
+    return [line for number in numbers for line in (_line(_EQUAL, number, 0, 1), _line(_RETURN, answer))]
+
+
+def _examined(number: int, argument: int, values: tuple[int, ...], how: int = _EQUAL) -> list[bytes]:
+    """Allow a call if one of its arguments is among these, else refuse it. Only the low half counts, as the kernel has it for ``int``."""
+    tests = [line for value in values for line in (_line(how, value, 0, 1), _line(_RETURN, _ALLOW))]
+    body = [_line(_LOAD, _ARGUMENTS + 8 * argument), *tests, _line(_RETURN, _ERROR | errno.EPERM)]
+    return [_line(_EQUAL, number, 0, len(body)), *body]
+
+
+def _line(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    return struct.pack("<HBBI", code, if_true, if_false, value)

@@ -1,0 +1,64 @@
+"""How much of what a model can read at once is there for documents. All of its arithmetic is here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chatui.backends.base import BackendError
+from chatui.backends.context.room import FRAME_TOKENS, MARGIN, TEMPLATE_TOKENS, kept_free, weight
+from chatui.env import environment
+from chatui.model_servers import connected
+from chatui.models import Turn, User
+
+USUAL_CONTEXT = 131_072
+"""That of a gpt-oss model, where neither the operator nor the server says."""
+ANSWER_TOKENS = 16_384
+"""Kept free for thinking and the answer; never more than a quarter of the context."""
+TOOLS_TOKENS = 1_000
+"""For the definitions of tools, and the first lines of documents."""
+_LEAST_FOR_TOOLS = 16
+"""A part of the context: a small one has fewer tools."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """``context``: what the model can read at once, with its answer; ``documents``: how much of that the documents of one question may
+    take, beside the question. In tokens."""
+
+    context: int
+    documents: int
+
+    def fits(self, tokens: int) -> bool:
+        """Whether documents with so many tokens fit."""
+        return tokens <= self.documents
+
+    def percent(self, tokens: int) -> int:
+        """How much of the room so many tokens take; more than 100 where they do not fit."""
+        return max(1, round(100 * tokens / self.documents)) if self.documents > 0 else 999
+
+
+def room(context: int, question: str = "") -> Room:
+    """The room in a context, for documents that come with this question. Earlier turns count nothing: they give way, the oldest first."""
+    most = environment().max_answer_tokens
+    answer = min(most or ANSWER_TOKENS, context // 4)
+    orders = weight(environment().instructions) + FRAME_TOKENS if environment().instructions else 0.0
+    tools = min(TOOLS_TOKENS, context // _LEAST_FOR_TOOLS)
+    other = TEMPLATE_TOKENS + orders + tools + FRAME_TOKENS + weight(question)
+    # What is sent is fitted once more, with a margin: what fits here has to fit there.
+    return Room(context, max(0, int(min(context - answer, MARGIN * (context - kept_free(most, context))) - other)))
+
+
+def can_search(choice: str) -> bool:
+    """Whether the chosen model is offered the tool that searches in documents: the built-in demo has no tools but its own."""
+    try:
+        return not connected.spec_of(choice).is_demo
+    except BackendError:
+        return False
+
+
+def context_of(person: User, choice: str) -> int:
+    """How much the chosen model can read at once: as the operator or the server says, else as it was last seen to be."""
+    if known := connected.known_context(choice):
+        return known
+    seen = Turn.objects.filter(asked_by=person, choice=choice, context_size__gt=0).order_by("-started_at")
+    return seen.values_list("context_size", flat=True).first() or USUAL_CONTEXT

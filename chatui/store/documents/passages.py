@@ -1,0 +1,233 @@
+"""Searches the documents of a conversation that their owner wants searched, with the database's own full text.
+
+Every word is stored with a prefix that belongs to the content: a search reads the words of the documents that it is for, and of no others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import QuerySet
+from django.db.models.functions import Substr
+from django.urls import reverse
+
+from chatui.documents.chunks import Chunk, chunks
+from chatui.models import DocumentPart, DocumentPassage, SentDocument
+from chatui.models.files.document import DocumentUse
+from chatui.store import branch_walk, search_words
+from chatui.store.search_words import Query, Term
+from chatui.store.short_transactions import short_transaction
+
+MOST_WORDS = 12
+"""Of what is searched for."""
+_TERM_BYTES = 100_000
+_BATCH_ROWS = 300
+"""In one transaction, so that nobody else waits for long."""
+_MOST_ROWS = 5000
+"""That have one word. Among more, it tells nothing."""
+_CANDIDATES = 24
+"""Of which the texts are looked at."""
+_CANDIDATES_OF_EACH = 3
+"""Where one place of each document is shown."""
+_AROUND_CHARS = 4000
+"""Of what is shown on either side of a passage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """``name``: of its document. ``label``: of its part, such as "page 3". ``url``: where its owner reads it."""
+
+    name: str = field(repr=False)
+    label: str
+    text: str = field(repr=False)
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """A passage between what stands before and behind it in its part. ``number``: which one of how ``many``."""
+
+    label: str
+    before: str = field(repr=False)
+    text: str = field(repr=False)
+    behind: str = field(repr=False)
+    number: int
+    many: int
+
+
+def index(content_id: int) -> None:
+    """Take in the text of a content, unless that was done before. Takes seconds for a long one, in short transactions.
+
+    The first passage is stored last: where it is there, all are.
+    """
+    if DocumentPassage.objects.filter(content=content_id, number=1).exists():
+        return
+    texts = DocumentPart.objects.filter(content=content_id).order_by("number").values_list("text", flat=True)
+    rows = [_row(content_id, number, chunk) for number, chunk in enumerate(chunks(texts), 1)]
+    rows.reverse()
+    for at in range(0, len(rows), _BATCH_ROWS):
+        with short_transaction():
+            DocumentPassage.objects.bulk_create(rows[at : at + _BATCH_ROWS], ignore_conflicts=True)
+
+
+def are_in(conversation_id: UUID) -> bool:
+    """Whether a conversation has documents that are to be searched."""
+    return _sent(conversation_id).exists()
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Where is searched: up from a message. What stands on another branch is none of its documents."""
+
+    conversation_id: UUID
+    message_id: UUID
+
+
+def names_in(branch: Branch) -> list[str]:
+    """The names of those documents on a branch."""
+    return sorted({each.name for each in _named(branch).values()})
+
+
+def find(branch: Branch, asked: str, name: str, most: int) -> list[Passage]:
+    """The passages that fit best, best first. ``name``: of one document; empty for all of them. Empty where nothing fits."""
+    named = {content: each for content, each in _named(branch).items() if not name or each.name.casefold() == name.casefold()}
+    query = search_words.query(asked, MOST_WORDS)
+    if not named or not query.wanted:
+        return []
+    scores = _scores(named, query.terms)
+    best = sorted(scores, key=lambda key: (-scores[key], key))[:_CANDIDATES]
+    rows = DocumentPassage.objects.filter(pk__in=best, content__in=named)
+    found = [(_weight(scores[row.pk], text, query), row.content_id, row.number, label, text) for row, label, text in _with_texts(rows)]
+    found.sort(key=lambda each: (-each[0], each[1], each[2]))
+    return [
+        Passage(named[content].name, label, text.strip(), address(named[content].file_id, number))
+        for _, content, number, label, text in found[:most]
+    ]
+
+
+def with_all(named: Mapping[int, tuple[UUID, str]], query: Query) -> list[tuple[UUID, Passage]]:
+    """The passages of these contents that have all of the words, best first, each with its file. ``named``: key and name of the file, by
+    content."""
+    if not named or not query.wanted:
+        return []
+    scores = _scores(named, query.terms)
+    best = _best_of_each(scores)
+    found: list[tuple[float, UUID, Passage]] = []
+    for row, label, text in _with_texts(DocumentPassage.objects.filter(pk__in=best, content__in=named)):
+        if query.spans(text):
+            file_id, name = named[row.content_id]
+            found.append((_weight(scores[row.pk], text, query), file_id, Passage(name, label, text.strip(), address(file_id, row.number))))
+    found.sort(key=lambda each: (-each[0], each[1]))
+    return [(file_id, passage) for _, file_id, passage in found]
+
+
+def address(file_id: UUID, number: int) -> str:
+    """Where the owner of a file reads one of its passages."""
+    return f"{reverse('passage', args=[file_id, number])}#here"
+
+
+def surroundings(content_id: int, number: int) -> Surroundings | None:
+    """A passage as it stands in its document; None where there is no such one. The database cuts it out."""
+    row = DocumentPassage.objects.filter(content=content_id, number=number).defer("terms").first()
+    if row is None:
+        return None
+    begin = max(0, row.start - _AROUND_CHARS)
+    part = DocumentPart.objects.filter(content=content_id, number=row.part)
+    end = row.start + row.length
+    cut = part.annotate(cut=Substr("text", begin + 1, end - begin + _AROUND_CHARS)).values_list("label", "cut").first()
+    if cut is None:
+        return None
+    label, text = cut
+    many = DocumentPassage.objects.filter(content=content_id).count()
+    return Surroundings(label, text[: row.start - begin], text[row.start - begin : end - begin], text[end - begin :], number, many)
+
+
+def _row(content_id: int, number: int, chunk: Chunk) -> DocumentPassage:
+    terms = " ".join(_prefix(content_id) + term for term in search_words.terms(chunk.text, _TERM_BYTES))
+    return DocumentPassage(content_id=content_id, number=number, part=chunk.number, start=chunk.start, length=len(chunk.text), terms=terms)
+
+
+def _sent(conversation_id: UUID) -> QuerySet[SentDocument]:
+    return SentDocument.objects.filter(message__conversation=conversation_id, use=DocumentUse.SEARCH, file__isnull=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    file_id: UUID
+    name: str = field(repr=False)
+
+
+def _named(branch: Branch) -> dict[int, _Sent]:
+    """By content, the file and the name under which it was sent last."""
+    sent = _sent(branch.conversation_id).order_by("message__position")
+    rows = list(sent.values_list("message", "file__content", "file", "file__name"))
+    above = set(branch_walk.path(branch.conversation_id, branch.message_id)) if rows else set()
+    return {content: _Sent(file, name) for message, content, file, name in rows if message in above}
+
+
+def _scores(contents: Collection[int], terms: Iterable[Term]) -> dict[int, float]:
+    """By row, how much the words that it has tell: one that few passages have tells more."""
+    everything = DocumentPassage.objects.filter(content__in=contents).count()
+    scores: dict[int, float] = defaultdict(float)
+    for term in terms:
+        rows = _having(contents, term)
+        tells = math.log(1 + (everything - len(rows) + 0.5) / (len(rows) + 0.5))
+        for row in rows:
+            scores[row] += tells
+    return scores
+
+
+def _best_of_each(scores: Mapping[int, float]) -> list[int]:
+    """The best rows, few of each content: a long document leaves room for the others."""
+    ranked = sorted(scores, key=lambda key: (-scores[key], key))[:_MOST_ROWS]
+    content_of = dict(DocumentPassage.objects.filter(pk__in=ranked).values_list("pk", "content"))
+    taken: Counter[int | None] = Counter()
+    best: list[int] = []
+    for key in ranked:
+        content = content_of.get(key)
+        taken[content] += 1
+        if taken[content] <= _CANDIDATES_OF_EACH:
+            best.append(key)
+    return best[:_CANDIDATES]
+
+
+def _having(contents: Collection[int], term: Term) -> list[int]:
+    # A term is made of letters, digits and marks: nothing in it means anything to either query language, quoted or not.
+    words = [_prefix(content) + term.text for content in contents]
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            asked = " OR ".join(f'"{word}"{"*" if term.is_prefix else ""}' for word in words)
+            cursor.execute("SELECT rowid FROM chatui_passages WHERE chatui_passages MATCH %s LIMIT %s", [asked, _MOST_ROWS])
+        else:
+            asked = " | ".join(f"'{word}'{':*' if term.is_prefix else ''}" for word in words)
+            cursor.execute(_POSTGRESQL, [asked, _MOST_ROWS])
+        return [row for (row,) in cursor]
+
+
+_POSTGRESQL = "SELECT id FROM chatui_documentpassage WHERE array_to_tsvector(string_to_array(terms, ' ')) @@ %s::tsquery LIMIT %s"
+
+
+def _with_texts(rows: QuerySet[DocumentPassage]) -> Iterable[tuple[DocumentPassage, str, str]]:
+    """Each with the label of its part and its text, which the database cuts out: a part may have megabytes."""
+    for row in rows.defer("terms"):
+        part = DocumentPart.objects.filter(content=row.content_id, number=row.part)
+        cut = part.annotate(cut=Substr("text", row.start + 1, row.length)).values_list("label", "cut").first()
+        if cut is not None:
+            yield row, *cut
+
+
+def _weight(score: float, text: str, query: Query) -> float:
+    """What is said often weighs more, up to twice as much."""
+    counted: Counter[str] = Counter(word.folded for word in search_words.words(text))
+    often = sum(min(counted[wanted.folded], 4) for wanted in query.wanted)
+    return score * (1 + often / (4 * len(query.wanted)))
+
+
+def _prefix(content_id: int) -> str:
+    """Ten letters and digits, as long for each content, so that none is the beginning of another."""
+    return f"{content_id:010x}"

@@ -1,0 +1,45 @@
+"""Reads which pages, sheets or slides of a document are wanted, as people write it: ``1-12, 15``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+MOST_CHARS = 200
+_RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:[-–]\s*([0-9]{1,6})\s*)?")
+
+
+class PlacesError(ValueError):
+    """These are no places, or none of this document."""
+
+
+def read(text: str, most: int) -> tuple[int, ...]:
+    """The numbers that are meant, in order, each once; ``most``: the last one that there is.
+
+    Raises:
+        PlacesError: it cannot be read, or names one that is not there.
+    """
+    if len(text) > MOST_CHARS:
+        raise PlacesError
+    found: set[int] = set()
+    for part in text.split(","):
+        match = _RANGE.fullmatch(part)
+        if match is None:
+            raise PlacesError
+        first = int(match[1])
+        last = int(match[2] or match[1])
+        if not 1 <= first <= last <= most:
+            raise PlacesError
+        found.update(range(first, last + 1))
+    return tuple(sorted(found))
+
+
+def written(numbers: Collection[int]) -> str:
+    """The same in the shortest way: ``1-12, 15``."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)

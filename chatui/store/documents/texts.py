@@ -1,0 +1,99 @@
+"""Keeps what was read of a file, once for its content, and loads it again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import QuerySet
+
+from chatui.documents.reading import Reading, State
+from chatui.models import DocumentPart, DocumentPassage, DocumentText, FileContent, StoredFile
+from chatui.store import transcripts
+from chatui.store.documents.frames import Document, Part
+
+_BATCH_PARTS = 200
+"""In one statement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read, counted. ``tokens``: of each part."""
+
+    reading: Reading = field(repr=False)
+    tokens: Sequence[int]
+    is_counted: bool
+
+    @property
+    def bytes(self) -> int:
+        """Of all of its text, as it is kept."""
+        return sum(len(part.text.encode(errors="replace")) for part in self.reading.parts)
+
+
+def keep(content: FileContent, found: Read) -> DocumentText:
+    """Keep what was read, in the caller's transaction, in which it holds the person. What an earlier one could not read goes, as the reader
+    may have learnt it since; but not what another one has read meanwhile: it may be indexed."""
+    if (before := DocumentText.objects.filter(content=content, state=State.READ).first()) is not None:
+        return before
+    reading = found.reading
+    delete([content.pk])
+    row = DocumentText.objects.create(
+        content=content,
+        state=reading.state,
+        kind=reading.kind[:40],
+        reason=reading.reason,
+        places=reading.places,
+        places_without_text=reading.places_without_text,
+        characters=sum(len(part.text) for part in reading.parts),
+        bytes=found.bytes,
+        tokens=sum(found.tokens),
+        is_counted=found.is_counted,
+        is_cut=reading.is_cut,
+    )
+    parts = [
+        DocumentPart(
+            content=content,
+            number=number,
+            label=transcripts.storable(part.label)[:200],
+            text=transcripts.storable(part.text),
+            tokens=tokens,
+        )
+        for number, (part, tokens) in enumerate(zip(reading.parts, found.tokens, strict=True), 1)
+    ]
+    DocumentPart.objects.bulk_create(parts, batch_size=_BATCH_PARTS)
+    return row
+
+
+def copy(source: FileContent, target: FileContent) -> None:
+    """Give the same content of another person what was read of it, unless it was read for them as well. The caller's transaction."""
+    row = DocumentText.objects.filter(content=source).first()
+    if row is None or DocumentText.objects.filter(content=target).exists():
+        return
+    row.content = target
+    row.save(force_insert=True)
+    parts = list(DocumentPart.objects.filter(content=source))
+    for part in parts:
+        part.pk, part.content = None, target
+    DocumentPart.objects.bulk_create(parts, batch_size=_BATCH_PARTS)
+
+
+def delete(contents: Collection[int]) -> None:
+    """Delete what was read of these contents. Django's own deletion would read it first."""
+    rows: tuple[QuerySet[DocumentPart] | QuerySet[DocumentPassage] | QuerySet[DocumentText], ...] = (
+        DocumentPassage.objects.filter(content__in=contents),
+        DocumentPart.objects.filter(content__in=contents),
+        DocumentText.objects.filter(content__in=contents),
+    )
+    for each in rows:
+        each._raw_delete(each.db)
+
+
+def parts_of(file: StoredFile) -> list[DocumentPart]:
+    """The parts of a file, in order."""
+    return list(DocumentPart.objects.filter(content=file.content_id).order_by("number"))
+
+
+def document_of(file: StoredFile, text: DocumentText) -> Document:
+    """A file as it is given to a model."""
+    parts = tuple(Part(part.number, part.label, part.tokens, part.text) for part in parts_of(file))
+    return Document(file.name, text.kind, parts, text.is_cut)

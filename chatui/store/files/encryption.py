@@ -1,0 +1,61 @@
+"""Encrypts the pieces of files where the operator names a key: AES-GCM, each piece with a key of its own, bound to its content and place.
+
+Only the bytes of files: what was read of them stands in transcripts, as everything that people write does.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from chatui.env import environment
+from chatui.models import FileContent
+
+_SALT_BYTES, _KEY_BYTES, _NONCE_BYTES = 32, 32, 12
+
+
+class NoKeyError(Exception):
+    """A file is encrypted with a key that is not among those of the settings, or it was changed."""
+
+
+def is_on() -> bool:
+    """Whether what is kept from now on is encrypted."""
+    return bool(environment().file_key)
+
+
+def encrypted(content: FileContent, number: int, plain: bytes) -> bytes:
+    """A piece as it is kept. ``content``: of which it is, with its ``sha256``."""
+    salt = secrets.token_bytes(_SALT_BYTES)
+    cipher, nonce = _cipher(environment().file_key, salt)
+    return salt + cipher.encrypt(nonce, plain, _bound(content, number))
+
+
+def decrypted(content: FileContent, number: int, kept: bytes) -> bytes:
+    """The piece that ``encrypted`` was given. Raises NoKeyError."""
+    for secret in _keys():
+        cipher, nonce = _cipher(secret, kept[:_SALT_BYTES])
+        try:
+            return cipher.decrypt(nonce, kept[_SALT_BYTES:], _bound(content, number))
+        except InvalidTag:
+            continue
+    raise NoKeyError("a file cannot be decrypted with CHATUI_FILE_KEY, nor with CHATUI_FILE_KEYS_BEFORE")
+
+
+def _keys() -> Iterator[str]:
+    env = environment()
+    yield from filter(None, [env.file_key, *env.file_keys_before])
+
+
+def _cipher(secret: str, salt: bytes) -> tuple[AESGCM, bytes]:
+    derived = HKDF(SHA256(), _KEY_BYTES + _NONCE_BYTES, salt, b"chatui piece of a file 1").derive(secret.encode())
+    return AESGCM(derived[:_KEY_BYTES]), derived[_KEY_BYTES:]
+
+
+def _bound(content: FileContent, number: int) -> bytes:
+    """What a piece is part of: none can take another's place. Whose it is may change, when conversations are handed over."""
+    return f"{content.sha256} {number}".encode()

@@ -1,0 +1,50 @@
+"""Has each person's files read one after the other, so that whoever brings many keeps nobody else waiting; and not too many at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+MOST = 12
+"""Files of one person that wait in this process at once; a page sends ten."""
+MOST_OF_ALL = 100
+"""The same of all people. Those that wait lie on the disk."""
+IN_HAND = 3
+"""Files that are in memory at once. Each may take 20 MB, and several times that while it is kept."""
+
+
+class TooManyError(Exception):
+    """So many files of this person are being taken already."""
+
+
+class Line:
+    """Where files wait for one another, for each person. ``hands``: taken while a file is in memory."""
+
+    def __init__(self, most: int = MOST, most_of_all: int = MOST_OF_ALL) -> None:
+        self.hands = threading.BoundedSemaphore(IN_HAND)
+        self._most = most
+        self._most_of_all = most_of_all
+        self._mutex = threading.Lock()
+        self._waiting: dict[UUID, tuple[threading.Lock, int]] = {}
+
+    @contextmanager
+    def place(self, person_id: UUID) -> Iterator[threading.Lock]:
+        """A place for one file. Whoever holds the lock that comes with it, is the one that is read.
+
+        Raises:
+            TooManyError: there is none.
+        """
+        with self._mutex:
+            lock, count = self._waiting.get(person_id, (threading.Lock(), 0))
+            if count >= self._most or sum(each for _, each in self._waiting.values()) >= self._most_of_all:
+                raise TooManyError
+            self._waiting[person_id] = (lock, count + 1)
+        try:
+            yield lock
+        finally:
+            with self._mutex:
+                _, count = self._waiting.pop(person_id)
+                if count > 1:
+                    self._waiting[person_id] = (lock, count - 1)

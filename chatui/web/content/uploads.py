@@ -1,0 +1,106 @@
+"""The addresses at which a person brings a file, reads what was read of it, and deletes it."""
+
+from __future__ import annotations
+
+from functools import partial
+from urllib.parse import unquote
+from uuid import UUID
+
+from csp.constants import NONE
+from csp.decorators import csp
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from chatui.codes import ProductCode
+from chatui.display.files import brought
+from chatui.documents.kinds import Reason
+from chatui.env import environment
+from chatui.permissions import access
+from chatui.throttle import Throttle
+from chatui.transfer import bringing, taking_back
+from chatui.transfer.bringing import NotBroughtError, Place
+from chatui.web.errors import refuse
+from chatui.web.guards import guarded
+from chatui.web.people import person_of
+
+_uploads = Throttle("files", attempts=120, seconds=600)
+_NOTHING = {"default-src": [NONE], "base-uri": [NONE], "form-action": [NONE], "frame-ancestors": [NONE], "sandbox": []}
+_NAME_CHARS = 1000
+_MOST_NUMBER = 2**31 - 1
+_PASSING = ("busy", "unchecked", Reason.UNAVAILABLE)
+"""The same file may be taken another time: the page offers to try again."""
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def files(request: HttpRequest) -> HttpResponse:
+    """Take one file at the message box of ``conversation``, or tell which wait there."""
+    person, choice = person_of(request), request.GET.get("choice", "")
+    asked = request.GET.get("conversation", "")
+    conversation_id = access.own_conversation(person, asked).pk if asked else None
+    if request.method == "POST":
+        _uploads.check(str(person.pk))
+        return _bring(request, Place(person.pk, None, brought_in=conversation_id))
+    return JsonResponse(brought.waiting_at(person, conversation_id, choice))
+
+
+def _bring(request: HttpRequest, place: Place) -> HttpResponse:
+    """Take one file: the body is its bytes, and ``X-File-Name`` its name, percent-encoded. The reply says what it takes of the context of
+    the model ``choice``, or in a sentence why it is not taken."""
+    try:
+        file = bringing.bring(place, unquote(request.headers.get("X-File-Name", ""))[:_NAME_CHARS], partial(_body, request))
+    except NotBroughtError as error:
+        return _refused(error.why, error)
+    said = brought.as_json(file, brought.reader(person_of(request), request.GET.get("choice", "")))
+    return JsonResponse({"ok": True, **said}) if said else _refused("gone")
+
+
+@require_GET
+@login_required
+@guarded
+@csp(_NOTHING)  # type: ignore[arg-type]
+def text(request: HttpRequest, file_id: UUID) -> HttpResponse:
+    """What was read of a file of one's own, as plain text that runs nothing."""
+    found = taking_back.text_of(access.as_person(request.user), file_id)
+    response = HttpResponse(found, content_type="text/plain; charset=utf-8")
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+@require_GET
+@login_required
+@guarded
+def passage(request: HttpRequest, file_id: UUID, number: int) -> HttpResponse:
+    """A place in a document of one's own, to which a citation leads."""
+    place = taking_back.place_of(access.as_person(request.user), file_id, min(number, _MOST_NUMBER))
+    neighbours = {"before": place.number - 1, "behind": place.number + 1 if place.number < place.many else 0}
+    return render(request, "files/passage.html", {"place": place, **neighbours})
+
+
+@require_POST
+@login_required
+@guarded
+def delete(request: HttpRequest, file_id: UUID) -> HttpResponse:
+    """Delete a file that the person brought, sent or not. 409 while an answer is being written in its conversation."""
+    try:
+        taking_back.delete(person_of(request), file_id)
+    except taking_back.AnsweringError:
+        return refuse(request, ProductCode.BUSY, 409)
+    return JsonResponse({"ok": True})
+
+
+def _body(request: HttpRequest) -> bytes:
+    most = environment().file_mb * 1024 * 1024
+    data = request.read(most + 1)
+    if len(data) > most:
+        raise NotBroughtError("too-long")
+    return data
+
+
+def _refused(why: str, error: NotBroughtError | None = None) -> HttpResponse:
+    found = error.found if error else None
+    said = {"ok": False, "why": why, "message": brought.sentence(why, found.places if found else 0)}
+    return JsonResponse(said, status=503 if why in _PASSING else 200)

@@ -1,0 +1,79 @@
+"""The forms of the administration pages about people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from chatui.accounts import invitations
+from chatui.accounts.people import acts
+from chatui.permissions import catalogue, managing
+
+if TYPE_CHECKING:
+    from chatui.models import User
+
+_NOTE_CHARS = 100
+
+
+class InviteForm(forms.Form):
+    """Whom to invite, one on each line or with commas between them, into which group, and for how long."""
+
+    people = forms.CharField(
+        label=_("Whom to invite"),
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "autocapitalize": "off"}),
+        help_text=_("A name or e-mail address on each line. Each gets a link of their own."),
+        max_length=20_000,
+    )
+    group = forms.ModelChoiceField(label=_("Group"), queryset=Group.objects.none(), required=False, empty_label=_("No group"))
+    days = forms.IntegerField(label=_("Works for days"), min_value=1, max_value=invitations.MOST_DAYS, initial=7)
+
+    def __init__(self, staff: User, *args: Any, **kwargs: Any) -> None:
+        """Offers only groups that hold no permissions that the member of staff has not."""
+        super().__init__(*args, **kwargs)
+        fields: dict[str, Any] = self.fields
+        fields["group"].queryset = managing.givable(staff)
+
+    def clean_people(self) -> list[str]:
+        """Each once, without empty lines."""
+        text = self.cleaned_data["people"].replace(",", "\n").replace(";", "\n")
+        notes = list(dict.fromkeys(" ".join(line.split()) for line in text.splitlines() if line.strip()))
+        if len(notes) > acts.MOST_INVITED:
+            raise ValidationError(_("Invite at most %(count)s at once."), params={"count": acts.MOST_INVITED})
+        if any(len(note) > _NOTE_CHARS or not note.isprintable() for note in notes):
+            raise ValidationError(_("A name or address has 100 characters at most."))
+        return notes
+
+
+class _GroupsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+    """Each group with what it allows, so that nobody gives a permission without having read it."""
+
+    def label_from_instance(self, obj: Any) -> str:
+        """Its name, and its permissions in words."""
+        names = [f"{each.content_type.app_label}.{each.codename}" for each in obj.permissions.all()]
+        words = [gettext(catalogue.WORDS[name]) for name in names if name in catalogue.WORDS]
+        return f"{obj.name}: {'; '.join(words)}" if words else str(obj.name)
+
+
+class GroupsForm(forms.Form):
+    """The groups of one person, of those that the member of staff may give, and whether they are staff."""
+
+    groups = _GroupsField(label=_("Groups"), queryset=Group.objects.none(), required=False, widget=forms.CheckboxSelectMultiple)
+    is_staff = forms.MultipleChoiceField(
+        label=_("Permissions"),
+        choices=[("on", _("Staff"))],
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        help_text=_("Permissions for the debug view, the audit log and these pages take effect for staff only."),
+    )
+
+    def __init__(self, staff: User, account: User, *args: Any, **kwargs: Any) -> None:
+        """With what is so now."""
+        initial = {"groups": list(account.groups.values_list("pk", flat=True)), "is_staff": ["on"] if account.is_staff else []}
+        super().__init__(*args, **kwargs | {"initial": initial})
+        fields: dict[str, Any] = self.fields
+        fields["groups"].queryset = managing.givable(staff).prefetch_related("permissions__content_type")

@@ -1,0 +1,83 @@
+"""The administration pages about the machine: model servers, failed answers, looks, settings, updates and storage."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from chatui.audit_log import looked
+from chatui.audit_log.lines import Filters
+from chatui.display.manage import failed_answers
+from chatui.display.manage import servers as model_servers
+from chatui.display.manage.failed_answers import Chosen
+from chatui.env import environment
+from chatui.monitoring import settings_in_force
+from chatui.monitoring import system as stored
+from chatui.permissions.managing import Part
+from chatui.web.manage.parts import number, of_part, page
+from chatui.web.people import person_of
+
+LOOKED_DAYS = 7
+SPANS = ((1, _("Last hour")), (24, _("Last 24 hours")), (24 * 7, _("Last 7 days")))
+
+
+class LooksForm(forms.Form):
+    """Whose looks, at whose conversations, of how many days."""
+
+    who = forms.CharField(label=_("Who"), max_length=150, required=False)
+    whose = forms.CharField(label=_("Whose"), max_length=150, required=False)
+    days = forms.ChoiceField(label=_("Since"), required=False, choices=[("7", _("7 days")), ("31", _("31 days")), ("366", _("one year"))])
+
+
+@of_part(Part.SERVERS)
+def servers(request: HttpRequest) -> HttpResponse:
+    """Each model server: whether it answers, what it has to do, and what failed."""
+    return page(request, Part.SERVERS, "manage/servers.html", {"servers": model_servers.all_of_them()})
+
+
+@of_part(Part.FAILURES)
+def failures(request: HttpRequest) -> HttpResponse:
+    """Failed answers by code and model server, with what to do, and a list of them."""
+    hours = number(request, "hours")
+    hours = hours if hours in [span for span, _words in SPANS] else 24
+    server = request.GET.get("server") if "server" in request.GET else None
+    code = request.GET.get("code", "").replace("\0", "")
+    chosen = Chosen(hours, code, server.replace("\0", "") if server is not None else None)
+    latest, count = failed_answers.latest(person_of(request), chosen)
+    context = {
+        "hours": hours,
+        "spans": SPANS,
+        "groups": failed_answers.groups(hours),
+        "latest": latest,
+        "count": count,
+        "is_narrowed": bool(code or server is not None),
+    }
+    return page(request, Part.FAILURES, "manage/failures.html", context)
+
+
+@of_part(Part.LOOKS)
+def looks(request: HttpRequest) -> HttpResponse:
+    """Who looked at hidden channels of whose conversation, why, and what they saw there."""
+    form = LooksForm(request.GET, initial={"days": LOOKED_DAYS})
+    if not form.is_valid():
+        return page(request, Part.LOOKS, "manage/looks.html", {"form": form, "found": looked.Page((), None)}, 400)
+    chosen = form.cleaned_data
+    since = timezone.now() - timedelta(days=int(chosen["days"] or LOOKED_DAYS))
+    found = looked.page(Filters(person=chosen["who"], whose=chosen["whose"], since=since), below=number(request, "below"))
+    return page(request, Part.LOOKS, "manage/looks.html", {"form": LooksForm(initial=chosen), "found": found})
+
+
+@of_part(Part.SETTINGS)
+def settings(request: HttpRequest) -> HttpResponse:
+    """Every setting, with its value and where it comes from; of secrets only whether they are set."""
+    return page(request, Part.SETTINGS, "manage/settings.html", {"settings": settings_in_force.settings_in_force()})
+
+
+@of_part(Part.SYSTEM)
+def system(request: HttpRequest) -> HttpResponse:
+    """The release, updates of the schema, storage and retention."""
+    return page(request, Part.SYSTEM, "manage/system.html", {"system": stored.system(), "env": environment()})

@@ -1,0 +1,83 @@
+"""The first of the administration pages: a figure or two of each part, and what waits for somebody."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from chatui.accounts.people import listed
+from chatui.audit_log import looked
+from chatui.audit_log.lines import Filters
+from chatui.display.manage import failed_answers, servers
+from chatui.display.usage import shown
+from chatui.monitoring import system
+from chatui.permissions import debug_requests, managing
+from chatui.permissions.managing import Part
+from chatui.usage import periods, reports
+from chatui.usage.reports import Days
+from chatui.web.manage.parts import of_part, page
+from chatui.web.people import person_of
+from chatui.web.visitors import visitor_of
+
+LOOKED_DAYS = 7
+
+
+@of_part(None)
+def overview(request: HttpRequest) -> HttpResponse:
+    """The figures of the parts that exist for this person."""
+    found: dict[str, object] = {}
+    for part in managing.parts_of(person_of(request)):
+        found |= _FIGURES[part](request)
+    return page(request, None, "manage/overview.html", found)
+
+
+def _people(request: HttpRequest) -> dict[str, object]:
+    return {"people": listed.counts()}
+
+
+def _servers(request: HttpRequest) -> dict[str, object]:
+    known = servers.all_of_them()
+    return {"servers": known, "silent": [server for server in known if not server.is_alive]}
+
+
+def _failures(request: HttpRequest) -> dict[str, object]:
+    return {"failed": {"day": failed_answers.count(24), "week": failed_answers.count(24 * 7)}}
+
+
+def _requests(request: HttpRequest) -> dict[str, object]:
+    waiting = [asked for asked in debug_requests.waiting(visitor_of(request, "page")) if not asked.is_own]
+    return {"waiting": {"count": len(waiting)}}
+
+
+def _looks(request: HttpRequest) -> dict[str, object]:
+    return {"looks": {"week": looked.count(Filters(since=timezone.now() - timedelta(days=LOOKED_DAYS)))}}
+
+
+def _usage(request: HttpRequest) -> dict[str, object]:
+    now = periods.now()
+    days, month = Days(now.day, now.day), Days(now.month, now.day)
+    sums = (reports.summed(reports.lines_of(span), span, None) for span in (days, month))
+    today, this_month = (shown.total(row) for (row,) in sums)
+    return {"usage": {"today": today, "month": this_month}}
+
+
+def _settings(request: HttpRequest) -> dict[str, object]:
+    return {"has_settings": True}
+
+
+def _system(request: HttpRequest) -> dict[str, object]:
+    return {"system": {"waiting": system.waiting(), "free": system.free_bytes()}}
+
+
+_FIGURES = {
+    Part.PEOPLE: _people,
+    Part.SERVERS: _servers,
+    Part.FAILURES: _failures,
+    Part.REQUESTS: _requests,
+    Part.LOOKS: _looks,
+    Part.USAGE: _usage,
+    Part.SETTINGS: _settings,
+    Part.SYSTEM: _system,
+}

@@ -1,0 +1,69 @@
+"""The guard and the frame of the administration pages: each part checks by itself whether it exists for whoever asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+from django.views.decorators.http import require_http_methods
+
+from chatui.permissions import managing
+from chatui.permissions.managing import Part
+from chatui.web.guards import View, guarded
+from chatui.web.people import person_of
+
+NAMES = {
+    Part.PEOPLE: _("People"),
+    Part.SERVERS: _("Model servers"),
+    Part.FAILURES: _("Failed answers"),
+    Part.REQUESTS: _("Debug requests"),
+    Part.LOOKS: _("Who looked at what"),
+    Part.USAGE: pgettext_lazy("of everybody", "Usage"),
+    Part.SETTINGS: _("Settings in force"),
+    Part.SYSTEM: _("Updates and storage"),
+}
+ADDRESSES = {
+    Part.PEOPLE: "manage_people",
+    Part.SERVERS: "manage_servers",
+    Part.FAILURES: "manage_failures",
+    Part.REQUESTS: "debug_requests",
+    Part.LOOKS: "manage_looks",
+    Part.USAGE: "usage_everybody",
+    Part.SETTINGS: "manage_settings",
+    Part.SYSTEM: "manage_system",
+}
+
+
+def of_part(part: Part | None, *methods: str) -> Callable[[View], View]:
+    """Guards a view of that part: 404 for everybody for whom it does not exist. Without a part: for whom none does."""
+
+    def decorate(view: View) -> View:
+        @require_http_methods(list(methods or ("GET",)))
+        @login_required
+        @guarded
+        @wraps(view)
+        def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            managing.keeper(person_of(request), part)
+            return view(request, *args, **kwargs)
+
+        return answer
+
+    return decorate
+
+
+def page(request: HttpRequest, part: Part | None, template: str, context: dict[str, object], status: int = 200) -> HttpResponse:
+    """A page with the menu of the parts that exist for this person."""
+    parts = [(NAMES[each], ADDRESSES[each], each is part) for each in managing.parts_of(person_of(request))]
+    return render(request, template, {"parts": parts, **context}, status=status)
+
+
+def number(request: HttpRequest, name: str) -> int | None:
+    """A whole number in the address, that fits into a column."""
+    text = request.GET.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -1,0 +1,152 @@
+"""The administration pages about people: the list, invitations, and what is done to one account."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.models import Group
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from chatui.accounts.people import acts, listed
+from chatui.accounts.sign_in_rules.caretakers import LastCaretakerError
+from chatui.audit_log.record import Visitor
+from chatui.env import environment
+from chatui.leaving import closing
+from chatui.leaving.closing import KeptOpenError
+from chatui.permissions import inviting, managing
+from chatui.permissions.access import NotFoundError
+from chatui.permissions.managing import Part
+from chatui.web.manage.forms import GroupsForm, InviteForm
+from chatui.web.manage.parts import number, of_part, page
+from chatui.web.people import person_of, tell_sockets
+from chatui.web.visitors import visitor_of
+
+DONE = ("changed", "sessions", "factor", "closed", "opened")
+"""What a page may say was done, by the word in its address."""
+
+
+@of_part(Part.PEOPLE)
+def people(request: HttpRequest) -> HttpResponse:
+    """The list, with search; or those who are invited and have not come yet."""
+    staff, show = person_of(request), request.GET.get("show", "")
+    context: dict[str, object] = {
+        "words": request.GET.get("q", "")[:150],
+        "show": show,
+        "may_invite": inviting.may_invite(staff, None),
+        "debug_groups": listed.debug_groups() if show == "debug" else (),
+    }
+    if show == "invited":
+        return page(request, Part.PEOPLE, "manage/invited.html", context | {"invited": listed.invited()[:500]})
+    found = listed.page(str(context["words"]), show if show in listed.SHOWS else "", number(request, "page") or 1)
+    return page(request, Part.PEOPLE, "manage/people.html", context | {"found": found})
+
+
+@of_part(Part.PEOPLE, "GET", "POST")
+def invite(request: HttpRequest) -> HttpResponse:
+    """Invite one or many at once. The links are shown once, on the answer to the form."""
+    if not inviting.may_invite(person_of(request), None):
+        raise NotFoundError
+    form = InviteForm(person_of(request), request.POST if request.method == "POST" else None)
+    made: list[dict[str, str]] = []
+    if request.method == "POST" and form.is_valid():
+        chosen = form.cleaned_data
+        links = acts.invite(_staff(request), chosen["people"], chosen["group"], chosen["days"])
+        made = [{"note": note, "link": request.build_absolute_uri(path)} for note, path in links]
+    return page(request, Part.PEOPLE, "manage/invite.html", {"form": form, "made": made, "days": form.cleaned_data["days"] if made else 0})
+
+
+@of_part(Part.PEOPLE, "POST")
+def invitation_revoke(request: HttpRequest, invitation_id: UUID) -> HttpResponse:
+    """Take an invitation back."""
+    acts.revoke_invitation(_staff(request), invitation_id)
+    return redirect(f"{reverse('manage_people')}?show=invited")
+
+
+@of_part(Part.PEOPLE)
+def person(request: HttpRequest, person_id: UUID) -> HttpResponse:
+    """One account, with what this member of staff may do to it."""
+    done = request.GET.get("done", "")
+    return _person(request, person_id, {"done": done if done in DONE else ""})
+
+
+@of_part(Part.PEOPLE, "POST")
+def person_act(request: HttpRequest, person_id: UUID, what: str) -> HttpResponse:
+    """One change of an account, which is recorded."""
+    act = _ACTS.get(what)
+    if act is None:
+        raise NotFoundError
+    try:
+        done = act(request, person_id)
+    except LastCaretakerError:
+        return _person(request, person_id, {"problem": _("Nothing was changed: nobody else could look after accounts.")}, 409)
+    return _back(person_id, done)
+
+
+@of_part(Part.PEOPLE, "GET", "POST")
+def person_close(request: HttpRequest, person_id: UUID) -> HttpResponse:
+    """Say what closing means, and close."""
+    account = acts.changeable(_staff(request), person_id)
+    if not account.is_active:
+        raise NotFoundError
+    env = environment()
+    context: dict[str, object] = {"account": account, "policy": env.closed_accounts, "days": env.closed_account_days}
+    if request.method == "POST":
+        try:
+            closing.close_by_staff(account, _staff(request))
+        except KeptOpenError:
+            words = _("%(name)s was not closed: nobody else could look after accounts.")
+            return page(request, Part.PEOPLE, "manage/close.html", context | {"problem": words % {"name": account.get_username()}}, 409)
+        return _back(person_id, "closed")
+    return page(request, Part.PEOPLE, "manage/close.html", context)
+
+
+def _person(request: HttpRequest, person_id: UUID, context: dict[str, object], status: int = 200) -> HttpResponse:
+    found = listed.one(person_id)
+    if found is None:
+        raise NotFoundError
+    account, shown = found
+    staff = person_of(request)
+    may_change = managing.may_change(staff, account)
+    form = GroupsForm(staff, account) if may_change else None
+    context |= {"account": shown, "is_own": account == staff, "may_change": may_change, "form": form, "closed": closing.closed_by(account)}
+    return page(request, Part.PEOPLE, "manage/person.html", context, status)
+
+
+def _back(person_id: UUID, done: str) -> HttpResponse:
+    return redirect(f"{reverse('manage_person', args=[person_id])}?done={done}")
+
+
+def _groups(request: HttpRequest, person_id: UUID) -> str:
+    account = acts.changeable(_staff(request), person_id)
+    form = GroupsForm(person_of(request), account, request.POST)
+    if not form.is_valid():
+        raise NotFoundError  # a group that was not offered
+    chosen: list[Group] = list(form.cleaned_data["groups"])
+    acts.set_groups(_staff(request), person_id, [group.pk for group in chosen], is_staff=bool(form.cleaned_data["is_staff"]))
+    tell_sockets(account)
+    return "changed"
+
+
+def _sessions(request: HttpRequest, person_id: UUID) -> str:
+    tell_sockets(acts.end_sessions(_staff(request), person_id))
+    return "sessions"
+
+
+def _factor(request: HttpRequest, person_id: UUID) -> str:
+    acts.remove_second_factor(_staff(request), person_id)
+    return "factor"
+
+
+def _open(request: HttpRequest, person_id: UUID) -> str:
+    closing.reopen_account(acts.changeable(_staff(request), person_id), _staff(request))
+    return "opened"
+
+
+def _staff(request: HttpRequest) -> Visitor:
+    return visitor_of(request, "admin")
+
+
+_ACTS = {"groups": _groups, "sessions": _sessions, "factor": _factor, "open": _open}

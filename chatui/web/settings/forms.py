@@ -1,0 +1,111 @@
+"""The form of a person's own settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.core.validators import MaxLengthValidator
+from django.utils.formats import number_format
+from django.utils.functional import lazy
+from django.utils.text import format_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from chatui.accounts import personal, time_zones
+from chatui.accounts.personal import Personal
+from chatui.display.conversation import EFFORTS
+from chatui.display.folders.actions import INSTRUCTION_CHARS, clean_instructions
+from chatui.display.folders.names import one_line
+from chatui.languages.offered import LANGUAGES
+from chatui.model_servers import model_choice
+from chatui.web.lists.folders import Instructions
+
+if TYPE_CHECKING:
+    from chatui.models import User
+
+NAME_CHARS = 150
+THEMES = (("", _("As in the system")), ("light", _("Light")), ("dark", _("Dark")))
+
+
+class SettingsForm(forms.Form):
+    """Everything is optional: what is empty is as it is for everybody."""
+
+    name = forms.CharField(
+        label=_("Name"),
+        required=False,
+        help_text=_("How others read who you are, such as on a share link that names you. You sign in with the name of your account."),
+        widget=forms.TextInput(attrs={"dir": "auto", "autocomplete": "name", "maxlength": NAME_CHARS}),
+    )
+    language = forms.ChoiceField(label=_("Language"), required=False)
+    time_zone = forms.ChoiceField(
+        label=_("Time zone"),
+        required=False,
+        help_text=_("For times on pages, and for the date that models are told where this server tells it to them."),
+    )
+    theme = forms.ChoiceField(
+        label=_("Appearance"),
+        required=False,
+        choices=THEMES,
+        help_text=_("In all of your browsers. The switch in the menu is for one browser."),
+    )
+    choice = forms.ChoiceField(label=_("Model for new conversations"), required=False)
+    effort = forms.ChoiceField(label=_("Reasoning effort for new conversations"), required=False)
+    instructions = Instructions(
+        label=_("My instructions"),
+        required=False,
+        max_length=INSTRUCTION_CHARS,
+        help_text=format_lazy(
+            _(
+                "How answers should be, or what the model should know about you, in up to {count} characters. They count in all of your "
+                "conversations from your next message on, below what whoever runs this site says; you can do without them in a "
+                "conversation, in its menu. Nobody whom you send a link to a conversation sees them, and programs that ask with your "
+                "keys do not get them."
+            ),
+            count=lazy(number_format, str)(INSTRUCTION_CHARS, force_grouping=True),
+        ),
+        widget=forms.Textarea(attrs={"dir": "auto", "rows": 8}),
+    )
+
+    finds_documents = forms.BooleanField(
+        label=_("Find my documents in my search"),
+        required=False,
+        help_text=_(
+            "The search in the list of your conversations also looks into the text of documents that you sent. Nobody else's does."
+        ),
+    )
+
+    def __init__(self, data: Any = None, *, person: User) -> None:
+        """``person``: whose settings, which the form begins with."""
+        now = personal.of(person)
+        super().__init__(data, initial={name: getattr(now, name) for name in self.base_fields})
+        fields: dict[str, Any] = self.fields
+        fields["name"].disabled = personal.is_named_elsewhere(person)
+        if len(now.name) > NAME_CHARS:
+            # A directory says it in two parts, which may be longer together; it stays as it is.
+            del fields["name"].widget.attrs["maxlength"]
+        fields["language"].choices = [("", gettext("As in the browser")), *LANGUAGES.items()]
+        fields["time_zone"].choices = [("", "UTC"), *((name, name.replace("_", " ")) for name in time_zones.names())]
+        offered = [(choice.value, choice.label) for choice in model_choice.choices_for(person)]
+        fields["choice"].choices = [("", gettext("The usual one")), *offered]
+        fields["effort"].choices = [("", gettext("As usual for the model")), *EFFORTS]
+        # What was chosen once and is gone now must not stand in the way of changing something else.
+        for name in ("language", "time_zone", "choice"):
+            if self.initial[name] not in dict(fields[name].choices):
+                self.initial[name] = ""
+
+    def clean_name(self) -> str:
+        """In one line, and not too long; but one that is there already may be anything."""
+        name, before = one_line(self.cleaned_data["name"]), str(self.initial["name"])
+        if name == one_line(before):
+            return before
+        MaxLengthValidator(NAME_CHARS)(name)
+        return name
+
+    def wanted(self) -> Personal | None:
+        """What the person wants, where the form is complete."""
+        if not self.is_valid():
+            return None
+        said = {name: self.cleaned_data[name] for name in self.base_fields}
+        said |= {"instructions": clean_instructions(said["instructions"])}
+        return Personal(**said)

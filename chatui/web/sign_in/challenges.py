@@ -1,0 +1,42 @@
+"""The challenges that this browser was given for passkeys: each is good once, for ten minutes, for one purpose and one person."""
+
+from __future__ import annotations
+
+import secrets
+import time
+
+from django.core.cache import cache
+from django.http import HttpRequest
+
+from chatui.accounts.second_factor.ceremonies import LASTS_SECONDS
+from chatui.throttle import CACHE_ERRORS
+
+_KEPT = "passkey_challenges"
+_MOST_TABS = 5
+
+
+def give(request: HttpRequest, purpose: str, person: str = "") -> bytes:
+    """Another one. ``person``: whose passkey it is to be made or used for, by id; empty where that is not known yet."""
+    challenge = secrets.token_bytes(32)
+    kept = [each for each in request.session.get(_KEPT, []) if time.time() - each["at"] < LASTS_SECONDS]
+    new = {"is": challenge.hex(), "at": time.time(), "for": purpose, "person": person}
+    request.session[_KEPT] = [*kept[1 - _MOST_TABS :], new]
+    return challenge
+
+
+def take(request: HttpRequest, purpose: str, person: str = "") -> list[bytes]:
+    """Those that were given for this. They are used up, whatever comes of it: what failed with one is not tried again with it."""
+    kept = request.session.pop(_KEPT, [])
+    return [
+        bytes.fromhex(each["is"])
+        for each in kept
+        if each["for"] == purpose and each["person"] == person and 0 <= time.time() - each["at"] < LASTS_SECONDS and _is_first(each["is"])
+    ]
+
+
+def _is_first(challenge: str) -> bool:
+    """Of two requests that come at once with the same session, which both still read it there, one gets it."""
+    try:
+        return cache.add(f"chatui:passkey:{challenge}", 1, LASTS_SECONDS)
+    except CACHE_ERRORS:
+        return False

@@ -1,0 +1,181 @@
+"""The addresses of passkeys: signing in with one, the step after a password, adding one and taking one away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from chatui.accounts import session_list, sign_in
+from chatui.accounts.second_factor import ceremonies, factors, own_site, passkeys
+from chatui.accounts.second_factor.ceremonies import RefusedPasskeyError
+from chatui.accounts.second_factor.own_site import Site
+from chatui.accounts.sign_in_rules import password_use
+from chatui.permissions.access import NotFoundError, as_person
+from chatui.throttle import Throttle
+from chatui.web.entrance import entering, second_step
+from chatui.web.guards import guarded
+from chatui.web.people import person_of
+from chatui.web.sign_in import challenges
+from chatui.web.visitors import visitor_of
+
+if TYPE_CHECKING:
+    from chatui.models import User
+
+_SIGN_IN, _STEP, _NEW, _CONFIRM = "sign-in", "code", "new", "confirm"
+_REFUSED = "passkey-refused"
+_asked = Throttle("passkey-options", attempts=120, seconds=600)
+
+
+@require_POST
+@guarded
+def options(request: HttpRequest, what: str) -> JsonResponse:
+    """What the browser is to sign, with a new challenge. The same for everybody who is not known yet."""
+    site, device = _site(request), request.COOKIES.get(sign_in.DEVICE_COOKIE, "")
+    _asked.check(sign_in.browser_of(device) or visitor_of(request, "page").address)
+    person = {_STEP: _between, _NEW: _adding, _CONFIRM: _confirming}.get(what, lambda _: None)(request)
+    is_signed_in = request.user.is_authenticated
+    if what == _SIGN_IN and not is_signed_in:
+        said = ceremonies.to_use(site, (), challenges.give(request, _SIGN_IN))
+    elif what in (_STEP, _CONFIRM) and person is not None:
+        said = ceremonies.to_use(site, passkeys.ids_of(person, site), challenges.give(request, what, str(person.pk)))
+    elif what == _NEW and person is not None:
+        said = ceremonies.to_make(site, person, passkeys.ids_of(person, site), challenges.give(request, _NEW, str(person.pk)))
+    else:
+        raise NotFoundError
+    return JsonResponse(ceremonies.as_json(said))
+
+
+@sensitive_post_parameters()
+@require_POST
+@guarded
+def enter(request: HttpRequest) -> HttpResponse:
+    """Sign in with a passkey, which is both factors."""
+    if request.user.is_authenticated:
+        return redirect("home")
+    site, after = _site(request), entering.own_path(request, request.POST.get("next", ""))
+    device = request.COOKIES.get(sign_in.DEVICE_COOKIE, "")
+    try:
+        person = passkeys.whose(visitor_of(request, "page"), site, _said(request), challenges.take(request, _SIGN_IN), device)
+    except RefusedPasskeyError:
+        return redirect(f"{reverse('sign_in')}?{urlencode({_REFUSED: ''} | ({'next': after} if after else {}))}")
+    second_step.finish(request)  # of somebody whose password was shown here before
+    return entering.enter(request, person, how="with a passkey", after=after)
+
+
+@sensitive_post_parameters()
+@require_POST
+@guarded
+def step(request: HttpRequest) -> HttpResponse:
+    """The step after the password, with a passkey in the place of a code."""
+    person = _between(request)
+    if person is None:
+        return redirect("sign_in")
+    try:
+        passkeys.check(visitor_of(request, "page"), person, _site(request), _said(request), challenges.take(request, _STEP, str(person.pk)))
+    except RefusedPasskeyError:
+        return redirect(f"{reverse('sign_in_code')}?{_REFUSED}")
+    return entering.enter(request, person, how="by password and passkey", after=second_step.finish(request))
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+@guarded
+def new(request: HttpRequest) -> HttpResponse:
+    """Add one: for whoever has just shown who they are, or has to have a second factor before they are let in."""
+    person = _adding(request)
+    if person is None:
+        return redirect("sign_in_confirm" if request.user.is_authenticated else "sign_in")
+    if request.method == "GET":
+        device = session_list.device_of(request.headers.get("User-Agent", ""))
+        return render(request, "ways/passkey.html", {"name": device, "most": passkeys.MOST_NAME_CHARS, "is_possible": site_of(request)})
+    return _add(request, person)
+
+
+@require_POST
+@login_required
+@guarded
+def remove(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
+    """Take one away, where another way in, and another factor where one is required, is left."""
+    if not entering.is_recent(request):
+        return redirect("sign_in_confirm")
+    entering.admit_change(person_of(request))
+    passkeys.remove(visitor_of(request, "page"), person_of(request), passkey_id)
+    return redirect("sign_in_ways")
+
+
+def is_confirmed(request: HttpRequest, person: User) -> bool:
+    """Whether somebody who is signed in has just used a passkey of theirs. Counted, and a refusal is recorded. Raises MustWaitError."""
+    if _confirming(request) is None:
+        raise NotFoundError
+    try:
+        passkeys.check(
+            visitor_of(request, "page"), person, _site(request), _said(request), challenges.take(request, _CONFIRM, str(person.pk))
+        )
+    except RefusedPasskeyError:
+        return False
+    return True
+
+
+def site_of(request: HttpRequest) -> Site | None:
+    """For which site passkeys are at this address; None where there are none."""
+    return own_site.site_of(str(request.scheme), request.get_host())
+
+
+def _add(request: HttpRequest, person: User) -> HttpResponse:
+    site, visitor = _site(request), visitor_of(request, "page")
+    entering.admit_change(person)
+    try:
+        made = ceremonies.made(site, _said(request), challenges.take(request, _NEW, str(person.pk)))
+        codes = passkeys.add(visitor, person, site, made, request.POST.get("name", ""))
+    except RefusedPasskeyError as error:
+        passkeys.record_not_added(visitor, person, error)
+        return redirect(f"{reverse('passkey_new')}?{_REFUSED}")
+    after = second_step.finish(request)
+    if not request.user.is_authenticated:
+        answer = entering.enter(request, person, how="by password and passkey", after=after)
+        return render(request, "ways/recovery_codes.html", {"codes": codes, "after": after}) if codes else answer
+    after = reverse("sign_in_ways")
+    return render(request, "ways/recovery_codes.html", {"codes": codes, "after": after}) if codes else redirect(after)
+
+
+def _between(request: HttpRequest) -> User | None:
+    """Who has shown their password and has a passkey for the next step."""
+    person = None if request.user.is_authenticated else second_step.person_of(request)
+    return person if person is not None and factors.has_passkeys(person) else None
+
+
+def _confirming(request: HttpRequest) -> User | None:
+    person = as_person(request.user)
+    return person if person is not None and password_use.may_use(person) and factors.has_passkeys(person) else None
+
+
+def can_confirm(request: HttpRequest) -> bool:
+    """Whether the person who is signed in has a passkey, and this is an address at which there are some."""
+    return _confirming(request) is not None and site_of(request) is not None
+
+
+def _adding(request: HttpRequest) -> User | None:
+    person = as_person(request.user)
+    if person is not None:
+        return person if entering.is_recent(request) and passkeys.may_have(person) else None
+    person = second_step.person_of(request)
+    return person if person is not None and not factors.is_on(person) else None
+
+
+def _site(request: HttpRequest) -> Site:
+    site = site_of(request)
+    if site is None:
+        raise NotFoundError
+    return site
+
+
+def _said(request: HttpRequest) -> str:
+    return request.POST.get("credential", "")

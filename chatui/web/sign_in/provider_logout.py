@@ -1,0 +1,48 @@
+"""The address at which a provider says that it has signed somebody out (OpenID Connect Back-Channel Logout 1.0)."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST
+
+from chatui.accounts import sign_in
+from chatui.accounts.sign_in_rules.provider import Provider
+from chatui.accounts.sign_in_rules.sign_in_file import provider_of
+from chatui.accounts.single_sign_on import logout_tokens
+from chatui.accounts.single_sign_on.errors import BadSignInError, ProviderAwayError
+from chatui.audit_log.record import Visitor
+from chatui.guess_limits import MustWaitError
+from chatui.leaving import provider_logout
+from chatui.permissions.access import NotFoundError
+from chatui.web.guards import guarded
+from chatui.web.visitors import visitor_of
+
+
+@csrf_exempt
+@require_POST
+@guarded
+def provider_logout_view(request: HttpRequest, provider: str) -> HttpResponse:
+    """Take a logout token. A session of the browser that sends it counts for nothing here: the token alone says who is meant."""
+    found = provider_of(provider)
+    if found is None:
+        raise NotFoundError
+    visitor = visitor_of(request, "program").as_nobody()
+    try:
+        with logout_tokens.used(found, request.POST.get("logout_token")) as logged_out:
+            provider_logout.sign_out(visitor, found, logged_out)
+    except (BadSignInError, ProviderAwayError) as error:
+        return _refused(visitor, found, error)
+    return HttpResponse(status=200)
+
+
+def _refused(visitor: Visitor, provider: Provider, error: BadSignInError | ProviderAwayError) -> HttpResponse:
+    """A good token is never refused because of wrong ones from the same address: those alone are counted."""
+    sign_in.record_answer_refused(visitor, f"by {provider.key}: {error.why}")
+    if isinstance(error, ProviderAwayError):
+        return JsonResponse({"error": "temporarily_unavailable"}, status=503)
+    try:
+        sign_in.count_wrong_logout(visitor)
+    except MustWaitError as wait:
+        return JsonResponse({"error": "invalid_request"}, status=429, headers={"Retry-After": str(wait.seconds)})
+    return JsonResponse({"error": "invalid_request"}, status=400)

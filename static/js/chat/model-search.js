@@ -1,0 +1,42 @@
+// The search beside the choice of a model, where there are many: the choice offers only those that match.
+
+import { matching } from "../models/matching.js";
+import { seek } from "../page/dom.js";
+
+const search = seek(document, ".model-search", HTMLInputElement);
+const select = seek(document, "select[name=choice]", HTMLSelectElement);
+
+if (search && select) {
+  const all = [...select.options];
+
+  const narrow = () => {
+    const { value } = select;
+    // What is chosen stays, so that searching alone changes nothing.
+    const found = new Set(matching(all, search.value));
+    select.replaceChildren(...all.filter((option) => found.has(option) || option.value === value));
+    select.value = value;
+    search.classList.toggle("model-search-empty", found.size === 0);
+  };
+
+  const clear = () => {
+    search.value = "";
+    narrow();
+  };
+
+  search.hidden = false;
+  search.addEventListener("input", narrow);
+  search.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== "Escape" && event.key !== "ArrowDown") return;
+    // Enter would send the message, and Escape stop the answer.
+    event.preventDefault();
+    event.stopPropagation();
+    if (event.key === "Escape") return clear();
+    const [first] = matching(all, search.value);
+    if (event.key === "Enter" && first && search.value.trim()) {
+      select.value = first.value;
+      select.dispatchEvent(new Event("change", { bubbles: true }));
+    }
+    select.focus();
+  });
+  select.addEventListener("change", clear);
+}

@@ -1,0 +1,196 @@
+// One file at the message box: its name, how far it is, what it takes, and what of it the model is given.
+
+import { t } from "../language/words.js";
+import { find, seek } from "../page/dom.js";
+import { act } from "../page/server.js";
+import { NotTaken, send } from "./sending.js";
+
+/** @import { Taken } from "./sending.js" */
+/** @import { FileUse } from "../wire/wire.js" */
+
+/** @param {string} name @param {string} className @param {string} [text] */
+function made(name, className, text = "") {
+  const element = document.createElement(name);
+  element.className = className;
+  element.textContent = text;
+  return element;
+}
+
+export class Chip {
+  element = made("li", "chip");
+  #file;
+  #choice;
+  #changed;
+  #state = made("span", "chip-state");
+  #progress = /** @type {HTMLProgressElement} */ (made("progress", "chip-progress"));
+  #tools = made("span", "chip-tools");
+  #sending = /** @type {ReturnType<typeof send> | null} */ (null);
+  /** What the server took. @type {Taken | null} */
+  taken = null;
+  #use = /** @type {HTMLSelectElement | null} */ (null);
+  #places = /** @type {HTMLInputElement | null} */ (null);
+
+  /**
+   * @param {File | Taken} file to be sent, or that the server has
+   * @param {() => string} choice
+   * @param {(chip: Chip, sentence: string) => void} changed
+   */
+  constructor(file, choice, changed) {
+    this.#file = file;
+    this.#choice = choice;
+    this.#changed = changed;
+    const name = made("bdi", "chip-name", file.name);
+    this.element.append(name, this.#state, this.#progress, this.#tools);
+    this.#button(t("Remove %(name)s", { name: file.name }), "×", () => this.remove());
+    if (!(file instanceof File)) this.#took(file);
+    else void this.begin(file);
+  }
+
+  get isBusy() {
+    return this.#sending !== null;
+  }
+
+  /** About how many tokens of it are sent. */
+  get tokens() {
+    if (!this.taken) return 0;
+    const use = this.#use?.value ?? "whole";
+    if (use === "first" || use === "search") return 0; // it takes what is left, or next to nothing
+    if (use !== "places") return this.taken.tokens;
+    const wanted = numbers(this.#places?.value ?? "");
+    return this.taken.places.reduce((sum, [number, , tokens]) => sum + (wanted.has(number) ? tokens : 0), 0);
+  }
+
+  /** What is wrong with what was chosen; empty where nothing is. */
+  get problem() {
+    if (this.#use?.value !== "places" || !this.taken) return "";
+    const wanted = numbers(this.#places?.value ?? "");
+    const known = new Set(this.taken.places.map(([number]) => number));
+    const isRight = wanted.size > 0 && [...wanted].every((number) => known.has(number));
+    return isRight ? "" : t("Say which pages of %(name)s are wanted, such as 1-12, 15.", { name: this.taken.name });
+  }
+
+  /** @returns {FileUse | null} */
+  get use() {
+    return this.taken && { id: this.taken.id, use: this.#use?.value ?? "whole", places: this.#places?.value ?? "" };
+  }
+
+  /** @param {File} file */
+  async begin(file) {
+    this.element.dataset.state = "busy";
+    this.#say(t("uploading"), `${this.#file.name}: ${t("uploading")}`);
+    this.#progress.hidden = false;
+    this.#sending = send(file, this.#choice(), (share) => {
+      this.#progress.value = share;
+      if (share >= 1) {
+        this.#progress.removeAttribute("value");
+        this.#state.textContent = t("reading");
+      }
+    });
+    try {
+      this.#took(await this.#sending.taken);
+    } catch (error) {
+      this.#failed(error instanceof NotTaken ? error : new NotTaken(t("The file could not be sent."), true), file);
+    }
+  }
+
+  remove() {
+    this.#sending?.end();
+    this.element.remove();
+    if (this.taken) void act(this.taken.delete).catch(() => undefined); // it goes by itself after a day
+    this.#changed(this, t("%(name)s was removed.", { name: this.#file.name }));
+  }
+
+  /** The same file for another model. @param {Taken} taken */
+  renew(taken) {
+    const before = this.use;
+    for (const each of [this.#use, this.#places]) each?.remove();
+    this.#use = this.#places = null;
+    this.#took(taken);
+    const use = seek(this.element, "select", HTMLSelectElement);
+    if (!before || !use || ![...use.options].some(({ value }) => value === before.use)) return;
+    use.value = before.use;
+    find(this.element, "input", HTMLInputElement).value = before.places;
+    use.dispatchEvent(new Event("change"));
+  }
+
+  /** @param {Taken} taken */
+  #took(taken) {
+    this.#sending = null;
+    this.taken = taken;
+    this.#progress.hidden = true;
+    this.element.dataset.state = taken.tokens > taken.room ? "large" : "ready";
+    const name = /** @type {HTMLAnchorElement} */ (made("a", "chip-name", taken.name));
+    const title = t("What the model can read of it");
+    Object.assign(name, { href: taken.text, target: "_blank", rel: "noopener", title });
+    this.element.querySelector(".chip-name")?.replaceWith(name);
+    const said = [taken.said, taken.note].filter(Boolean).join(". ");
+    if (taken.tokens > taken.room || taken.places.length > 1) this.#offer(taken);
+    this.#say(said, `${taken.name}: ${said}`);
+  }
+
+  /** @param {NotTaken} error @param {File} file */
+  #failed(error, file) {
+    this.#sending = null;
+    this.#progress.hidden = true;
+    this.element.dataset.state = "failed";
+    if (error.canRetry) {
+      const retry = this.#button(t("Try %(name)s again", { name: this.#file.name }), t("Try again"), () => {
+        retry.remove();
+        void this.begin(file);
+      });
+    }
+    this.#say(error.message, error.message && `${this.#file.name}: ${error.message}`);
+  }
+
+  /** Asks what the model is to be given. @param {Taken} taken */
+  #offer(taken) {
+    const use = (this.#use = document.createElement("select"));
+    use.className = "chip-use";
+    use.setAttribute("aria-label", t("What the model is given of %(name)s", { name: taken.name }));
+    if (taken.tokens <= taken.room) use.add(new Option(t("All of it"), "whole"));
+    else use.add(new Option(t("The beginning, as far as it fits"), "first"));
+    if (taken.places.length > 1) use.add(new Option(t("Chosen pages or sheets"), "places"));
+    if (taken.tokens > taken.room && taken.search) {
+      use.add(new Option(t("Nothing at once: it searches in it"), "search"));
+    }
+    const places = (this.#places = document.createElement("input"));
+    Object.assign(places, { className: "chip-places", placeholder: "1-12, 15", hidden: true, maxLength: 200 });
+    places.setAttribute("aria-label", t("Pages or sheets, such as 1-12, 15"));
+    use.addEventListener("change", () => {
+      places.hidden = use.value !== "places";
+      if (!places.hidden && document.activeElement === use) places.focus();
+      this.#changed(this, "");
+    });
+    places.addEventListener("input", () => this.#changed(this, ""));
+    this.#tools.before(use, places);
+  }
+
+  /** @param {string} text @param {string} sentence for the live region */
+  #say(text, sentence) {
+    this.#state.textContent = text;
+    this.#changed(this, sentence);
+  }
+
+  /** @param {string} label @param {string} text @param {() => void} pressed */
+  #button(label, text, pressed) {
+    const button = made("button", "quiet", text);
+    button.setAttribute("type", "button");
+    button.setAttribute("aria-label", label);
+    button.addEventListener("click", pressed);
+    this.#tools.append(button);
+    return button;
+  }
+}
+
+/** The numbers in "1-12, 15"; none where it cannot be read. @param {string} text */
+function numbers(text) {
+  const found = /** @type {Set<number>} */ (new Set());
+  for (const part of text.split(",")) {
+    const match = /^\s*(\d{1,6})\s*(?:[-–]\s*(\d{1,6})\s*)?$/.exec(part);
+    if (!match) return new Set();
+    const [first, last] = [Number(match[1]), Number(match[2] ?? match[1])];
+    if (last < first || last - first > 100_000) return new Set();
+    for (let number = first; number <= last; number += 1) found.add(number);
+  }
+  return found;
+}

@@ -1,0 +1,27 @@
+// Deletes a document that went out with a question.
+
+import { t } from "../language/words.js";
+import { find, seek } from "../page/dom.js";
+import { act } from "../page/server.js";
+import { toast } from "../page/toasts.js";
+
+/** @param {HTMLElement} button */
+export function askToDelete(button) {
+  const item = button.closest(".file");
+  if (!(item instanceof HTMLElement)) return;
+  toast(t("Delete this document for good? Answers, and what Python printed, stay."), {
+    label: t("Delete"),
+    run: () => void act(button.dataset.file ?? "").then(
+      () => gone(item),
+      () => toast(t("That did not work. Please reload the page.")),
+    ),
+  });
+}
+
+/** @param {HTMLElement} item */
+function gone(item) {
+  const link = seek(item, ".file-link", HTMLElement);
+  link?.removeAttribute("href");
+  find(item, ".file-name", HTMLElement).textContent = t("A document that was deleted");
+  for (const each of item.querySelectorAll(".file-size, .question-tools")) each.remove();
+}

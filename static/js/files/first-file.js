@@ -1,0 +1,27 @@
+// Loads what takes files when somebody first brings one, with the button, or dragged or pasted anywhere on the page; or
+// has any.
+
+import { laterStyles } from "../windows/later-styles.js";
+
+/** @typedef {Event & Partial<ClipboardEvent & DragEvent>} Brings */
+
+const LONG_TEXT = 8_000;
+
+/** @param {import("../chat/composer.js").ChatComposer} composer */
+export function filesOnDemand(composer) {
+  const { files: some } = composer.dataset;
+  const bring = (/** @type {[string, File[], string]} */ ...all) => void Promise.all([
+    import("./bringing.js"), laterStyles(),
+  ]).then(([made]) => made.bring(composer, ...all));
+  if (some === "") bring(some, [], some);
+  for (const name of ["change", "dragover", "drop", "paste"]) {
+    addEventListener(name, (/** @type {Brings} */ event) => {
+      const from = event.clipboardData ?? event.dataTransfer ?? event.target;
+      const { files, types } = /** @type {Partial<DataTransfer>} */ (from);
+      const text = event.clipboardData?.getData("text") ?? "";
+      if (files?.length || types?.includes("Files")) event.preventDefault();
+      else if (text.length < LONG_TEXT) return;
+      bring(name, [...(files ?? [])], text);
+    });
+  }
+}

@@ -1,0 +1,83 @@
+// Sends one file to the server, tells how far it is, and can be ended; and asks which ones it has.
+
+import { t } from "../language/words.js";
+import { read } from "../page/server.js";
+
+/**
+ * What the server says of a file that it took.
+ * @typedef {object} Taken
+ * @property {string} id
+ * @property {string} name
+ * @property {number} size
+ * @property {number} tokens
+ * @property {number} room how many tokens the files of one message may have
+ * @property {boolean} search whether the model can search in it
+ * @property {string} said
+ * @property {string} note
+ * @property {[number, string, number][]} places number, label and tokens of each page
+ * @property {string} text the address of what was read
+ * @property {string} delete the address at which it is deleted
+ */
+
+/** The file was not taken; `message` says why. `canRetry`: it may be taken another time. */
+export class NotTaken extends Error {
+  /** @param {string} message @param {boolean} canRetry */
+  constructor(message, canRetry) {
+    super(message);
+    this.canRetry = canRetry;
+  }
+}
+
+const AWAY = t("The server could not be reached. Please try again.");
+
+/**
+ * @param {File} file
+ * @param {string} choice the model that is to read it
+ * @param {(share: number) => void} progressed 0 to 1; then the server reads the file
+ * @returns {{ taken: Promise<Taken>, end: () => void }}
+ */
+export function send(file, choice, progressed) {
+  const request = new XMLHttpRequest(); // fetch tells no progress
+  const taken = new Promise((/** @type {(taken: Taken) => void} */ resolve, reject) => {
+    request.open("POST", address(choice));
+    request.setRequestHeader("Content-Type", "application/octet-stream");
+    request.setRequestHeader("Accept", "application/json");
+    request.setRequestHeader("X-File-Name", encodeURIComponent(file.name.slice(0, 300).replace(/\p{Cs}/gu, "_")));
+    const token = document.querySelector("meta[name=csrf-token]");
+    request.setRequestHeader("X-CSRFToken", token?.getAttribute("content") ?? "");
+    request.upload.addEventListener("progress", ({ loaded, total }) => progressed(total ? loaded / total : 1));
+    request.addEventListener("error", () => reject(new NotTaken(AWAY, true)));
+    request.addEventListener("abort", () => reject(new NotTaken("", false)));
+    request.addEventListener("load", () => {
+      const said = answer(request.responseText);
+      if (said.id) return resolve(/** @type {Taken} */ (said));
+      reject(new NotTaken(said.message || AWAY, request.status !== 200));
+    });
+    request.send(file);
+  });
+  return { taken, end: () => request.abort() };
+}
+
+/**
+ * The files that were brought here and not sent yet.
+ * @param {string} choice the model that is to read them
+ * @returns {Promise<Taken[]>}
+ */
+export async function waiting(choice) {
+  return /** @type {{ files?: Taken[] }} */ (JSON.parse(await read(address(choice)))).files ?? [];
+}
+
+/** The message box of this page. @param {string} choice */
+function address(choice) {
+  const conversation = /^\/c\/([0-9a-f-]{36})\//.exec(location.pathname)?.[1] ?? "";
+  return `/files/?${new URLSearchParams({ choice, conversation })}`;
+}
+
+/** @param {string} text @returns {{ id?: string, message?: string }} */
+function answer(text) {
+  try {
+    return /** @type {{ id?: string, message?: string }} */ (JSON.parse(text) ?? {});
+  } catch {
+    return {};
+  }
+}

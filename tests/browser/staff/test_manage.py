@@ -1,0 +1,138 @@
+"""The administration pages in a browser, walked as an admin does who has not read the documentation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import LOOK
+from tests.browser.test_phone import fits
+from tests.browser.visits import PHONE, Visits
+from tests.support.served import Deployment, Server
+
+pytestmark = pytest.mark.browser
+
+KEEPER = ["view_user", "add_user", "change_user", "view_group", "view_storedbackend", "view_usage", *LOOK]
+HAPPENED = """
+from uuid import uuid4
+from datetime import timedelta
+from django.contrib.auth.models import Group, Permission
+from django.utils import timezone
+from chatui.audit_log.record import Visitor
+from chatui.models import Conversation, Turn, User
+from chatui.models.message import Author
+from chatui.permissions import debug_requests
+from chatui.store import transcripts
+from renderer.frames import Frame, Header
+group = Group.objects.create(name="debuggers")
+group.permissions.set(Permission.objects.filter(codename="view_hidden_channels"))
+User.objects.filter(username="root").update(is_superuser=True)
+ada = User.objects.get(username="ada")
+User.objects.create(username="<b>" + "long" * 36, first_name="\\u202eevil")
+for code, cause in (("E-X-BACKEND-SETUP", "HTTP 401, invalid_api_key"), ("E-X-TIMEOUT", "")):
+    talk = Conversation.objects.create(owner=ada, title="Private")
+    asked = transcripts.append(talk, None, Frame(Header("user"), "Private"), Author.PERSON)
+    Turn.objects.create(conversation=talk, question=asked, asked_by=ada, client_id=uuid4(), state="failed", effort="low",
+        lease_until=timezone.now(), choice="demo", error_code=code, error_cause=cause)
+grace = User.objects.get(username="grace")
+debug_requests.open_debug_view(Visitor(grace, "192.0.2.1", "page"), talk.pk, "an answer broke off in the middle")
+"""
+PARTS = ("people/", "people/?show=invited", "people/invite/", "servers/", "failures/", "looks/", "settings/", "system/")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Some things have happened there."""
+    deployment = Deployment(tmp_path_factory.mktemp("managed"))
+    try:
+        server = deployment.start()
+        people = {"ada": (False, []), "bela": (False, []), "kim": (True, KEEPER), "root": (True, []), "grace": (True, LOOK)}
+        deployment.make_people(**people)
+        deployment.manage("shell", "--no-imports", "-c", HAPPENED)
+        yield server
+    finally:
+        deployment.stop()
+
+
+def the_menu_is_one_row(page: Page) -> None:
+    """And the current part can be seen in it."""
+    menu = page.get_by_role("navigation", name="Administration")
+    box = menu.bounding_box()
+    assert box and box["height"] < 60
+    expect(menu.locator("[aria-current=page]")).to_be_in_viewport(ratio=0.9)
+
+
+def picture(page: Page, name: str) -> None:
+    """For whoever looks at them: only where a directory is named."""
+    if directory := os.environ.get("PICTURES"):
+        page.screenshot(path=Path(directory) / f"{name}.png", full_page=True)
+
+
+def go(page: Page, name: str) -> None:
+    page.get_by_role("navigation", name="Administration").get_by_role("link", name=name, exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+
+
+def test_an_admin_finds_their_way(server: Server, visits: Visits) -> None:
+    page = visits.open(server, "kim")
+    page.get_by_role("button", name="Account: kim").click()
+    page.get_by_role("link", name="Administration").click()
+    expect(page.get_by_role("heading", name="Administration")).to_be_visible()
+
+    go(page, "People")
+    page.get_by_role("link", name="Invite people").click()
+    page.get_by_label("Whom to invite").fill("\n".join(f"person{number}@example.org" for number in range(10)))
+    page.get_by_role("button", name="Make the links").click()
+    expect(page.locator("code.manage-link")).to_have_count(10)
+
+    for name in ("ada", "bela"):
+        go(page, "People")
+        page.get_by_label("Name or address").fill(name)
+        page.get_by_role("button", name="Search").click()
+        page.get_by_role("link", name=name, exact=True).click()
+        page.get_by_label("debuggers").check()
+        page.get_by_label("Staff", exact=True).check()
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("status")).to_contain_text("Done.")
+        expect(page.get_by_text("May debug")).to_be_visible()
+
+    go(page, "Who looked at what")
+    expect(page.locator(".manage-row")).to_contain_text("an answer broke off in the middle")
+    expect(page.locator(".manage-row")).to_contain_text("grace in a conversation of ada")
+
+    go(page, "Failed answers")
+    expect(page.get_by_text("compare both with its settings")).to_be_visible()
+    expect(page.get_by_role("link", name="Debug view of").first).to_be_visible()
+
+    go(page, "People")
+    page.get_by_role("link", name="bela", exact=True).click()
+    page.get_by_role("link", name="Close this account…").click()
+    expect(page.get_by_text("What was written there is kept.")).to_be_visible()
+    page.get_by_role("button", name="Close this account").click()
+    expect(page.get_by_role("button", name="Open this account again")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_part_fits_a_phone(scheme: str, server: Server, visits: Visits) -> None:
+    page = visits.open(server, "root", "/manage/", **PHONE | {"color_scheme": scheme, "viewport": {"width": 360, "height": 740}})
+    fits(page)
+    picture(page, f"overview-{scheme}-360")
+    for part in PARTS:
+        page.goto(f"/manage/{part}")
+        fits(page)
+        the_menu_is_one_row(page)
+        picture(page, f"{part.replace('/', '-').replace('?', '-')}{scheme}-360")
+    page.goto("/manage/people/")
+    page.get_by_role("link", name="ada", exact=True).click()
+    expect(page.get_by_role("heading", name="ada")).to_be_visible()
+    fits(page)
+    picture(page, f"person-{scheme}-360")
+    for elsewhere in ("/usage/everybody/", "/audit/", "/debug/requests/"):
+        page.goto(elsewhere)
+        fits(page)
+        page.get_by_role("main").or_(page.get_by_role("contentinfo")).get_by_role("link", name="Administration").click()
+        expect(page.get_by_role("heading", name="Administration")).to_be_visible()

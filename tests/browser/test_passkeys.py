@@ -1,0 +1,171 @@
+"""Passkeys in a real browser, with an authenticator that Chromium plays: adding, signing in, the second step, removing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import CDPSession, Page, expect
+
+from tests.browser.accessibility import axe
+from tests.browser.test_accounts import sign_in, sign_out
+from tests.browser.test_language import fits
+from tests.browser.visits import PHONE, Visits
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+_DEVICE = {
+    "protocol": "ctap2",
+    "transport": "internal",
+    "hasResidentKey": True,
+    "hasUserVerification": True,
+    "isUserVerified": True,
+    "automaticPresenceSimulation": True,
+}
+
+
+class Device:
+    """The authenticator of a page's browser."""
+
+    def __init__(self, page: Page) -> None:
+        self._session: CDPSession = page.context.new_cdp_session(page)
+        self._session.send("WebAuthn.enable")
+        self._id = self._session.send("WebAuthn.addVirtualAuthenticator", {"options": _DEVICE})["authenticatorId"]
+
+    def knows_the_person(self, is_so: bool) -> None:
+        self._session.send("WebAuthn.setUserVerified", {"authenticatorId": self._id, "isUserVerified": is_so})
+
+    def passkeys(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._session.send("WebAuthn.getCredentials", {"authenticatorId": self._id})["credentials"]
+        return found
+
+
+def opened(visits: Visits, server: Server, *, offers: bool = False, **options: Any) -> Page:
+    """A page at an address where there are passkeys. ``offers``: the browser offers them by itself; the played device then takes the offer
+    at once."""
+    page = visits.open(server, path="/pages/help/", base_url=server.url.replace("127.0.0.1", "localhost"), **options)
+    if not offers:
+        page.context.add_init_script("PublicKeyCredential.isConditionalMediationAvailable = () => Promise.resolve(false)")
+    page.goto("/sign-in/")
+    return page
+
+
+def keep(page: Page, directory: Path, name: str) -> None:
+    page.screenshot(path=directory / f"{name}.png", full_page=True, animations="disabled", caret="hide")
+
+
+def looked_at(page: Page, directory: Path, name: str) -> None:
+    """Nothing is wrong with it in any look, it fits a phone, and there are pictures of it."""
+    for number, look in enumerate(axe.LOOKS):
+        page.emulate_media(**look)
+        assert axe.complaints(page, axe.COLOURS if number else None) == []
+        keep(page, directory, f"{name}-{('light', 'dark', 'forced')[number]}")
+    page.emulate_media(color_scheme="light", forced_colors="none")
+
+
+def added(page: Page, name: str) -> None:
+    """With the keyboard alone."""
+    page.goto("/sign-in/passkeys/new/")
+    expect(page.get_by_label("Name of this passkey")).to_be_focused()
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type(name)
+    page.keyboard.press("Enter")
+
+
+def test_a_passkey_is_added_signs_in_alone_and_is_removed(demo: Server, visits: Visits, tmp_path: Path) -> None:
+    page = opened(visits, demo)
+    device = Device(page)
+    sign_in(page, "petra")
+    page.wait_for_url("**/")
+    page.goto("/sign-in/ways/")
+    page.get_by_role("link", name="Add a passkey").click()
+    looked_at(page, tmp_path, "new")
+    added(page, "Petra's <laptop>")
+    expect(page.locator(".recovery-codes li")).to_have_count(10)
+    assert [each["rpId"] for each in device.passkeys()] == ["localhost"]
+    page.get_by_role("link", name="I have kept them").click()
+    expect(page.get_by_text("Petra's <laptop>", exact=True)).to_be_visible()
+    expect(page.get_by_text("never used")).to_be_visible()
+    looked_at(page, tmp_path, "ways")
+
+    added(page, "Another")
+    expect(page.get_by_role("alert")).to_have_text("This device has a passkey of yours already.")
+    keep(page, tmp_path, "taken")
+
+    page.goto("/")
+    sign_out(page)
+    button = page.get_by_role("button", name="Use a passkey")
+    looked_at(page, tmp_path, "sign-in")
+    button.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/$"))
+    expect(page.get_by_role("button", name="Account: petra")).to_be_visible()
+
+    page.goto("/sign-in/ways/")
+    expect(page.get_by_text("last used on").first).to_be_visible()
+    page.get_by_role("button", name="Remove").click()
+    expect(page.get_by_text("Petra's <laptop>", exact=True)).to_have_count(0)
+    page.goto("/")
+    sign_out(page)
+    page.get_by_role("button", name="Use a passkey").click()
+    expect(page.get_by_role("alert").first).to_contain_text("This passkey did not work.")
+    looked_at(page, tmp_path, "refused")
+    sign_in(page, "petra")
+    expect(page.get_by_role("button", name="Account: petra")).to_be_visible()
+
+
+def test_after_the_password_a_passkey_is_asked_for_and_what_fails_is_told_in_words(demo: Server, visits: Visits, tmp_path: Path) -> None:
+    page = opened(visits, demo, **PHONE)
+    device = Device(page)
+    sign_in(page, "pavel")
+    page.wait_for_url("**/")
+    added(page, "Phone")
+    expect(page.locator(".recovery-codes li")).to_have_count(10)
+    page.context.clear_cookies()
+    page.goto("/sign-in/")
+    sign_in(page, "pavel")
+    expect(page.get_by_role("heading", name="One more step")).to_be_visible()
+    fits(page, 360)
+    looked_at(page, tmp_path, "step")
+    device.knows_the_person(False)
+    button = page.get_by_role("button", name="Use a passkey")
+    button.click()
+    expect(page.get_by_role("alert")).to_have_text("No passkey was chosen, or it took too long. Please try again.")
+    expect(button).to_be_enabled()
+    expect(button).to_be_focused()
+    keep(page, tmp_path, "cancelled")
+    device.knows_the_person(True)
+    button.click()
+    expect(page.get_by_role("textbox", name="Message")).to_be_visible()
+    page.goto("/sign-in/ways/")
+    fits(page, 360)
+    keep(page, tmp_path, "ways-phone")
+
+
+def test_the_browser_offers_a_passkey_beside_the_name(demo: Server, visits: Visits) -> None:
+    page = opened(visits, demo, offers=True)
+    expect(page.get_by_label("Username")).to_have_attribute("autocomplete", "username webauthn")
+    Device(page)
+    sign_in(page, "paula")
+    page.wait_for_url("**/")
+    added(page, "Laptop")
+    expect(page.locator(".recovery-codes li")).to_have_count(10)
+    page.context.clear_cookies()
+    page.goto("/sign-in/")
+    expect(page.get_by_role("button", name="Account: paula")).to_be_visible()
+
+
+def test_a_browser_without_passkeys_is_told_so_and_the_chat_page_loads_nothing_of_them(demo: Server, visits: Visits) -> None:
+    page = opened(visits, demo)
+    page.context.add_init_script("delete globalThis.PublicKeyCredential")
+    page.reload()
+    expect(page.get_by_role("alert")).to_have_text("This browser cannot use passkeys. Please choose another way.")
+    expect(page.get_by_role("button", name="Use a passkey")).to_be_disabled()
+    scripts: list[str] = []
+    other = visits.open(demo, "ada", path="/pages/help/")
+    other.on("request", lambda request: scripts.append(request.url))
+    other.goto("/")
+    assert any("/chat" in each for each in scripts) and not any("passkeys" in each for each in scripts)

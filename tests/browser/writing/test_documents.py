@@ -1,0 +1,170 @@
+"""Files as context, as a person brings them: chips at the message box, a question that goes out with them, and a reload."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Dialog, FilePayload, Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import PHONE, Visits
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+NOTES: FilePayload = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"The meeting is on Tuesday. " * 40}
+TABLE: FilePayload = {"name": "figures.csv", "mimeType": "text/csv", "buffer": b"a,b\n1,2\n" * 200}
+PICTURE: FilePayload = {"name": "cat.png", "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\n"}
+EMPTY: FilePayload = {"name": "empty.txt", "mimeType": "text/plain", "buffer": b" "}
+
+
+def attach(page: Page, *files: FilePayload) -> None:
+    page.get_by_label("Attach files").set_input_files(list(files))
+
+
+def opened(demo: Server, visits: Visits, **options: Any) -> Chat:
+    """The page of a new conversation, without what other tests brought and did not send."""
+    chat = Chat(visits.open(demo, "ada", **options))
+    chat.page.wait_for_load_state("networkidle")
+    for _ in range(chat.page.locator(".chip").count()):
+        with chat.page.expect_response(lambda response: "/delete/" in response.url):
+            chat.page.locator(".chip .quiet").first.click()
+    return chat
+
+
+def test_a_file_is_brought_sent_found_again_and_deleted(demo: Server, visits: Visits) -> None:
+    chat = opened(demo, visits)
+    attach(chat.page, NOTES, TABLE, EMPTY)
+    chips = chat.page.get_by_role("list", name="Files for this message").get_by_role("listitem")
+    expect(chips).to_have_count(3)
+    expect(chips.nth(0)).to_contain_text("of what fits")
+    expect(chips.nth(2)).to_contain_text("There is no text in this file.")
+    chat.box.fill("When is the meeting?")
+    chat.box.press("Enter")
+    expect(chat.problem).to_contain_text("could not be read")
+    chat.page.get_by_role("button", name="Remove empty.txt").click()
+    chat.box.press("Enter")
+    chat.finish()
+    expect(chips).to_have_count(0)
+    documents = chat.last.get_by_role("region", name="Documents")
+    expect(documents.get_by_role("link")).to_contain_text(["notes.txt", "figures.csv"])
+    chat.settle()
+
+    chat.page.reload()
+    expect(documents.get_by_role("listitem")).to_contain_text(["notes.txt", "figures.csv"])
+    address = documents.get_by_role("link", name="notes.txt").first.get_attribute("href")
+    assert address and "The meeting is on Tuesday." in chat.page.request.get(address).text()
+
+    chat.page.get_by_role("button", name="Delete notes.txt").click()
+    chat.page.locator(".toast-action").click()
+    expect(documents.get_by_role("listitem").first).to_have_text("A document that was deleted")
+    chat.page.reload()
+    expect(documents.get_by_role("listitem")).to_contain_text(["A document that was deleted", "figures.csv"])
+
+
+def test_a_refusal_leaves_the_files_to_the_next_message_of_theirs(demo: Server, visits: Visits) -> None:
+    chat = opened(demo, visits)
+    attach(chat.page, NOTES)
+    chip = chat.page.locator(".chip")
+    expect(chip).to_contain_text("of what fits")
+    composer = chat.page.locator("chat-composer")
+    composer.evaluate("composer => composer.files()")
+    expect(chip).to_have_attribute("inert", "")
+    composer.evaluate("composer => composer.dispatchEvent(new CustomEvent('chat:settled', { detail: true }))")
+    expect(chip).not_to_have_attribute("inert", "")
+    composer.evaluate("composer => composer.dispatchEvent(new CustomEvent('chat:settled'))")
+    expect(chip).to_have_count(1)
+
+
+def test_files_are_there_again_like_the_text_and_go_with_it(demo: Server, visits: Visits) -> None:
+    chat = opened(demo, visits)
+    attach(chat.page, NOTES, TABLE)
+    chips = chat.page.locator(".chip")
+    expect(chips).to_contain_text(["of what fits", "of what fits"])
+    chat.box.fill("When is the meeting?")
+    chat.page.wait_for_function("() => Object.values(localStorage).some((each) => each.includes('When is'))")
+    dialogs: list[str] = []
+
+    def answer(dialog: Dialog) -> None:
+        dialogs.append(dialog.type)
+        dialog.accept()
+
+    chat.page.on("dialog", answer)
+    chat.page.reload()
+    expect(chips).to_have_count(2)
+    expect(chat.box).to_have_value("When is the meeting?")
+    chat.page.get_by_role("button", name="Remove figures.csv").click()
+    expect(chips).to_have_count(1)
+    chat.page.reload()
+    expect(chips).to_contain_text(["notes.txt"])
+    chat.box.press("Enter")
+    chat.finish()
+    expect(chat.last.get_by_role("region", name="Documents").get_by_role("listitem")).to_contain_text(["notes.txt"])
+    chat.settle()
+    attach(chat.page, TABLE)
+    expect(chips).to_contain_text(["of what fits"])
+    chat.page.reload()
+    expect(chips).to_contain_text(["figures.csv"])
+    visits.open(demo, "ada").wait_for_load_state("networkidle")
+    assert dialogs == [], "nothing would be lost"
+    chat.page.get_by_role("button", name="Remove figures.csv").click()
+    expect(chips).to_have_count(0)
+
+
+def test_it_is_said_beforehand_where_files_do_not_go(demo: Server, visits: Visits) -> None:
+    chat = opened(demo, visits)
+    chat.ask_and_wait("Hello")
+    chat.last.get_by_role("button", name="Edit").first.click()
+    attach(chat.page, NOTES)
+    expect(chat.page.locator(".chip")).to_contain_text("of what fits")
+    expect(chat.problem).to_contain_text("keeps its own")
+    chat.last.get_by_role("button", name="Cancel").click()
+    chat.page.get_by_role("button", name="Remove notes.txt").click()
+    chat.page.locator("chat-composer").evaluate("composer => { composer.running = true; }")
+    attach(chat.page, TABLE)
+    expect(chat.problem).to_contain_text("as soon as the answer is finished")
+    chat.page.get_by_role("button", name="Remove figures.csv").click()
+
+
+def test_a_picture_is_refused_before_it_is_sent(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, "ada")
+    page.wait_for_load_state()
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    attach(page, PICTURE)
+    expect(Chat(page).problem).to_contain_text("cat.png: the model reads text only")
+    assert not [url for url in sent if "/files/" in url]
+
+
+def test_a_long_pasted_text_becomes_a_file_and_text_again(demo: Server, visits: Visits) -> None:
+    chat = opened(demo, visits)
+    chat.box.focus()
+    chat.page.evaluate("""() => {
+      const data = new DataTransfer(), text = "word ".repeat(2000), box = document.activeElement;
+      data.setData("text/plain", text);
+      if (box.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }))) {
+        document.execCommand("insertText", false, text);
+      }
+    }""")
+    chat.page.get_by_role("button", name="Attach it as a file").click()
+    expect(chat.box).to_have_value("")
+    expect(chat.page.locator(".chip")).to_contain_text("Pasted text.txt")
+    chat.page.get_by_role("button", name="Undo").click()
+    expect(chat.page.locator(".chip")).to_have_count(0)
+    assert chat.box.input_value() == "word " * 2000
+
+
+def test_files_are_dropped_anywhere_and_the_page_stays(demo: Server, visits: Visits) -> None:
+    chat = opened(demo, visits, **PHONE)
+    chat.box.fill("Draft")
+    drop = """name => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(["Some text in a file"], "dropped.txt", { type: "text/plain" }));
+      document.body.dispatchEvent(new DragEvent(name, { dataTransfer, bubbles: true, cancelable: true }));
+    }"""
+    chat.page.evaluate(drop, "dragover")
+    expect(chat.page.locator("html")).to_have_attribute("data-aimed", "Drop the files to attach them")
+    chat.page.evaluate(drop, "drop")
+    expect(chat.page.locator(".chip")).to_contain_text("of what fits")
+    expect(chat.box).to_have_value("Draft")

@@ -1,0 +1,1 @@
+"""Tests of the wire format that is chosen by asking."""

@@ -1,0 +1,220 @@
+"""Where no kind is named, the wire format is chosen by asking the server, said with its reason, and never guessed in silence."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from chatui.backends import registry
+from chatui.backends.base import BackendError, Endpoint, Limits
+from chatui.backends.chosen.backend import ChosenBackend
+from chatui.backends.http import Watchable
+from chatui.codes import ProductCode
+from renderer.harmony.vocabulary import Vocabulary, VocabularyError
+from tests.chatui.backends.chat.test_recordings import GREETING
+from tests.chatui.backends.harmony.test_backend import LLAMA, SGLANG, VLLM, llama, recorded, sse, vllm
+from tests.support import stub
+from tests.support.sampling import HASTY, PATIENT, asked, outcome
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+
+Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
+GPT_OSS, ANOTHER = {"tokens": [200005, 200008]}, {"tokens": [27, 91, 8]}
+SECRET = "sk-7261-secret"
+CHAT = stub.plays(stub.chunk(content=GREETING) + stub.chunk(finish="stop", content="") + stub.DONE)
+
+
+def as_body(body: object) -> Answer:
+    return stub.responds("200 OK", json.dumps(body).encode())
+
+
+def by_path(**answers: Answer) -> Callable[[stub.Stub], Answer]:
+    """What each path is answered, by the last part of it."""
+
+    def of(server: stub.Stub) -> Answer:
+        async def answer(writer: asyncio.StreamWriter) -> None:
+            name = server.requests[-1].path.rpartition("/")[2]
+            await answers.get(name, stub.responds("404 Not Found", b"{}"))(writer)
+
+        return answer
+
+    return of
+
+
+LLAMA_IDS = stub.plays(recorded("llamacpp/x-raw-completion-greet.sse"))
+VLLM_IDS = stub.plays(recorded("vllm/v-raw-completions-greet.sse"))
+NO_IDS = stub.plays(sse({"choices": [{"index": 0, "text": "analysis", "finish_reason": None}]}))
+REFUSED = stub.responds("400 Bad Request", b"{}")
+SEVERAL: dict[str, Any] = {"server_header": "llama.cpp", "models": {"data": [{"id": "a"}, {"id": "b"}]}}
+
+
+async def chosen(
+    answers: Callable[[stub.Stub], Answer], server: dict[str, Any], vocabulary: Callable[[], Vocabulary], *, trusted: bool = False
+) -> tuple[str, str, stub.Stub]:
+    """The kind, why, and what the server saw. The answer to a question has to come in that kind."""
+    async with stub.running(CHAT, **server) as running:
+        running.answer = answers(running)
+        backend = built(running.url, vocabulary, summaries_are_trusted=trusted)
+        assert isinstance(backend, ChosenBackend) and isinstance(backend, Watchable) and backend.kind == "auto"
+        result = await outcome(backend, asked("Hello!"))
+        await backend.aclose()
+        assert result.visible == GREETING
+        choice = await backend.choice()
+        return choice.kind, choice.why, running
+
+
+def built(url: str, vocabulary: Callable[[], Vocabulary], limits: Limits = PATIENT, **options: Any) -> ChosenBackend:
+    backend = registry.build(Endpoint(url, SECRET, limits=limits), kind="auto", vocabulary=vocabulary, **options)
+    assert isinstance(backend, ChosenBackend)
+    return backend
+
+
+def missing() -> Vocabulary:
+    raise VocabularyError("not here")
+
+
+async def test_token_ids_are_chosen_for_gpt_oss_on_llama_cpp_and_vllm(vocabulary: Vocabulary, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    kind, why, server = await chosen(by_path(tokenize=as_body(GPT_OSS), completion=LLAMA_IDS), LLAMA, lambda: vocabulary)
+    assert kind == "harmony-llamacpp" and "token ids" in why
+    assert next(request.body["n_predict"] for request in server.requests if request.path == "/completion") == 1, "one token is enough"
+    kind, why, server = await chosen(by_path(tokenize=as_body(GPT_OSS), completions=VLLM_IDS), VLLM, lambda: vocabulary)
+    assert kind == "harmony-vllm" and "token ids" in why
+    lines = [record.getMessage() for record in caplog.records if "wire format" in record.getMessage()]
+    assert len(lines) == 2 and lines[0].startswith("wire format harmony-llamacpp chosen for the model server at 127.0.0.1:")
+    assert SECRET not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("answers", "server", "has_vocabulary", "trusted", "why"),
+    [
+        ({}, {"models": {"data": [{"id": "m", "owned_by": "library"}]}}, True, False, "Ollama is not known to give token ids"),
+        ({}, {"models": {"data": [{"id": "m"}]}}, True, False, "does not say what it is"),
+        ({}, {}, True, False, "does not say what it is (HTTP 404)"),
+        ({"tokenize": as_body(ANOTHER)}, VLLM, True, False, "is not gpt-oss"),
+        ({}, VLLM, True, False, "did not say how it tokenizes"),
+        ({"tokenize": as_body(GPT_OSS), "completions": VLLM_IDS}, VLLM, False, False, "run python manage.py fetch_vocabulary"),
+        ({"tokenize": as_body(GPT_OSS), "completions": VLLM_IDS}, VLLM, True, True, "summaries"),
+        ({"tokenize": as_body(GPT_OSS), "completions": NO_IDS}, VLLM, True, False, "does not return the ids"),
+        ({"tokenize": as_body(GPT_OSS), "generate": REFUSED}, SGLANG, True, False, "does not return the ids"),
+        ({"tokenize": as_body(GPT_OSS), "completion": LLAMA_IDS}, SEVERAL, True, False, "several models"),
+    ],
+)
+async def test_chat_is_chosen_with_its_reason_where_ids_cannot_be_had(
+    vocabulary: Vocabulary, answers: dict[str, Answer], server: dict[str, Any], has_vocabulary: bool, trusted: bool, why: str
+) -> None:
+    load = (lambda: vocabulary) if has_vocabulary else missing
+    kind, said, _ = await chosen(_with_chat(answers), server, load, trusted=trusted)
+    assert kind == "chat" and why in said
+
+
+def _with_chat(answers: dict[str, Answer]) -> Callable[[stub.Stub], Answer]:
+    """``completions`` is the end of two addresses: of vLLM's for ids, and of Chat Completions."""
+
+    def of(server: stub.Stub) -> Answer:
+        async def answer(writer: asyncio.StreamWriter) -> None:
+            path = server.requests[-1].path
+            if path == "/v1/chat/completions":
+                await CHAT(writer)
+            else:
+                await answers.get(path.rpartition("/")[2], stub.responds("404 Not Found", b"{}"))(writer)
+
+        return answer
+
+    return of
+
+
+async def test_a_server_that_is_down_is_asked_at_the_first_contact(vocabulary: Vocabulary) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    backend = built(f"http://127.0.0.1:{port}", lambda: vocabulary)
+    result = await outcome(backend, asked("Hello!"))
+    assert result.error is not None and result.error.code is ProductCode.BACKEND_UNREACHABLE
+    assert backend.kind == "auto", "nothing is guessed"
+    running = stub.Stub(CHAT, models=LLAMA["models"], server_header="llama.cpp")
+    running.answer = by_path(tokenize=as_body(GPT_OSS), completion=LLAMA_IDS)(running)
+    async with await asyncio.start_server(running.accept, "127.0.0.1", port):
+        assert (await outcome(backend, asked("Hello!"))).visible == GREETING
+        assert backend.kind == "harmony"
+        await backend.aclose()
+        await asyncio.wait(running.connections, timeout=5)
+
+
+async def test_a_key_that_is_refused_or_a_busy_server_decides_nothing(vocabulary: Vocabulary) -> None:
+    async with stub.running(stub.responds("503 Service Unavailable", b"{}"), **VLLM) as busy:
+        busy.answer = _with_chat({"tokenize": as_body(GPT_OSS), "completions": stub.responds("503 Service Unavailable", b"{}")})(busy)
+        backend = built(busy.url, lambda: vocabulary)
+        with pytest.raises(BackendError) as refused:
+            await backend.choice()
+        assert refused.value.code is ProductCode.BACKEND_BUSY and backend.kind == "auto"
+
+
+async def test_a_server_that_is_silent_about_itself_is_asked_in_the_common_way_and_again_soon(vocabulary: Vocabulary) -> None:
+    left = asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+        await writer.wait_closed()
+        left.set()
+
+    async with await asyncio.start_server(silent, "127.0.0.1", 0) as server:
+        backend = built(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", lambda: vocabulary, HASTY)
+        choice = await backend.choice()
+        await backend.aclose()
+        await left.wait()
+    assert (choice.kind, choice.lasts) == ("chat", False) and "in time" in choice.why
+
+
+async def test_another_server_at_the_same_address_is_noticed_by_its_refusal(vocabulary: Vocabulary) -> None:
+    async with stub.running(CHAT, **LLAMA) as running:
+        running.answer = by_path(tokenize=as_body(GPT_OSS), completion=LLAMA_IDS)(running)
+        backend = built(running.url, lambda: vocabulary)
+        assert (await outcome(backend, asked("Hello!"))).visible == GREETING and backend.kind == "harmony"
+        running.server_header, running.answer = "another", by_path(completions=CHAT)(running)
+        assert (await outcome(backend, asked("Hello!"))).error is not None, "this kind is not spoken there"
+        assert (await outcome(backend, asked("Hello!"))).visible == GREETING
+        assert backend.kind == "chat"
+        await backend.aclose()
+
+
+async def test_ids_are_believed_only_where_they_come(vocabulary: Vocabulary) -> None:
+    assert llama("x", 1)["tokens"] and vllm(1)["choices"], "the forms that the recordings have"
+    empty = stub.plays(sse({"content": "", "tokens": [], "stop": True}))
+    kind, why, _ = await chosen(_with_chat({"tokenize": as_body(GPT_OSS), "completion": empty}), LLAMA, lambda: vocabulary)
+    assert kind == "chat" and "does not return the ids" in why
+
+
+async def test_a_description_without_an_end_of_brackets_says_nothing(vocabulary: Vocabulary) -> None:
+    async with stub.running(CHAT, models=b"[" * 200_000) as running:
+        backend = built(running.url, lambda: vocabulary)
+        assert (await outcome(backend, asked("Hello!"))).visible == GREETING
+        await backend.aclose()
+
+
+async def test_a_server_that_drips_while_it_is_examined_holds_nobody_up(vocabulary: Vocabulary) -> None:
+    async def drips(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+        with contextlib.suppress(ConnectionError):
+            while True:
+                writer.write(b'data: {"content": ""}\n\n')
+                await writer.drain()
+                await asyncio.sleep(0.02)
+
+    async with stub.running(CHAT, **LLAMA) as running:
+        running.answer = _with_chat({"tokenize": as_body(GPT_OSS), "completion": drips})(running)
+        backend = built(running.url, lambda: vocabulary, Limits(discover=0.5, first=20, idle=20))
+        async with asyncio.timeout(5):
+            results = await asyncio.gather(*(outcome(backend, asked("Hello!")) for _ in range(3)))
+        assert [result.visible for result in results] == [GREETING] * 3
+        choice = await backend.choice()
+        assert (choice.kind, choice.lasts) == ("chat", False), "it is asked again soon"
+        await backend.aclose()
+    assert sum(request.path == "/completion" for request in running.requests) == 1

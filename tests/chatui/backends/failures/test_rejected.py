@@ -1,0 +1,119 @@
+"""Fields that a server rejects are switched off by it and remembered; the log says so once, and nothing else is ever given up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chatui.backends import registry
+from chatui.backends.base import BackendError, Endpoint
+from chatui.backends.failures.rejected import OPTIONAL, RejectedFields
+from chatui.codes import ProductCode
+from tests.support import stub
+from tests.support.sampling import PATIENT, asked, outcome
+from tests.support.several import says
+
+PAYLOAD: dict[str, object] = {
+    "model": "m",
+    "messages": [],
+    "max_tokens": 5,
+    "temperature": 0.5,
+    "top_p": 1,
+    "stream_options": {},
+    "reasoning": {"effort": "low", "summary": "auto"},
+}
+
+
+def refusal(body: object, status: int = 400) -> BackendError:
+    return BackendError(ProductCode.BACKEND_REFUSED, f"HTTP {status}: {json.dumps(body) if not isinstance(body, str) else body}")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "name"),
+    [
+        ({"error": {"message": "Unrecognized request argument supplied: stream_options", "param": None}}, 400, "stream_options"),
+        ({"error": {"message": "Unsupported parameter", "param": "top_p"}}, 400, "top_p"),
+        ({"error": {"message": "Unknown parameter: 'reasoning.summary'.", "param": "reasoning.summary"}}, 400, "reasoning.summary"),
+        ({"detail": [{"type": "extra_forbidden", "loc": ["body", "temperature"], "msg": "not it"}]}, 422, "temperature"),
+        ('unknown field "temperature"', 400, "temperature"),
+        ({"error": 'json: unknown field "top_p"'}, 400, "top_p"),
+        ({"error": {"message": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'."}}, 400, "max_tokens"),
+        ({"error": {"message": "Unknown field: messages"}}, 400, None),
+        ({"error": {"message": "temperature is too high"}}, 400, None),
+        ({"error": {"message": "Unknown field: temperatures"}}, 400, None),
+        ({"error": {"message": "Unknown field: min_p"}}, 400, None),
+        ({"error": {"message": "Unknown field: temperature"}}, 500, None),
+        ({"detail": [{"type": "x", "loc": ["body", "messages"], "msg": "bad", "input": "unknown field temperature"}]}, 422, None),
+        ({"error": {"message": "x" * 400 + " unknown field temperature"}}, 400, None),
+    ],
+)
+def test_a_rejected_field_is_known_by_what_the_server_says_of_it(body: object, status: int, name: str | None) -> None:
+    fields = RejectedFields()
+    assert fields.learn(refusal(body, status), PAYLOAD) == name
+    left = fields.without(PAYLOAD)
+    assert left["messages"] == [] and PAYLOAD["reasoning"] == {"effort": "low", "summary": "auto"}, "the request itself is not changed"
+    if name == "reasoning.summary":
+        assert left["reasoning"] == {"effort": "low"}
+    elif name == "max_tokens":
+        assert (left.get("max_tokens"), left["max_completion_tokens"]) == (None, 5), "the limit itself is never given up"
+    else:
+        assert set(PAYLOAD) - set(left) == ({name} if name else set())
+
+
+def test_the_same_field_is_given_up_once() -> None:
+    fields = RejectedFields()
+    error = refusal({"error": {"message": "Unknown field: temperature"}})
+    assert fields.learn(error, PAYLOAD) == "temperature"
+    assert fields.learn(error, fields.without(PAYLOAD)) is None, "it was not sent any more, so asking again would go on for ever"
+    assert not {"messages", "input", "prompt", "model", "max_tokens", "tools", "stream"} & set(OPTIONAL)
+
+
+@pytest.mark.asyncio
+@pytest.mark.served
+async def test_a_real_server_is_asked_again_without_and_remembered(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    async with stub.running(says("Hello.")) as server:
+
+        async def strict(writer: asyncio.StreamWriter) -> None:
+            body: dict[str, Any] = server.requests[-1].body
+            bad = next((name for name in ("stream_options", "temperature") if name in body), None)
+            refuse = stub.responds("400 Bad Request", json.dumps({"error": {"message": f"Unknown field: {bad}"}}).encode())
+            await (refuse if bad else says("Hello."))(writer)
+
+        server.answer = strict
+        backend = registry.build(Endpoint(server.url, limits=PATIENT), kind="chat")
+        sent: list[dict[str, Any]] = []
+        question = replace(asked("Hello!"), sampling={"temperature": 0.5}, on_sent=lambda path, body: sent.append(json.loads(body)))
+        for _ in range(2):
+            assert (await outcome(backend, question)).visible == "Hello."
+        await backend.aclose()
+    assert sum(request.method == "POST" for request in server.requests) == 4, "two refusals, then it is known"
+    assert "temperature" not in sent[-1], "what is kept as sent is what was sent"
+    assert sum("rejects the field" in record.getMessage() for record in caplog.records) == 2
+
+
+@pytest.mark.asyncio
+@pytest.mark.served
+async def test_two_questions_that_are_refused_at_once_are_both_asked_again() -> None:
+    both = asyncio.Barrier(2)
+    async with stub.running(says("Hello.")) as server:
+
+        async def strict(writer: asyncio.StreamWriter) -> None:
+            if "temperature" not in server.requests[-1].body:
+                await says("Hello.")(writer)
+                return
+            await asyncio.wait_for(both.wait(), 5)
+            await stub.responds("400 Bad Request", json.dumps({"error": {"message": "Unknown field: temperature"}}).encode())(writer)
+
+        server.answer = strict
+        backend = registry.build(Endpoint(server.url, limits=PATIENT), kind="chat")
+        question = replace(asked("Hello!"), sampling={"temperature": 0.5})
+        results = await asyncio.gather(outcome(backend, question), outcome(backend, question))
+        await backend.aclose()
+    assert sum("temperature" in request.body for request in server.requests if request.method == "POST") == 2, "both were refused"
+    assert [result.visible for result in results] == ["Hello.", "Hello."]

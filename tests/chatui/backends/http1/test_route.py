@@ -1,0 +1,221 @@
+"""How requests reach a server: roots of APIs, queries, headers for keys, certificates and proxies, against real peers on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import logging
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from chatui.backends import registry
+from chatui.backends.base import BackendError, Endpoint
+from chatui.backends.http1.route import Route
+from chatui.codes import ProductCode
+from tests.support import stub
+from tests.support.sampling import PATIENT, Outcome, asked, outcome
+from tests.support.several import says
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+
+KEY = "sk-7261-secret"
+
+
+@pytest.mark.parametrize(
+    ("url", "asked_at", "beside"),
+    [
+        ("http://h:1", "http://h:1/v1/models", "http://h:1/props"),
+        ("http://h:1/v1/", "http://h:1/v1/models", "http://h:1/props"),
+        ("http://h:1/llama", "http://h:1/llama/v1/models", "http://h:1/llama/props"),
+        ("https://api.z.ai/api/paas/v4", "https://api.z.ai/api/paas/v4/models", None),
+        ("https://g.example/v1beta/openai", "https://g.example/v1beta/openai/models", None),
+        ("https://r.example/openai/deployments/gpt", "https://r.example/openai/deployments/gpt/models", None),
+        ("https://r.example/openai/v1", "https://r.example/openai/v1/models", None),
+    ],
+)
+async def test_the_root_of_an_api_is_told_by_its_look(url: str, asked_at: str, beside: str | None) -> None:
+    assert Route().address(url, "/v1/models") == asked_at
+    assert beside is None or Route().address(url, "/props") == beside
+
+
+async def test_the_operator_may_say_what_is_a_root() -> None:
+    assert Route(is_api_root=True).address("http://h/llama", "/v1/models") == "http://h/llama/models"
+    assert Route(is_api_root=False).address("http://h/v4", "/v1/models") == "http://h/v4/v1/models"
+
+
+async def asked_by(url: str, route: Route) -> Outcome:
+    backend = registry.build(Endpoint(url, KEY, limits=PATIENT, route=route), kind="chat")
+    try:
+        return await outcome(backend, asked("Hello!"))
+    finally:
+        await backend.aclose()
+
+
+async def test_azure_gets_its_query_and_its_header_and_a_refusal_quotes_no_key() -> None:
+    route = Route(query=(("api-version", "2024-10-21"),), key_header="api-key")
+    async with stub.running(says("Hello.")) as server:
+        assert (await asked_by(f"{server.url}/openai/deployments/gpt", route)).visible == "Hello."
+    last = server.requests[-1]
+    assert last.path == "/openai/deployments/gpt/chat/completions?api-version=2024-10-21"
+    assert last.headers["api-key"] == KEY and "authorization" not in last.headers
+    async with stub.running(stub.responds("401 Unauthorized", f"no {KEY}".encode())) as server:
+        error = (await asked_by(server.url, route)).error
+    assert error is not None and "(the key)" in error.detail and KEY not in error.detail
+
+
+def certificate(directory: Path, name: str, by: str = "", *, is_authority: bool = False) -> Path:
+    """A key and a certificate in one PEM file, signed by that of the file ``by``, or by itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    issuer, signer = subject, key
+    if by:
+        authority = (directory / f"{by}.pem").read_bytes()
+        issuer = x509.load_pem_x509_certificate(authority).subject
+        loaded = serialization.load_pem_private_key(authority, None)
+        assert isinstance(loaded, ec.EllipticCurvePrivateKey)
+        signer = loaded
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(signer, hashes.SHA256())
+    )
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (directory / f"{name}.pem").write_bytes(pem + made.public_bytes(serialization.Encoding.PEM))
+    return directory / f"{name}.pem"
+
+
+@asynccontextmanager
+async def over_tls(directory: Path, *, asks_for_certificate: bool = False) -> AsyncIterator[tuple[stub.Stub, str]]:
+    """A server with a certificate of an authority of the house; perhaps one that wants to see one of the product, too."""
+    certificate(directory, "house", is_authority=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate(directory, "server", "house"))
+    if asks_for_certificate:
+        context.load_verify_locations(directory / "house.pem")
+        context.verify_mode = ssl.CERT_REQUIRED
+    serving = stub.Stub(says("Hello."))
+    server = await asyncio.start_server(serving.accept, "127.0.0.1", 0, ssl=context)
+    try:
+        yield serving, f"https://localhost:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        if serving.connections:
+            await asyncio.wait(serving.connections, timeout=5)
+
+
+async def test_an_authority_of_the_house_is_trusted_where_its_file_is_named_and_nowhere_else(tmp_path: Path) -> None:
+    async with over_tls(tmp_path) as (_, url):
+        assert (await asked_by(url, Route(ca_file=str(tmp_path / "house.pem")))).visible == "Hello."
+        for route in (Route(), Route(ca_file=str(tmp_path / "missing.pem"))):
+            error = (await asked_by(url, route)).error
+            assert error is not None and error.code is ProductCode.BACKEND_UNREACHABLE
+
+
+async def test_the_product_shows_its_certificate_where_a_server_asks_for_it(tmp_path: Path) -> None:
+    async with over_tls(tmp_path, asks_for_certificate=True) as (_, url):
+        own = certificate(tmp_path, "product", "house")
+        assert (await asked_by(url, Route(ca_file=str(tmp_path / "house.pem"), certificate=str(own)))).visible == "Hello."
+        assert (await asked_by(url, Route(ca_file=str(tmp_path / "house.pem")))).error is not None
+
+
+class Proxy:
+    """An HTTP proxy: a tunnel for CONNECT, and one hop for a plain request. ``heard`` are first lines."""
+
+    def __init__(self, *, refuses: bool = False, forged: bytes = b"") -> None:
+        """``forged``: what it says behind its consent to a tunnel, as if the server had said it."""
+        self.heard: list[str] = []
+        self.forged = forged
+        self.refuses = refuses
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        first = head.split(b"\r\n")[0].decode()
+        self.heard.append(first)
+        method, target, _ = first.split(" ")
+        place = target if method == "CONNECT" else target.removeprefix("http://").partition("/")[0]
+        if self.refuses:
+            writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n")
+            writer.close()
+            return
+        host, _, port = place.rpartition(":")
+        there, back = await asyncio.open_connection(host, int(port))
+        if method == "CONNECT":
+            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n" + self.forged)
+        else:
+            back.write(head.replace(f"http://{place}".encode(), b"", 1))
+        await asyncio.gather(self._pipe(reader, back), self._pipe(there, writer), return_exceptions=True)
+        writer.close()
+
+    async def _pipe(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+        writer.close()
+
+
+@asynccontextmanager
+async def proxy_running(**options: Any) -> AsyncIterator[tuple[Proxy, str]]:
+    proxy = Proxy(**options)
+    async with await asyncio.start_server(proxy.serve, "127.0.0.1", 0) as server:
+        yield proxy, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        await asyncio.sleep(0.1)
+
+
+async def test_requests_go_through_the_named_proxy_and_through_none_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    async with proxy_running() as (proxy, at):
+        async with stub.running(says("Hello.")) as server:
+            assert (await asked_by(server.url, Route(proxy=at))).visible == "Hello."
+            assert proxy.heard == [f"GET {server.url}/v1/models HTTP/1.1"], "and the question on the same connection"
+            assert server.requests[-1].path == f"{server.url}/v1/chat/completions", "a proxy is told the whole address"
+            before = len(proxy.heard)
+            assert (await asked_by(server.url, Route())).visible == "Hello." and len(proxy.heard) == before
+        async with over_tls(tmp_path) as (_, url):
+            assert (await asked_by(url, Route(ca_file=str(tmp_path / "house.pem"), proxy=at))).visible == "Hello."
+            assert {line.split(" ")[0] for line in proxy.heard[before:]} == {"CONNECT"}, "it sees nothing but the name"
+
+
+async def test_a_proxy_that_refuses_is_a_server_that_cannot_be_reached(tmp_path: Path) -> None:
+    async with proxy_running(refuses=True) as (_, at), over_tls(tmp_path) as (_, url):
+        error = (await asked_by(url, Route(ca_file=str(tmp_path / "house.pem"), proxy=at))).error
+    assert error is not None and error.code is ProductCode.BACKEND_UNREACHABLE
+
+
+async def test_a_key_goes_to_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with stub.running(stub.responds("400 Bad Request", b'{"error": {"message": "Unknown field reasoning_effort"}}')) as server:
+        await asked_by(server.url, Route(key_header="api-key"))
+    assert "rejects the field reasoning_effort" in caplog.text and KEY not in caplog.text
+
+
+async def test_what_a_proxy_says_behind_its_consent_is_no_answer_of_the_server(tmp_path: Path) -> None:
+    forged = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 27\r\n\r\n{"data": [{"id": "forged"}]}'
+    async with proxy_running(forged=forged) as (proxy, at), over_tls(tmp_path) as (server, url):
+        route = Route(ca_file=str(tmp_path / "house.pem"), proxy=at)
+        error = (await asked_by(url, route)).error
+        backend = registry.build(Endpoint(url, KEY, limits=PATIENT, route=route), kind="chat")
+        with pytest.raises(BackendError):
+            await backend.models()
+        await backend.aclose()
+    assert proxy.heard and error is not None and error.code is ProductCode.BACKEND_UNREACHABLE
+    assert not server.requests, "nothing is sent where somebody else has spoken"

@@ -1,0 +1,1 @@
+"""Tests of one back end at several addresses."""

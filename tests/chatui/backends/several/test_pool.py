@@ -1,0 +1,110 @@
+"""Several addresses of one back end: failover before the first event, the least busy one first, and a rest for one that is down."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chatui.backends import registry
+from chatui.backends.base import Endpoint
+from chatui.backends.several import pool
+from chatui.backends.several.pool import PooledBackend
+from chatui.codes import ProductCode
+from tests.support import stub
+from tests.support.sampling import PATIENT, asked, outcome
+from tests.support.several import says
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+
+
+def pooled(*urls: str) -> PooledBackend:
+    return PooledBackend([registry.build(Endpoint(url, "sk-7261", limits=PATIENT), kind="chat") for url in urls])
+
+
+def nobody() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return f"http://127.0.0.1:{free.getsockname()[1]}"
+
+
+def posts(server: stub.Stub) -> int:
+    return sum(request.method == "POST" for request in server.requests)
+
+
+async def test_a_dead_address_costs_nobody_an_answer_and_rests(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    caplog.set_level(logging.INFO)
+    async with stub.running(says("Hello.")) as alive, stub.running(stub.responds("500 Oops", b"{}")) as broken:
+        backend = pooled(nobody(), broken.url, alive.url)
+        for number in range(12):
+            assert (await outcome(backend, asked(f"Question {number}"))).visible == "Hello."
+        assert posts(broken) == 1, "it is left alone for a while"
+        assert posts(alive) == 12
+        monkeypatch.setattr(pool, "REST_SECONDS", 0.0)
+        for member in backend._members:
+            member.rests_until = min(member.rests_until, 0.0)
+        broken.answer = says("Hello.")
+        for number in range(12):
+            assert (await outcome(backend, asked(f"Question {number}"))).visible == "Hello."
+        assert posts(broken) > 1, "and asked again after it"
+        await backend.aclose()
+    lines = [record.getMessage() for record in caplog.records]
+    assert sum("rests for" in line for line in lines) >= 2 and any("answers again" in line for line in lines)
+    assert "sk-7261" not in caplog.text
+
+
+async def test_if_all_fail_the_last_error_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = pooled(nobody(), nobody())
+    for _ in range(2):
+        result = await outcome(backend, asked("Hello!"))
+        assert result.error is not None and result.error.code is ProductCode.BACKEND_UNREACHABLE and result.error.retryable
+
+
+async def test_what_another_address_would_refuse_too_is_asked_once() -> None:
+    async with (
+        stub.running(stub.responds("400 Bad Request", b"{}")) as first,
+        stub.running(stub.responds("400 Bad Request", b"{}")) as second,
+    ):
+        backend = pooled(first.url, second.url)
+        result = await outcome(backend, asked("Hello!"))
+        assert result.error is not None and posts(first) + posts(second) == 1
+        await backend.aclose()
+
+
+async def test_after_the_first_event_nothing_is_asked_again() -> None:
+    cut = stub.plays(stub.chunk(content="Half "))
+    async with stub.running(cut) as first, stub.running(cut) as second:
+        backend = pooled(first.url, second.url)
+        result = await outcome(backend, asked("Hello!"))
+        assert result.error is not None and result.visible == "Half " and posts(first) + posts(second) == 1
+        await backend.aclose()
+
+
+async def test_the_least_busy_is_asked_and_a_conversation_comes_back_to_its_own() -> None:
+    may_end = asyncio.Event()
+
+    async def slowly(writer: asyncio.StreamWriter) -> None:
+        writer.write(stub.SSE_HEAD)
+        await may_end.wait()
+        writer.write(stub.chunk(content="Done.") + stub.chunk(finish="stop", content="") + stub.DONE)
+        await writer.drain()
+
+    async with stub.running(slowly) as first, stub.running(slowly) as second:
+        backend = pooled(first.url, second.url)
+        running = []
+        for number in range(6):
+            running.append(asyncio.create_task(outcome(backend, asked("The same question"))))
+            while posts(first) + posts(second) <= number:
+                await asyncio.sleep(0.005)
+        assert (posts(first), posts(second)) == (3, 3)
+        may_end.set()
+        assert {result.visible for result in await asyncio.gather(*running)} == {"Done."}
+        before = posts(first), posts(second)
+        for _ in range(4):
+            await outcome(backend, replace(asked("The same question"), max_tokens=9))
+        grown: list[Any] = [posts(first) - before[0], posts(second) - before[1]]
+        assert sorted(grown) == [0, 4], "its prompt may still be known there"
+        await backend.aclose()

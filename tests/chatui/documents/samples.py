@@ -1,0 +1,148 @@
+"""Makes ordinary documents of every kind, small and by hand: what is in each byte of them is known."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
+
+_WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+_RELATION = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_MODE = ' TargetMode="External"'
+_SHEET = f'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="{_RELATION}"'
+_SLIDE = (
+    f'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:r="{_RELATION}" '
+    'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"'
+)
+_ODT = (
+    'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" '
+    'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0"'
+)
+
+
+def packed(entries: Mapping[str, str | bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A zip archive of these entries."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", compression) as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
+    return made.getvalue()
+
+
+def relations(*related: tuple[str, str, str], outside: Sequence[str] = ()) -> str:
+    """Id, type and target of each; ``outside``: ids of those that lead out of the document."""
+    rows = "".join(
+        f'<Relationship Id="{key}" Type="{_RELATION}/{kind}" Target="{target}"{_MODE if key in outside else ""}/>'
+        for key, kind, target in related
+    )
+    return f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{rows}</Relationships>'
+
+
+def paragraph(text: str, properties: str = "", of_run: str = "") -> str:
+    """Of a DOCX document."""
+    return f"<w:p><w:pPr>{properties}</w:pPr><w:r><w:rPr>{of_run}</w:rPr><w:t>{text}</w:t></w:r></w:p>"
+
+
+def docx(body: str, more: Mapping[str, str | bytes] | None = None, before: str = "") -> bytes:
+    """``body``: paragraphs. ``more``: further entries, or others in place of the usual ones. ``before``: ahead of the root."""
+    styles = "".join(f'<w:style w:styleId="berschrift{n}"><w:name w:val="heading {n}"/></w:style>' for n in (1, 2))
+    return packed(
+        {
+            "_rels/.rels": relations(("r1", "officeDocument", "word/document.xml")),
+            "word/_rels/document.xml.rels": relations(("r1", "styles", "styles.xml"), ("r2", "footnotes", "footnotes.xml")),
+            "word/styles.xml": f"<w:styles {_WORD}>{styles}</w:styles>",
+            "word/document.xml": f"{before}<w:document {_WORD}><w:body>{body}</w:body></w:document>",
+            **(more or {}),
+        }
+    )
+
+
+def footnotes(body: str) -> str:
+    """The entry of a DOCX document that holds them."""
+    return f"<w:footnotes {_WORD}>{body}</w:footnotes>"
+
+
+def xlsx(sheets: Mapping[str, str], strings: str = "", styles: str = "", before: str = "") -> bytes:
+    """``sheets``: rows by name. ``strings``, ``styles``: the insides of those entries."""
+    names = "".join(f'<sheet name="{name}" sheetId="{n}" r:id="r{n}"/>' for n, name in enumerate(sheets, 1))
+    related = [(f"r{n}", "worksheet", f"/xl/worksheets/{n}.xml") for n in range(1, len(sheets) + 1)]
+    entries = {f"xl/worksheets/{n}.xml": f"{before}<worksheet {_SHEET}>{rows}</worksheet>" for n, rows in enumerate(sheets.values(), 1)}
+    return packed(
+        {
+            "_rels/.rels": relations(("r1", "officeDocument", "xl/workbook.xml")),
+            "xl/_rels/workbook.xml.rels": relations(*related, ("s", "sharedStrings", "strings.xml"), ("t", "styles", "styles.xml")),
+            "xl/workbook.xml": f"<workbook {_SHEET}><sheets>{names}</sheets></workbook>",
+            "xl/strings.xml": f"<sst {_SHEET}>{strings}</sst>",
+            "xl/styles.xml": f"<styleSheet {_SHEET}>{styles}</styleSheet>",
+            **entries,
+        }
+    )
+
+
+def shape(text: str, kind: str = "") -> str:
+    """Of a PPTX slide; ``kind``: of a placeholder."""
+    holds = f'<p:ph type="{kind}"/>' if kind else ""
+    return f"<p:sp><p:nvPr>{holds}</p:nvPr><p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>"
+
+
+def pptx(slides: Sequence[str], notes: Mapping[int, str] | None = None) -> bytes:
+    """``slides``: shapes of each. ``notes``: shapes by the number of the slide, from 1."""
+    numbers = range(1, len(slides) + 1)
+    entries: dict[str, str | bytes] = {
+        "_rels/.rels": relations(("r1", "officeDocument", "ppt/presentation.xml")),
+        "ppt/_rels/presentation.xml.rels": relations(*((f"r{n}", "slide", f"slides/slide{n}.xml") for n in reversed(numbers))),
+        "ppt/presentation.xml": f"<p:presentation {_SLIDE}><p:sldIdLst>"
+        + "".join(f'<p:sldId id="{255 + n}" r:id="r{n}"/>' for n in numbers)
+        + "</p:sldIdLst></p:presentation>",
+        **{f"ppt/slides/slide{n}.xml": f"<p:sld {_SLIDE}>{text}</p:sld>" for n, text in enumerate(slides, 1)},
+    }
+    for n, text in (notes or {}).items():
+        entries[f"ppt/slides/_rels/slide{n}.xml.rels"] = relations(("r1", "notesSlide", f"../notesSlides/n{n}.xml"))
+        entries[f"ppt/notesSlides/n{n}.xml"] = f"<p:notes {_SLIDE}>{text}</p:notes>"
+    return packed(entries)
+
+
+def odt(body: str, before: str = "", manifest: str = "") -> bytes:
+    """``body``: what stands in the text."""
+    return packed(
+        {
+            "mimetype": "application/vnd.oasis.opendocument.text",
+            "content.xml": f"{before}<office:document-content {_ODT}><office:body><office:text>{body}</office:text></office:body>"
+            "</office:document-content>",
+            "META-INF/manifest.xml": f"<manifest>{manifest}</manifest>",
+        }
+    )
+
+
+def pdf(objects: Sequence[str | bytes], trailer: str = "") -> bytes:
+    """``objects``: from number 1 on; the first one is the catalogue."""
+    made = bytearray(b"%PDF-1.7\n")
+    places = []
+    for number, each in enumerate(objects, 1):
+        places.append(len(made))
+        made += f"{number} 0 obj\n".encode() + (each.encode() if isinstance(each, str) else each) + b"\nendobj\n"
+    table = len(made)
+    rows = "".join(f"{place:010} 00000 n \n" for place in places)
+    made += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{rows}".encode()
+    made += f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R {trailer} >>\nstartxref\n{table}\n%%EOF\n".encode()
+    return bytes(made)
+
+
+def stream(data: bytes, more: str = "") -> bytes:
+    """An object of a PDF."""
+    return f"<< /Length {len(data)} {more} >>\nstream\n".encode() + data + b"\nendstream"
+
+
+def pdf_of(texts: Sequence[str], trailer: str = "") -> bytes:
+    """A page for each text, without one where it is empty."""
+    pages = range(4, 4 + 2 * len(texts), 2)
+    objects: list[str | bytes] = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Count {len(texts)} /Kids [{' '.join(f'{n} 0 R' for n in pages)}] >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+    ]
+    for number, text in zip(pages, texts, strict=True):
+        shown = f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET".encode("cp1252") if text else b"0 0 m"
+        more = f"/Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> >> /Contents {number + 1} 0 R"
+        objects += [f"<< /Type /Page {more} >>", stream(shown)]
+    return pdf(objects, trailer)

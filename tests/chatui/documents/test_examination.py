@@ -1,0 +1,101 @@
+"""A process that reads a file can do nothing else on this machine, and where it could, no file is read."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatui.checks import reading_of_files
+from chatui.documents import examination, process
+from chatui.documents.kinds import Reason
+from chatui.documents.process import Answer
+from chatui.documents.reading import State, read
+from chatui.sandbox import confinement
+from chatui.sandbox.confinement import Limits
+
+
+def test_nothing_can_be_done_in_it_and_bombs_end() -> None:
+    assert examination.faults() == []
+
+
+def test_all_of_it_could_be_done_without_the_filter(monkeypatch: pytest.MonkeyPatch) -> None:
+    unconfined = process._PROGRAM.replace("worker.main()", "worker.confinement.confine = lambda: None; worker.main()")
+    monkeypatch.setattr(process, "_PROGRAM", unconfined)
+    found = " ".join(examination.ways_out())
+    for way in (
+        "read a file",
+        "list a directory",
+        "open a socket",
+        "open a local socket",
+        "start a process",
+        "start a program",
+        "send a signal",
+    ):
+        assert way in found, "the attempts would succeed, so that they prove something"
+
+
+@pytest.mark.asyncio
+async def test_where_it_is_not_confined_nothing_is_read(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(process, "run", lambda *given: Answer(Reason.UNAVAILABLE))
+    examination._is_confined.cache_clear()
+    try:
+        found = await read("a.html", b"<p>x")
+    finally:
+        examination._is_confined.cache_clear()
+    assert (found.state, found.reason) == (State.FAILED, Reason.UNAVAILABLE) and "are not read" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("import os; os.kill(os.getpid(), 11)", Reason.BROKEN),
+        ("import time; time.sleep(60)", Reason.LIMIT),
+        ("print('x' * 100)", Reason.BROKEN),
+        ("while True: print('x' * 100_000)", Reason.LIMIT),
+        ("import sys; sys.exit(70)", Reason.UNAVAILABLE),
+        ("import no_such_library", Reason.BROKEN),
+        ("from chatui.documents.inside import pdf, worker; pdf._MODULES = ('no_such',); worker.main()", Reason.UNAVAILABLE),
+        ("from chatui.documents.inside import worker; worker.confinement.seccomp._ARCHITECTURE = {}; worker.main()", Reason.UNAVAILABLE),
+        *(
+            (f"import sys; sys.stdout.buffer.write(len(b := {said!r}).to_bytes(4, 'big') + b + 'a\\u202eb'.encode())", Reason.BROKEN)
+            for said in (
+                b'{"reason": "", "places": 0, "without_text": 0, "is_cut": false, "parts": [["", 5]]}',
+                b'{"reason": "", "places": 0, "without_text": 0, "is_cut": false, "parts": [["", 5000000000]]}',
+                b'{"reason": "", "places": 0, "without_text": 0, "is_cut": false, "parts": [["", -1], ["", 6]]}',
+                b'{"reason": "", "places": 0, "without_text": 0, "is_cut": false, "parts": []}',
+                b'{"reason": "no such", "places": 0, "without_text": 0, "is_cut": false, "parts": []}',
+                b"[" * 100_000,
+            )
+        ),
+    ],
+)
+def test_whatever_becomes_of_the_process_there_is_an_answer(program: str, reason: Reason, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        process, "_PROGRAM", f"import sys; sys.path.insert(0, sys.argv.pop(1)); {program}" if "while" not in program else program
+    )
+    monkeypatch.setattr(process, "_GRACE_SECONDS", 0)
+    assert process.run("pdf", b"%PDF-", 1000, Limits(cpu_seconds=2, wall_seconds=1)) == Answer(reason)
+
+
+def test_an_answer_of_the_right_form_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = b'{"reason": "", "places": 2, "without_text": 1, "is_cut": true, "parts": [["page 1", 3]]}'
+    monkeypatch.setattr(process, "_PROGRAM", f"import sys; sys.stdout.buffer.write(len(b := {said!r}).to_bytes(4, 'big') + b + b'abc')")
+    assert process.run("pdf", b"", 1000, Limits()) == Answer(Reason.NONE, 2, 1, True, (("page 1", "abc"),))
+
+
+def test_a_process_gets_nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATUI_SECRET_KEY", "a secret")
+    program = (
+        "import json, os, sys; b = json.dumps(dict(os.environ)).encode(); sys.stdout.buffer.write(bytes(4)); sys.exit('secret' in str(b))"
+    )
+    monkeypatch.setattr(process, "_PROGRAM", program.replace("sys.exit('secret' in str(b))", "sys.exit(70 if b'secret' in b else 0)"))
+    assert process.run("pdf", b"", 1000, Limits()).reason is Reason.BROKEN
+
+
+def test_limits_are_those_that_are_asked_for() -> None:
+    assert confinement.Limits() == Limits(cpu_seconds=20, memory_bytes=1 << 30, wall_seconds=60)
+
+
+def test_an_operator_is_told_what_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examination, "faults", lambda: ["a bomb of time did not end within its limits"])
+    [warning] = reading_of_files(None)
+    assert warning.id == "chatui.W056" and "a bomb of time" in str(warning.msg)

@@ -1,0 +1,163 @@
+"""Hostile files: each ends in time with a state, and the server that has them read is none the worse for it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from chatui.documents.reading import TEXT_BYTES, Reading, read
+from chatui.sandbox.confinement import Limits
+from tests.chatui.documents import hostile, more_hostile
+from tests.chatui.documents.hostile import SECRET, Made
+
+pytestmark = pytest.mark.slow
+
+LIMITS = Limits(cpu_seconds=4)
+"""Less than usual: what runs until it is stopped is not to cost more here."""
+MOST_SECONDS = 30
+LONGEST_PAUSE = 0.2
+
+FILES = {
+    "hundred_pages": "read",
+    "many_pages": "read cut",
+    "pdf_stream_bomb": "failed",
+    "pdf_nested_bomb": "failed",
+    "pdf_pages_in_a_circle": "failed",
+    "pdf_doubling_forms": "empty scanned",
+    "pdf_many_operators": "failed",
+    "pdf_truncated": "failed broken",
+    "docx_of_500": "read",
+    "docx_one_node": "failed limit",
+    "docx_two_million_paragraphs": "failed limit",
+    "docx_external_entity": "failed broken",
+    "docx_entity_bomb": "failed broken",
+    "xlsx_of_2000": "read",
+    "xlsx_far_cell": "read",
+    "xlsx_two_million_cells": "failed limit",
+    "xlsx_external_entity": "failed broken",
+}
+"""The seventeen on which libraries were tried, and what becomes of them."""
+
+MORE = {
+    "zip_in_a_zip": "failed broken",
+    "zip_without_a_document": "failed broken",
+    "zip_of_duplicates": "failed broken",
+    "zip_of_names_that_lead_out": "read",
+    "zip_of_a_link": "failed broken",
+    "zip_of_many_entries": "failed limit",
+    "zip_that_says_less_than_it_holds": "failed broken",
+    "zip_that_says_more_than_there_is": "",
+    "zip_of_64_bits_that_lies": "failed broken",
+    "zip_encrypted": "failed encrypted",
+    "zip_of_another_compression": "failed broken",
+    "docx_named_odt": "failed broken",
+    "docx_that_leads_out": "failed broken",
+    "docx_that_is_elsewhere": "failed broken",
+    "docx_with_a_piece_from_elsewhere": "read",
+    "docx_with_entities_in_its_styles": "failed broken",
+    "docx_with_entities_in_other_letters": "failed broken",
+    "docx_in_utf_7": "failed broken",
+    "docx_nested_a_million_deep": "failed limit",
+    "docx_of_attributes": "empty blank",
+    "docx_of_breaks": "failed limit",
+    "xlsx_of_a_million_sheets": "",
+    "xlsx_of_one_string_everywhere": "read cut",
+    "xlsx_of_a_million_strings": "failed limit",
+    "xlsx_of_numbers_that_are_none": "read",
+    "pptx_of_thousands_of_slides": "failed limit",
+    "pptx_of_one_slide_again_and_again": "",
+    "odt_of_repetitions": "read",
+    "odt_of_laughs": "failed broken",
+    "odt_encrypted": "failed encrypted",
+    "pdf_encrypted": "failed encrypted",
+    "pdf_of_tables_in_a_circle": "",
+    "pdf_nested_a_million_deep": "failed broken",
+    "pdf_that_says_it_has_all_pages": "failed broken",
+    "pdf_of_one_page_again_and_again": "empty scanned",
+    "pdf_of_a_character_map": "failed",
+    "pdf_of_two_layers_of_lzw": "failed",
+    "pdf_that_leads_to_files": "empty scanned",
+    "pdf_and_zip_at_once": "unsupported type",
+    "gif_and_script_at_once": "unsupported picture",
+    "html_nested_a_million_deep": "",
+    "html_of_brackets": "read cut",
+    "html_of_attributes": "",
+    "html_of_tables": "read",
+    "csv_of_one_line": "read cut",
+    "json_nested_a_million_deep": "read",
+    "xml_of_laughs": "read",
+    "text_of_combining_marks": "read cut",
+    "text_of_unseen": "read cut",
+    "text_of_null_bytes": "read",
+    "text_of_half_characters": "read",
+    "text_in_32_bits_that_is_none": "read",
+    "gzip_named_txt": "unsupported type",
+    "program_named_to_look_harmless": "unsupported type",
+}
+"""Where nothing is said, it depends on the machine or the library whether something is read, and only the end of it counts."""
+
+ALL = FILES | MORE
+MAKERS: dict[str, Callable[[], Made]] = {name: vars(hostile).get(name) or vars(more_hostile)[name] for name in ALL}
+
+
+def test_no_file_is_forgotten() -> None:
+    made = {
+        name
+        for module in (hostile, more_hostile)
+        for name, each in vars(module).items()
+        if getattr(each, "__annotations__", {}).get("return") == "Made"
+    }
+    assert made == set(ALL) and len(FILES) == 17 and len(MORE) >= 20
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.asyncio
+async def test_it_ends_in_time_with_a_state_and_nobody_waits(name: str) -> None:
+    made = MAKERS[name]()
+    before = time.monotonic()
+    found, longest = await ticking(read(*made, LIMITS))
+    assert time.monotonic() - before < MOST_SECONDS
+    assert longest < LONGEST_PAUSE
+    told = f"{found.state} {found.reason} {'cut' if found.is_cut else ''}".split()
+    assert told[: len(ALL[name].split())] == ALL[name].split()
+    text = "".join(part.text for part in found.parts)
+    assert len(text.encode()) <= TEXT_BYTES and bool(text) is (found.state == "read")
+    assert Path(SECRET).read_text()[:20] not in text, "no entity, link or path led anywhere"
+
+
+async def ticking(reading: object) -> tuple[Reading, float]:
+    """What is read, and the longest time for which the event loop did nothing else: where this process had the processor for most of it, or
+    for more than a second. What is shorter, other programs of a busy machine have caused."""
+    task = asyncio.ensure_future(reading)  # type: ignore[call-overload]
+    longest = 0.0
+    while not task.done():
+        before, worked_before = time.monotonic(), time.process_time()
+        await asyncio.sleep(0.005)
+        pause, worked = time.monotonic() - before, time.process_time() - worked_before
+        longest = max(longest, pause if pause > 1 or worked > pause / 2 else 0)
+    return task.result(), longest
+
+
+@pytest.mark.asyncio
+async def test_many_at_once_do_not_slow_the_loop() -> None:
+    names = (
+        "csv_of_one_line",
+        "html_of_brackets",
+        "xlsx_of_one_string_everywhere",
+        "text_of_null_bytes",
+        "text_of_combining_marks",
+        "json_nested_a_million_deep",
+    )
+    made = [MAKERS[name]() for name in names]
+    found, longest = await ticking(asyncio.gather(*(read(*each, LIMITS) for each in made)))
+    assert longest < LONGEST_PAUSE and [each.state for each in found] == ["read"] * len(names)  # type: ignore[attr-defined]
+
+
+@pytest.mark.asyncio
+async def test_a_pdf_that_anybody_may_open_is_read_though_it_is_encrypted() -> None:
+    found = await read(*more_hostile.pdf_encrypted(password=""))
+    assert [part.text for part in found.parts] == ["words"]

@@ -1,0 +1,62 @@
+"""What becomes of files of each kind: their text, or a word for why there is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatui.documents.kinds import Reason
+from chatui.documents.reading import MOST_BYTES, TEXT_BYTES, State, read
+
+TEXT = "Übung macht den Meister.\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [
+        ("a.txt", TEXT.encode(), "text"),
+        ("a.md", TEXT.encode("utf-8-sig"), "markdown"),
+        ("a.csv", TEXT.encode("utf-16"), "csv"),
+        ("a.tsv", b"\xfe\xff" + TEXT.encode("utf-16-be"), "tsv"),
+        ("a.json", TEXT.encode("utf-32"), "json"),
+        ("a.xml", TEXT.encode("cp1252"), "xml"),
+        ("Makefile", TEXT.encode(), "text"),
+        ("a.py", TEXT.replace("\n", "\r\n").encode(), "text"),
+        (".env", TEXT.encode(), "text"),
+    ],
+)
+@pytest.mark.asyncio
+async def test_text_is_read_in_every_encoding_that_says_which_it_is(name: str, data: bytes, kind: str) -> None:
+    found = await read(name, data)
+    assert (found.state, found.kind, found.reason, found.is_cut) == (State.READ, kind, "", False)
+    assert [(part.label, part.text) for part in found.parts] == [("", TEXT)]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "state", "reason"),
+    [
+        ("a.txt", b"", State.EMPTY, Reason.BLANK),
+        ("a.txt", b" \n\t\r\n", State.EMPTY, Reason.BLANK),
+        ("a.txt", b"\x89PNG\r\n\x1a\n" + bytes(40), State.UNSUPPORTED, Reason.PICTURE),
+        ("a.png", b"words", State.UNSUPPORTED, Reason.PICTURE),
+        ("a.txt", b"%PDF-1.7\n", State.UNSUPPORTED, Reason.TYPE),
+        ("a.pdf", b"<html>Sign in</html>", State.UNSUPPORTED, Reason.TYPE),
+        ("a.docx", b"words", State.UNSUPPORTED, Reason.TYPE),
+        ("a.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), State.FAILED, Reason.ENCRYPTED),
+        ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), State.UNSUPPORTED, Reason.TYPE),
+        ("a.zip", b"PK\x03\x04" + bytes(40), State.UNSUPPORTED, Reason.TYPE),
+        ("a.txt", b"\x7fELF" + bytes(40), State.UNSUPPORTED, Reason.TYPE),
+        ("a.txt", bytes(MOST_BYTES + 1), State.FAILED, Reason.TOO_LONG),
+    ],
+)
+@pytest.mark.asyncio
+async def test_what_is_not_read_says_why(name: str, data: bytes, state: State, reason: Reason) -> None:
+    found = await read(name, data)
+    assert (found.state, found.reason, found.parts) == (state, reason, ())
+
+
+@pytest.mark.asyncio
+async def test_a_long_text_is_cut() -> None:
+    found = await read("a.txt", b"x" * (TEXT_BYTES + 1))
+    assert found.is_cut and len(found.parts[0].text) == TEXT_BYTES
+    found = await read("a.txt", b"x" + "ü".encode() * (TEXT_BYTES // 2))
+    assert found.is_cut and set(found.parts[0].text) == {"x", "ü"}, "no half character"

@@ -1,0 +1,46 @@
+"""The wire format that a server leads to is said at start, in the background, without waiting and without a key."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+
+import pytest
+
+from chatui.backends.spec.definition import BackendSpec
+from chatui.model_servers.announcing import announce
+from tests.support import stub
+from tests.support.several import Configure, says
+from tests.support.several import configure as configure
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+
+
+async def lines_for(spec: BackendSpec, caplog: pytest.LogCaptureFixture) -> list[str]:
+    caplog.set_level(logging.INFO)
+    thread = announce(spec)
+    assert thread is not None
+    await asyncio.to_thread(thread.join)
+    return [record.getMessage() for record in caplog.records if "wire format" in record.getMessage()]
+
+
+async def test_the_chosen_format_is_one_line_also_where_the_server_names_no_models(
+    configure: Configure, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THE_KEY", "sk-7261")
+    async with stub.running(says("x")) as server:
+        (line,) = await lines_for(BackendSpec(name="a", url=server.url, key_env="THE_KEY"), caplog)
+    assert line.startswith("wire format chat chosen for the model server at 127.0.0.1:") and "HTTP 404" in line
+    assert "sk-7261" not in caplog.text
+
+
+async def test_a_server_that_is_down_is_one_line_too_and_nothing_is_chosen(configure: Configure, caplog: pytest.LogCaptureFixture) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    (line,) = await lines_for(BackendSpec(name="a", url=f"http://127.0.0.1:{port}"), caplog)
+    assert line.startswith("no wire format chosen yet for back end a (E-X-BACKEND-UNREACHABLE)")
+
+
+async def test_nobody_is_asked_where_the_operator_has_chosen(configure: Configure) -> None:
+    assert announce(BackendSpec(name="a", url="http://127.0.0.1:9", kind="chat")) is None

@@ -1,0 +1,72 @@
+"""What the operator lets a back end be sampled with is sent to the server, and what was sent is recorded with the conversation."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from channels.db import database_sync_to_async
+
+from chatui.model_servers import checks, connected
+from chatui.models import Conversation, User
+from tests.chatui.model_servers.test_several import ask, run
+from tests.support import stub
+from tests.support.several import Configure, says
+from tests.support.several import closing as closing
+from tests.support.several import configure as configure
+
+FILE = """
+[[backend]]
+name = "a"
+kind = "chat"
+url = "{url}"
+models = ["m", "n"]
+sampling = {{ temperature = 0.7, top_p = 0.9 }}
+model_sampling = {{ "n" = {{ temperature = 0.1 }} }}
+"""
+
+
+@pytest.mark.asyncio
+@pytest.mark.served
+@pytest.mark.django_db(transaction=True)
+async def test_what_is_sent_is_recorded_and_what_the_server_rejects_is_not(configure: Configure, closing: None, ada: User) -> None:
+    async with stub.running(says("Hello.")) as server:
+
+        async def strict(writer: asyncio.StreamWriter) -> None:
+            if "top_p" in server.requests[-1].body:
+                await stub.responds("400 Bad Request", json.dumps({"error": {"message": "Unknown field: top_p"}}).encode())(writer)
+            else:
+                await says("Hello.")(writer)
+
+        server.answer = strict
+        configure(FILE.format(url=server.url))
+        await run(ada, ask(choice="a/n"))
+    assert server.posted["temperature"] == 0.1 and "top_p" not in server.posted
+    row = await database_sync_to_async(Conversation.objects.get)()
+    assert row.sampled_with == {"reasoning_effort": "medium", "temperature": 0.1}
+
+
+@pytest.mark.django_db
+def test_the_variables_say_the_same_and_mistakes_in_them_are_errors(configure: Configure) -> None:
+    configure(
+        backend_url="https://r.example/openai/deployments/gpt",
+        backend_query="api-version=2024-10-21",
+        backend_key_header="api-key",
+        backend_proxy="http://proxy:3128",
+        backend_sampling="temperature=0.7, seed=7",
+    )
+    (spec,) = connected.specs()
+    assert spec.sampling_of(None) == {"temperature": 0.7, "seed": 7}
+    assert (spec.route.query, spec.route.key_header, spec.route.proxy) == ((("api-version", "2024-10-21"),), "api-key", "http://proxy:3128")
+    assert not checks.backend_variables(None) and not checks.files_of_backends(None)
+    for wrong in (
+        {"backend_sampling": "warm"},
+        {"backend_query": "key=sk-7261"},
+        {"backend_proxy": "ftp://x"},
+        {"backend_ca_file": "/none"},
+    ):
+        configure(**{"backend_url": "https://r.example", **wrong})
+        found = [*checks.backend_variables(None), *checks.files_of_backends(None)]
+        assert [each.id for each in found] in (["chatui.E015"], ["chatui.E016"]), wrong
+        assert "7261" not in str(found)

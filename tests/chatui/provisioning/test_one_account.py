@@ -1,0 +1,182 @@
+"""A directory and a sign-in mean one account, in whatever order and under whatever name they first tell of a person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+
+from chatui.accounts.sign_in_rules.provider import Provider
+from chatui.accounts.single_sign_on.claims import Said
+from chatui.accounts.single_sign_on.errors import ClosedAccountError, NotAdmittedError
+from chatui.audit_log.record import SHELL, Visitor
+from chatui.leaving import closing
+from chatui.models import AuditEvent, Conversation, OutsideIdentity, ProvisionedAccount, User
+from chatui.models.accounts.closed_account import Cause
+from chatui.provisioning import arrivals
+from tests.chatui.accounts.single_sign_on.conftest import configure
+from tests.chatui.conftest import make_person, signed_in
+from tests.chatui.provisioning.conftest import TABLE, Directory, person
+from tests.chatui.provisioning.test_groups import groups_of
+from tests.chatui.provisioning.test_people import OKTA_OFF, lines, sign_in, user_of
+
+ENTRA = TABLE | {"scim_claim": "oid"}
+CARETAKER = Permission.objects.filter(codename="change_user")
+
+
+def come(subject: str, directory_id: str, table: dict[str, Any] = ENTRA, groups: frozenset[str] | None = frozenset()) -> User:
+    """A sign-in whose claims say both."""
+    said = Said(subject, "ada", "", groups, directory_id=directory_id)
+    return arrivals.arrive(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(table), said)
+
+
+def is_open(user: User) -> bool:
+    return User.objects.get(pk=user.pk).is_active
+
+
+def test_who_signed_in_before_directories_were_known_is_the_one_it_means(directory: Directory) -> None:
+    user = sign_in("00u1", name="countess")
+    OutsideIdentity.objects.update(directory_id="")
+    key = directory.made()
+    assert user_of(key) == user and User.objects.count() == 2
+    assert directory.ask("DELETE", f"Users/{key}")[0] == 204 and not is_open(user)
+
+
+def test_another_claim_finds_the_account_with_the_next_sign_in(directory: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = sign_in("pairwise")
+    configure(monkeypatch, ENTRA)
+    key = directory.made(number="oid-1")
+    directory.group("Chat users", key)
+    made = user_of(key)
+    assert made != user, "the premise"
+    assert come("pairwise", "oid-1", groups=None) == user == user_of(key) and not is_open(made)
+    assert groups_of(key) == {"people"} and not made.groups.exists(), "what the directory gave has gone with the person"
+    browser = signed_in(user)
+    directory.patch(f"Users/{key}", OKTA_OFF)
+    assert not is_open(user) and browser.get("/").status_code == 302
+
+
+@pytest.mark.parametrize("ends", ["off", "deleted"])
+def test_what_was_closed_in_the_meantime_closes_the_account_in_use(
+    ends: str, directory: Directory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = sign_in("pairwise")
+    browser = signed_in(user)
+    configure(monkeypatch, ENTRA)
+    key = directory.made(number="oid-1")
+    directory.patch(f"Users/{key}", OKTA_OFF) if ends == "off" else directory.ask("DELETE", f"Users/{key}")
+    with pytest.raises(ClosedAccountError):
+        come("pairwise", "oid-1")
+    assert not is_open(user) and browser.get("/").status_code == 302
+
+
+def test_an_id_that_is_corrected_later_leads_to_the_account_in_use(directory: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a mapping, Entra ID sends something else as externalId."""
+    configure(monkeypatch, ENTRA)
+    key = directory.made(number="ada.l")
+    made, user = user_of(key), come("pairwise", "oid-1")
+    assert user != made, "the premise"
+    status, found = directory.patch(f"Users/{key}", {"op": "replace", "path": "externalId", "value": "oid-1"})
+    assert status == 200 and found["externalId"] == "oid-1" and user_of(key) == user and not is_open(made)
+    assert directory.patch(f"Users/{key}", OKTA_OFF)[1]["active"] is False and not is_open(user)
+    assert directory.patch(f"Users/{key}", {"op": "replace", "value": {"active": True}})[0] == 200 and is_open(user)
+
+
+def test_an_id_is_needed(directory: Directory) -> None:
+    for number in ("", None):
+        assert directory.ask("POST", "Users", person(number=number))[0] == 400  # type: ignore[arg-type]
+    assert not ProvisionedAccount.objects.exists() and User.objects.count() == 1
+
+
+def test_two_accounts_that_were_both_used_are_closed_together(directory: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
+    configure(monkeypatch, ENTRA)
+    key = directory.made(number="ada.l")
+    made, user = user_of(key), come("pairwise", "oid-1")
+    Conversation.objects.create(owner=made)
+    directory.patch(f"Users/{key}", {"op": "replace", "path": "externalId", "value": "oid-1"})
+    assert user_of(key) == made and is_open(made) and is_open(user)
+    assert "two accounts for one person" in lines(user.username)
+    assert directory.ask("DELETE", f"Users/{key}")[0] == 204
+    assert not is_open(made) and not is_open(user)
+
+
+def test_whom_the_directory_has_deleted_gets_no_new_account(directory: Directory) -> None:
+    directory.ask("DELETE", f"Users/{directory.made()}")
+    with pytest.raises(ClosedAccountError):
+        sign_in("00u1")
+    assert User.objects.count() == 2
+
+
+def test_an_identity_is_not_connected_with_a_second_account_past_the_directory(directory: Directory) -> None:
+    ada, provider = make_person("countess"), Provider.model_validate(TABLE)
+    said = Said("00u1", "ada", "", frozenset(), directory_id="00u1")
+    key = directory.made()
+    made = user_of(key)
+    directory.patch(f"Users/{key}", OKTA_OFF)
+    with pytest.raises(NotAdmittedError):
+        arrivals.connect(Visitor(ada, "192.0.2.1", "page"), provider, said)
+    directory.patch(f"Users/{key}", {"op": "replace", "value": {"active": True}})
+    arrivals.connect(Visitor(ada, "192.0.2.1", "page"), provider, said)
+    assert user_of(key) == ada and not is_open(made)
+    directory.patch(f"Users/{key}", OKTA_OFF)
+    assert not is_open(ada)
+
+
+@pytest.mark.parametrize("between", ["removed", "group deleted", "nothing"])
+def test_whoever_comes_back_has_none_of_the_rights_of_their_former_place(between: str, directory: Directory) -> None:
+    key = directory.made()
+    group = directory.group("Chat admins", key)
+    assert user_of(key).is_staff and groups_of(key) == {"people", "debuggers"}, "the premise"
+    directory.ask("DELETE", f"Users/{key}")
+    if between == "removed":
+        directory.patch(f"Groups/{group}", {"op": "remove", "path": f'members[value eq "{key}"]'})
+    elif between == "group deleted":
+        directory.ask("DELETE", f"Groups/{group}")
+    again = directory.made()
+    assert user_of(again).is_active and not user_of(again).is_staff and groups_of(again) == set()
+    if between == "nothing":
+        assert directory.ask("GET", f"Groups/{group}")[1]["members"] == []
+
+
+def test_no_change_of_a_group_leaves_nobody_who_looks_after_accounts(directory: Directory) -> None:
+    key = directory.made()
+    admins = directory.group("Chat admins", key)
+    user_of(key).user_permissions.set(CARETAKER)
+    User.objects.create(username="left", is_staff=True, password="!").user_permissions.set(CARETAKER)  # nobody can get into it
+    closing.close_account(User.objects.get(username="keeper"), Cause.OPERATOR, SHELL)
+    removal = {"op": "remove", "path": "members"}
+    assert directory.patch(f"Groups/{admins}", removal)[0] == 403 and directory.ask("DELETE", f"Groups/{admins}")[0] == 403
+    assert directory.patch(f"Users/{key}", OKTA_OFF)[0] == 403
+    assert user_of(key).is_staff and groups_of(key) == {"people", "debuggers"}
+    assert len(directory.ask("GET", f"Groups/{admins}")[1]["members"]) == 1
+    assert lines("ada@example.org")[-3:] == ["account not changed", "account not changed", "account not closed"]
+    assert sign_in("00u1", name="ada@example.org").is_staff, "nor a sign-in whose claim is empty"
+    closing.reopen_account(User.objects.get(username="keeper"), SHELL)
+    assert directory.patch(f"Groups/{admins}", removal)[0] == 200 and not user_of(key).is_staff, "the twin"
+
+
+def test_a_request_that_is_refused_changes_nothing_at_all(directory: Directory) -> None:
+    key = directory.made()
+    User.objects.filter(pk=user_of(key).pk).update(is_staff=True)
+    user_of(key).user_permissions.set(CARETAKER)
+    closing.close_account(User.objects.get(username="keeper"), Cause.OPERATOR, SHELL)
+    assert directory.ask("PUT", f"Users/{key}", person("renamed@example.org", active=False))[0] == 403
+    assert user_of(key).username == "ada@example.org" and directory.ask("GET", f"Users/{key}")[1]["userName"] == "ada@example.org"
+
+
+def test_members_of_a_directory_enter_where_the_token_says_no_groups(directory: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = {name: value for name, value in TABLE.items() if name != "who_may_enter"} | {"enter_groups": ["Chat users"]}
+    configure(monkeypatch, table)
+    ada, bela = directory.made(), directory.made("bela@example.org", "00u2")
+    group = directory.group("Chat users", ada)
+    assert come("00u1", "00u1", table, None) == user_of(ada) and groups_of(ada) == {"people"}
+    with pytest.raises(NotAdmittedError):
+        come("00u2", "00u2", table, None)
+    with pytest.raises(NotAdmittedError):
+        come("00u1", "00u1", table, frozenset())  # a claim that is there decides
+    directory.patch(f"Groups/{group}", {"op": "remove", "path": "members"}, {"op": "add", "path": "members", "value": [{"value": bela}]})
+    with pytest.raises(NotAdmittedError):
+        come("00u1", "00u1", table, None)
+    assert come("00u2", "00u2", table, None) == user_of(bela)
+    assert not AuditEvent.objects.filter(action="groups not said").exists()

@@ -1,0 +1,1 @@
+"""Tests of documents as they are stored."""

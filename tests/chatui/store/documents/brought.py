@@ -1,0 +1,29 @@
+"""Files that a person has brought, for tests that send them."""
+
+from __future__ import annotations
+
+from chatui.documents.reading import Part, Reading, State
+from chatui.models import StoredFile, User
+from chatui.store.documents import counting, texts
+from chatui.store.documents.texts import Read
+from chatui.store.files import keeping
+from chatui.store.files.keeping import NewFile, Place
+
+
+def brought(person: User, name: str = "notes.txt", text: str = "The meeting is on Tuesday.") -> StoredFile:
+    """A text file that waits to be sent."""
+    return brought_with(person, name, Part("", text))
+
+
+def brought_with(person: User, name: str, *parts: Part, kind: str = "text") -> StoredFile:
+    """The same, with these parts."""
+    file = keeping.keep(Place(person.pk, None), NewFile.of(name, "\n".join(part.text for part in parts).encode()))
+    tokens, is_counted = counting.tokens_of([part.text for part in parts])
+    reading = Reading(State.READ, kind, parts, places=len(parts) if len(parts) > 1 else 0)
+    texts.keep(file.content, Read(reading, tokens, is_counted))
+    return file
+
+
+def pages(person: User, count: int, name: str = "report.pdf") -> StoredFile:
+    """A PDF with so many pages."""
+    return brought_with(person, name, *(Part(f"page {number}", f"This is page {number}.") for number in range(1, count + 1)), kind="pdf")

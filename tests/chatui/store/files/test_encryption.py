@@ -1,0 +1,75 @@
+"""Files are encrypted where the operator names a key: nothing of them is in the database, and nobody moves or changes a piece."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatui.models import FileContent, FilePiece, User
+from chatui.store import handing_over
+from chatui.store.files import keeping, reading
+from chatui.store.files.encryption import NoKeyError
+from chatui.store.files.keeping import PIECE_BYTES, NewFile, Place
+from tests.chatui.store.long_conversations import long_conversation
+from tests.support import environment
+
+pytestmark = pytest.mark.django_db
+KEY, OTHER = "k" * 32, "another key, which is long enough"
+DATA = b"secret words of a file " * 30_000
+
+
+def change(monkeypatch: pytest.MonkeyPatch, key: str, *before: str) -> None:
+    environment.change(monkeypatch, {"file_key": key, "file_keys_before": list(before)})
+
+
+def test_with_a_key_only_what_is_encrypted_is_kept(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, KEY)
+    row = long_conversation(ada, 2)
+    file = keeping.keep(Place(ada.pk, row.pk), NewFile.of("notes.txt", DATA))
+    kept = b"".join(bytes(piece.data) for piece in FilePiece.objects.order_by("number"))
+    assert b"secret" not in kept and len(kept) > len(DATA) > PIECE_BYTES and reading.data_of(file) == DATA
+    same = keeping.keep(Place(ada.pk, row.pk), NewFile.of("again.txt", DATA))
+    assert reading.data_of(same) == DATA and FileContent.objects.count() == 1
+
+
+def test_a_key_can_be_changed_and_without_one_there_is_no_file(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = long_conversation(ada, 2)
+    plain = keeping.keep(Place(ada.pk, row.pk), NewFile.of("plain.txt", b"from before"))
+    change(monkeypatch, KEY)
+    first = keeping.keep(Place(ada.pk, row.pk), NewFile.of("first.txt", DATA))
+    change(monkeypatch, OTHER, KEY)
+    second = keeping.keep(Place(ada.pk, row.pk), NewFile.of("second.txt", b"x" + DATA))
+    assert [reading.data_of(file)[:4] for file in (plain, first, second)] == [b"from", b"secr", b"xsec"]
+    change(monkeypatch, OTHER)
+    with pytest.raises(NoKeyError):
+        reading.data_of(first)
+    change(monkeypatch, "")
+    for file in (first, second):
+        with pytest.raises(NoKeyError):
+            reading.data_of(file)
+    assert reading.data_of(plain) == b"from before"
+
+
+def test_pieces_that_were_changed_or_changed_places_are_noticed(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, KEY)
+    file = keeping.keep(Place(ada.pk, long_conversation(ada, 2).pk), NewFile.of("notes.txt", DATA))
+    first, second = FilePiece.objects.order_by("number")[:2]
+    for piece, data in ((first, bytes(second.data)), (first, bytes(first.data)[:-1] + b"\0"), (first, b"")):
+        FilePiece.objects.filter(pk=piece.pk).update(data=data)
+        with pytest.raises(NoKeyError):
+            reading.data_of(file)
+
+
+def test_whoever_is_handed_a_file_over_reads_it(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, KEY)
+    mine = [keeping.keep(Place(ada.pk, long_conversation(ada, 2).pk), NewFile.of(f"{name}.txt", DATA)) for name in ("one", "two")]
+    assert handing_over.hand_over(ada, bela) == 2
+    for file in mine:
+        file.refresh_from_db()
+        assert file.owner == bela and file.content.owner == bela and reading.data_of(file) == DATA
+
+
+def test_a_short_key_is_refused_at_the_start() -> None:
+    from chatui.env import Environment
+
+    with pytest.raises(ValueError, match="at least 32 characters"):
+        Environment(file_key="short")

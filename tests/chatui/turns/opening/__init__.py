@@ -1,0 +1,1 @@
+"""Tests of what is made ready before a turn starts."""

@@ -1,0 +1,270 @@
+"""The address at which a person brings a file: what is taken, what is refused, and that it stays theirs."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.core.cache import cache
+from django.db import connections
+from django.test import Client
+from django.utils import timezone
+
+from chatui.documents.reading import Part, Reading, State
+from chatui.live.early_refusals import refusal_of
+from chatui.models import Conversation, DocumentPart, DocumentPassage, FileContent, StoredFile, User
+from chatui.store.documents import passages, sent, texts, waiting
+from chatui.store.documents.texts import Read
+from chatui.store.files import keeping
+from chatui.transfer import scanning
+from chatui.transfer.one_at_a_time import Line
+from tests.chatui.conftest import signed_in
+from tests.chatui.store.documents.brought import brought
+from tests.chatui.store.files.pictures import png
+from tests.support import environment
+
+pytestmark = pytest.mark.django_db
+
+
+def upload(client: Client, name: str = "notes.txt", data: bytes = b"The meeting is on Tuesday.") -> Any:
+    return client.post("/files/", data, content_type="application/octet-stream", headers={"X-File-Name": name})
+
+
+def test_a_text_file_is_kept_read_and_counted(ada: User) -> None:
+    client = signed_in(ada)
+    said = upload(client, "Notes%20%E2%80%93%20May.txt").json()
+    file = StoredFile.objects.get()
+    assert (said["id"], said["name"], said["size"]) == (str(file.pk), "Notes – May.txt", 26)
+    assert 100 < said["tokens"] < 200 and said["room"] > 100_000 and said["said"].endswith("1% of what fits")
+    assert file.conversation_id is None and DocumentPart.objects.get().text == "The meeting is on Tuesday."
+    text = client.get(said["text"])
+    assert text.content == b"The meeting is on Tuesday." and text["Content-Type"] == "text/plain; charset=utf-8"
+    assert "sandbox" in text["Content-Security-Policy"] and text["X-Content-Type-Options"] == "nosniff"
+    assert client.post(said["delete"]).json() == {"ok": True} and not FileContent.objects.exists() and not DocumentPart.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "why"),
+    [
+        ("a.png", png(), "picture"),
+        ("a.txt", png(), "picture"),
+        ("a.exe", b"MZ\0\0\0", "type"),
+        ("a.txt", b"   ", "blank"),
+        ("a.txt", b"", "blank"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_a_reason_and_not_kept(name: str, data: bytes, why: str, ada: User) -> None:
+    answer = upload(signed_in(ada), name, data)
+    assert answer.json()["why"] == why and len(answer.json()["message"]) > 20
+    assert not StoredFile.objects.exists() and not FileContent.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["a%0D%0AX-Evil:%201.txt", "..%2F..%2Fetc%2Fpasswd", "x%E2%80%AEtxt.exe.txt", "%22><img src=x>.txt", "", "%ff%00.txt", "a" * 3000],
+)
+def test_a_name_can_do_nothing_but_name(given: str, ada: User) -> None:
+    assert upload(signed_in(ada), given).status_code == 200
+    (name,) = StoredFile.objects.values_list("name", flat=True)
+    assert not set(name) & set('\r\n/\\"<>\0\u202e') and name.strip(".") and len(name) <= 80
+
+
+def test_the_same_content_is_read_once(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = signed_in(ada)
+    upload(client)
+    monkeypatch.setattr("chatui.documents.reading.read", None)
+    assert upload(client, "again.txt").status_code == 200 and FileContent.objects.count() == 1
+    client.post(f"/files/{StoredFile.objects.get(name='notes.txt').pk}/delete/")
+    assert DocumentPart.objects.count() == 1, "the other file has the same content"
+
+
+def test_what_the_name_says_decides_how_the_same_bytes_are_read(ada: User) -> None:
+    client, page = signed_in(ada), b"<title>t</title><p>Hello</p>"
+    texts = [client.get(upload(client, name, page).json()["text"]).content for name in ("a.html", "a.txt", "b.html")]
+    assert texts[0] == texts[2] != page and texts[1] == page and FileContent.objects.count() == 2
+    for name in ("table.csv", "table.txt", "table.md"):
+        assert upload(client, name, b"a,b\n1,2\n").json()["ok"]
+    kinds = StoredFile.objects.filter(name__startswith="table").order_by("name").values_list("name", "content__document__kind")
+    assert list(kinds) == [("table.csv", "csv"), ("table.md", "markdown"), ("table.txt", "text")]
+
+
+def test_what_waits_is_told_at_the_message_box_where_it_was_brought(ada: User, bela: User, conversation: Conversation) -> None:
+    client = signed_in(ada)
+    Conversation.objects.filter(pk=conversation.pk).update(owner=ada)
+    here = f"/files/?conversation={conversation.pk}"
+    new = upload(client, "new.txt", b"new").json()
+    there = client.post(here, b"there", content_type="application/octet-stream", headers={"X-File-Name": "there.txt"}).json()
+    empty = {"ok": True, "files": []}
+    assert client.get("/files/").json() == {"ok": True, "files": [{key: value for key, value in new.items() if key != "ok"}]}
+    assert [each["id"] for each in client.get(here).json()["files"]] == [there["id"]]
+    assert signed_in(bela).get("/files/").json() == empty and signed_in(bela).get(here).status_code == 404
+    StoredFile.objects.filter(name="there.txt").update(conversation=conversation)
+    StoredFile.objects.filter(name="new.txt").update(created_at=timezone.now() - timedelta(hours=25))
+    assert client.get(here).json() == client.get("/files/").json() == empty, "sent, or too old"
+
+
+def test_a_page_says_whether_there_are_files_to_load(ada: User) -> None:
+    client = signed_in(ada)
+    assert "data-files" not in client.get("/").content.decode()
+    upload(client)
+    assert "data-files" in client.get("/").content.decode()
+
+
+def test_what_was_read_counts_like_the_file(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def read(name: str, data: bytes) -> Reading:
+        return Reading(State.READ, "text", (Part("", "ä" * 600_000),))
+
+    environment.change(monkeypatch, {"file_mb": 1, "files_of_person_mb": 1})
+    monkeypatch.setattr("chatui.documents.reading.read", read)
+    assert upload(signed_in(ada), data=b"few bytes").json()["why"] == "quota"
+    assert not StoredFile.objects.exists() and not FileContent.objects.exists()
+    environment.change(monkeypatch, {"file_mb": 1, "files_of_person_mb": 2})
+    assert upload(signed_in(ada), data=b"few bytes").json()["ok"] and keeping.bytes_of(ada.pk) == 9 + 1_200_000
+
+
+def test_who_never_sends_anything_can_go_on_bringing_files(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "MOST", 2)
+    client = signed_in(ada)
+    for number in range(4):
+        assert upload(client, f"{number}.txt", f"Text {number}".encode()).json()["ok"]
+    assert set(StoredFile.objects.values_list("name", flat=True)) == {"2.txt", "3.txt"} and FileContent.objects.count() == 2
+    StoredFile.objects.filter(name="2.txt").update(created_at=timezone.now() - timedelta(hours=25))
+    upload(client, "4.txt", b"Text 4")
+    assert set(StoredFile.objects.values_list("name", flat=True)) == {"3.txt", "4.txt"}
+
+
+def test_what_was_left_alone_for_an_hour_gives_way_where_there_is_no_more_room(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    environment.change(monkeypatch, {"file_mb": 1, "files_of_person_mb": 2})
+    client = signed_in(ada)
+    upload(client, "old.txt", b"a" * 700_000)
+    assert upload(client, "new.txt", b"b" * 700_000).json()["why"] == "quota", "brought just now, it may be about to be sent"
+    StoredFile.objects.update(created_at=timezone.now() - timedelta(hours=2))
+    assert upload(client, "new.txt", b"b" * 700_000).json()["ok"] and StoredFile.objects.get().name == "new.txt"
+
+
+def test_a_file_that_is_deleted_while_it_is_read_is_refused(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def read(name: str, data: bytes) -> Reading:
+        await sync_to_async(_delete_all)()
+        return Reading(State.READ, "text", (Part("", "words"),))
+
+    monkeypatch.setattr("chatui.documents.reading.read", read)
+    answer = upload(signed_in(ada))
+    assert (answer.status_code, answer.json()["why"]) == (200, "gone") and not DocumentPart.objects.exists()
+
+
+def _delete_all() -> None:
+    for file in StoredFile.objects.all():
+        sent.delete(file)
+
+
+def test_what_another_upload_read_meanwhile_is_not_read_over(ada: User) -> None:
+    file = brought(ada)
+    passages.index(file.content_id)
+    texts.keep(file.content, Read(Reading(State.READ, "text", (Part("", "other"),)), [1], is_counted=True))
+    assert DocumentPart.objects.get().text == "The meeting is on Tuesday." and DocumentPassage.objects.exists()
+
+
+def test_limits_hold(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = signed_in(ada)
+    environment.change(monkeypatch, {"file_mb": 1, "files_of_person_mb": 2})
+    assert upload(client, data=b"a" * 1024 * 1024).json()["ok"], "exactly full, with its text"
+    assert upload(client, data=b"b" * (1024 * 1024 + 1)).json()["why"] == "too-long"
+    assert upload(client, data=b"b").json()["why"] == "quota"
+    for _ in range(130):
+        last = upload(client)
+    assert last.status_code == 429
+    cache.clear()
+
+
+def test_long_bodies_are_refused_before_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    environment.change(monkeypatch, {"file_mb": 1})
+    assert refusal_of(b"/files/", 1024 * 1024) == b"" and b"413" in refusal_of(b"/%66iles/", 1024 * 1024 + 1)
+    assert b"411" in refusal_of(b"/files/", None) and refusal_of(b"/import/", 1024 * 1024 + 1) == b""
+
+
+def test_nobody_else_reads_or_deletes_a_file_that_waits(ada: User, bela: User, grace: User, conversation: Conversation) -> None:
+    file = brought(ada)
+    for person in (bela, grace):
+        client = signed_in(person)
+        answers = [client.get(f"/files/{key}/{what}") for key in (file.pk, uuid4()) for what in ("", "text/")]
+        answers += [client.post(f"/files/{key}/delete/") for key in (file.pk, uuid4())]
+        assert [answer.status_code for answer in answers] == [404] * 6
+    assert grace.has_perm("chatui.view_hidden_channels") and StoredFile.objects.filter(pk=file.pk).exists()
+    assert Client().post("/files/", b"x", content_type="text/plain").status_code == 302
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(ada)
+    assert upload(strict).status_code == 403, "without a token"
+
+
+def test_a_file_that_a_tool_made_is_not_deleted_here(ada: User, conversation: Conversation) -> None:
+    file = brought(ada)
+    StoredFile.objects.filter(pk=file.pk).update(source="tool", conversation=conversation)
+    assert signed_in(ada).post(f"/files/{file.pk}/delete/").status_code == 404 and StoredFile.objects.exists()
+
+
+def test_what_nobody_sends_goes_after_a_day(ada: User, conversation: Conversation) -> None:
+    old, sent, new = (brought(ada, f"{name}.txt", name) for name in ("old", "sent", "new"))
+    StoredFile.objects.filter(pk__in=[old.pk, sent.pk]).update(created_at=timezone.now() - timedelta(hours=25))
+    StoredFile.objects.filter(pk=sent.pk).update(conversation=conversation)
+    assert waiting.sweep() == 1 and set(StoredFile.objects.values_list("pk", flat=True)) == {sent.pk, new.pk}
+    assert FileContent.objects.count() == DocumentPart.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "why"), [("true", None), ("false", "infected"), ("sh -c 'exit 2'", "unchecked"), ("/nowhere", "unchecked")]
+)
+def test_a_scanner_decides(command: str, why: str | None, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    environment.change(monkeypatch, {"file_scanner": command})
+    answer = upload(signed_in(ada))
+    assert answer.json().get("why") == why and StoredFile.objects.exists() == (why is None)
+
+
+def test_a_scanner_that_does_not_end_has_checked_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scanning, "SECONDS", 0.1)
+    assert scanning.scan("sleep 5", b"") is scanning.Verdict.UNCHECKED and scanning.scan("cat", b"x") is scanning.Verdict.CLEAN
+
+
+@pytest.mark.django_db(transaction=True)
+def test_twenty_uploads_at_once_stay_within_the_quota(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    environment.change(monkeypatch, {"files_of_person_mb": 2})
+    client, answers = signed_in(ada), []
+
+    def bring(number: int) -> None:
+        try:
+            own = Client()
+            own.cookies = client.cookies
+            answers.append(upload(own, f"{number}.txt", bytes([97 + number]) * 200_000))
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=bring, args=(number,)) for number in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(answer.json()["ok"] for answer in answers) == 5 and len(answers) == 20
+    assert sum(StoredFile.objects.values_list("content__size", flat=True)) == 1_000_000
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_connection_is_held_while_a_file_is_read(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[object] = []
+
+    async def read(name: str, data: bytes) -> Reading:
+        held.append(connections["default"].connection)
+        return Reading(State.READ, "text", (Part("", "words"),))
+
+    monkeypatch.setattr("chatui.documents.reading.read", read)
+    assert upload(signed_in(ada)).json()["ok"]
+    # async_to_sync runs it in this very thread.
+    assert held == [None]
+
+
+def test_what_may_go_another_time_is_answered_so(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatui.transfer.bringing._line", Line(most=0))
+    answer = upload(signed_in(ada))
+    assert (answer.status_code, answer.json()["why"]) == (503, "busy") and not StoredFile.objects.exists()

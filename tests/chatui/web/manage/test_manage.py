@@ -1,0 +1,347 @@
+"""The administration pages: each part for those with its permission and for nobody else, and every act in the audit log."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import Group, Permission
+from django.contrib.sessions.models import Session
+from django.core.cache import cache
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from chatui.audit_log.record import Visitor
+from chatui.env import environment
+from chatui.model_servers import connected
+from chatui.models import AuditEvent, Conversation, Invitation, Passkey, SecondFactor, Turn, User
+from chatui.models.message import Author
+from chatui.monitoring import readiness, settings_in_force
+from chatui.permissions import access, debug_requests
+from chatui.store import transcripts
+from renderer.frames import Frame, Header
+from tests.chatui.conftest import make_person, signed_in
+
+pytestmark = pytest.mark.django_db
+
+PEOPLE = "/manage/people/"
+PARTS = {
+    "/manage/people/": "view_user",
+    "/manage/servers/": "view_storedbackend",
+    "/manage/failures/": "view_storedbackend",
+    "/manage/looks/": "view_auditevent",
+}
+FOR_SUPERUSERS = ("/manage/settings/", "/manage/system/")
+KEEPER = ("view_user", "add_user", "change_user")
+HOSTILE = ("<b>bold</b>&amp;", "right\u202eto left", "x" * 150)
+
+
+@pytest.fixture
+def kim() -> User:
+    """Staff who look after accounts."""
+    return make_person("kim", *KEEPER, staff=True)
+
+
+@pytest.fixture
+def root() -> User:
+    return User.objects.create_superuser("root", password="correct horse battery")
+
+
+def failed_turn(owner: User, code: str = "E-X-BACKEND-SETUP", choice: str = "vllm/tiny") -> Turn:
+    talk = Conversation.objects.create(owner=owner, title="Private title")
+    asked = transcripts.append(talk, None, Frame(Header("user"), "Private question"), Author.PERSON)
+    return Turn.objects.create(
+        conversation=talk,
+        question=asked,
+        asked_by=owner,
+        client_id=uuid4(),
+        state="failed",
+        lease_until=timezone.now(),
+        effort="low",
+        choice=choice,
+        error_code=code,
+        error_detail="HTTP 401: SECRET",
+        error_cause="HTTP 401, invalid_api_key",
+    )
+
+
+def text_of(client: Client, path: str, **fields: str | int) -> str:
+    answer = client.get(path, fields)
+    assert answer.status_code == 200, path
+    return str(answer.content.decode())
+
+
+def log() -> list[tuple[str, str, str]]:
+    return list(AuditEvent.objects.order_by("number").values_list("action", "owner_name", "detail"))
+
+
+def test_each_part_is_there_for_its_permission_and_for_nobody_else(ada: User, sam: User, root: User) -> None:
+    for number, (path, needed) in enumerate(PARTS.items()):
+        holder = make_person(f"holder {number}", needed, staff=True)
+        shown = {each for each in (*PARTS, *FOR_SUPERUSERS) if signed_in(holder).get(each).status_code == 200}
+        assert shown == {each for each, permission in PARTS.items() if permission == needed}, needed
+        home = text_of(signed_in(holder), "/manage/")
+        assert path in home and not any(f'href="{each}' in home for each in {*PARTS, *FOR_SUPERUSERS} - shown)
+        not_staff = make_person(f"not staff {number}", needed)
+        assert [signed_in(not_staff).get(each).status_code for each in ("/manage/", path)] == [404, 404]
+    for path in ("/manage/", *PARTS, *FOR_SUPERUSERS):
+        assert [signed_in(each).get(path).status_code for each in (ada, sam, root)] == [404, 404, 200], path
+        assert Client().get(path)["Location"].startswith("/sign-in/")
+
+
+@pytest.mark.parametrize("what", ["groups", "sessions", "factor", "open", "close"])
+def test_an_act_needs_the_permission_to_change_and_no_less_than_the_account_has(what: str, kim: User, ada: User, root: User) -> None:
+    reader = make_person("reader", "view_user", "add_user", staff=True)
+    mighty = make_person("mighty", "view_hidden_channels", staff=True)
+    for staff, person in ((reader, ada), (ada, kim), (kim, root), (kim, mighty), (kim, kim)):
+        assert signed_in(staff).post(f"{PEOPLE}{person.pk}/{what}/").status_code == 404, (staff, person)
+    assert signed_in(kim).post(f"{PEOPLE}{uuid4()}/{what}/").status_code == 404
+    assert AuditEvent.objects.count() == 0 and root.pk
+    User.objects.filter(pk=ada.pk).update(is_active=what != "open")
+    assert signed_in(kim).post(f"{PEOPLE}{ada.pk}/{what}/").status_code == 302
+    for action in ("POST", "GET"):
+        assert signed_in(kim).generic(action, f"{PEOPLE}{ada.pk}/nothing/").status_code in (404, 405)
+
+
+def test_acts_need_the_token_of_a_form(kim: User, ada: User) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(kim)
+    for what in ("groups", "sessions", "factor", "open", "close"):
+        assert strict.post(f"{PEOPLE}{ada.pk}/{what}/").status_code == 403
+    assert strict.post(f"{PEOPLE}invite/", {"people": "x", "days": 7}).status_code == 403
+    assert AuditEvent.objects.count() == 0 and not Invitation.objects.exists()
+    ada.refresh_from_db()
+    assert ada.is_active
+
+
+def test_groups_give_the_debug_permission_to_staff_and_take_it_away(ada: User, root: User) -> None:
+    debuggers, others = (Group.objects.create(name=name) for name in ("debuggers", "others"))
+    debuggers.permissions.set(Permission.objects.filter(codename="view_hidden_channels"))
+    page = text_of(signed_in(root), f"{PEOPLE}{ada.pk}/")
+    assert "See hidden channels in the debug view" in page
+    at = f"{PEOPLE}{ada.pk}/groups/"
+    assert signed_in(root).post(at, {"groups": [debuggers.pk, others.pk], "is_staff": "on"}).status_code == 302
+    assert access.can_see_hidden(User.objects.get(pk=ada.pk))
+    assert "May debug" in text_of(signed_in(root), PEOPLE, show="debug") and "ada" in text_of(signed_in(root), PEOPLE, show="debug")
+    assert {("account changed", "ada", f"joined group {name}") for name in ("debuggers", "others")} <= set(log())
+    assert ("account changed", "ada", "is staff now") in log()
+    assert signed_in(root).post(at, {"groups": [others.pk]}).status_code == 302
+    assert not access.can_see_hidden(User.objects.get(pk=ada.pk))
+    assert ("account changed", "ada", "left group debuggers") in log()
+
+
+def test_nobody_gives_what_they_do_not_have_and_other_groups_stay(kim: User, ada: User) -> None:
+    debuggers, plain = (Group.objects.create(name=name) for name in ("debuggers", "plain"))
+    debuggers.permissions.set(Permission.objects.filter(codename="view_hidden_channels"))
+    assert "debuggers" not in text_of(signed_in(kim), f"{PEOPLE}{ada.pk}/")
+    assert signed_in(kim).post(f"{PEOPLE}{ada.pk}/groups/", {"groups": [debuggers.pk]}).status_code == 404
+    assert signed_in(kim).post(f"{PEOPLE}invite/", {"people": "x", "days": 7, "group": debuggers.pk}).status_code == 200
+    assert not Invitation.objects.exists() and not ada.groups.exists()
+    assert signed_in(kim).post(f"{PEOPLE}{ada.pk}/groups/", {"groups": [plain.pk]}).status_code == 302
+    assert [group.name for group in ada.groups.all()] == ["plain"]
+
+
+def test_the_last_who_looks_after_accounts_stays(ada: User, root: User) -> None:
+    kim = make_person("second", "view_user", "change_user", staff=True)
+    User.objects.filter(pk=root.pk).update(is_superuser=False, password="!")
+    root.user_permissions.set(Permission.objects.filter(codename__in=("view_user", "change_user")))
+    staff = signed_in(User.objects.get(pk=root.pk))
+    answer = staff.post(f"{PEOPLE}{kim.pk}/groups/", {})
+    assert answer.status_code == 409 and "nobody else could look after accounts" in answer.content.decode()
+    assert staff.post(f"{PEOPLE}{kim.pk}/close/").status_code == 409
+    kim.refresh_from_db()
+    assert kim.is_staff and kim.is_active and ada.is_active
+
+
+def test_ten_people_are_invited_at_once(kim: User) -> None:
+    names = [f"person{number}@example.org" for number in range(9)] + [HOSTILE[0]]
+    answer = signed_in(kim).post(f"{PEOPLE}invite/", {"people": "\r\n".join([*names, "", names[0]]), "days": 7})
+    page = answer.content.decode()
+    assert Invitation.objects.count() == 10 == page.count("http://testserver/invitation/") and HOSTILE[0] not in page
+    assert [action for action, *_ in log()] == ["make invitation"] * 10
+    listed = text_of(signed_in(kim), PEOPLE, show="invited")
+    assert all(name in listed for name in names[:9]) and "/invitation/" not in listed
+    row = Invitation.objects.first()
+    assert row and signed_in(kim).post(f"{PEOPLE}invitations/{row.pk}/revoke/").status_code == 302
+    row.refresh_from_db()
+    assert row.revoked_at
+    for wrong in ("\n".join(map(str, range(51))), "x" * 101, "a\u202eb", "  \n "):
+        assert signed_in(kim).post(f"{PEOPLE}invite/", {"people": wrong, "days": 7}).status_code == 200
+    assert Invitation.objects.count() == 10
+
+
+def test_whoever_may_not_add_accounts_invites_nobody(ada: User) -> None:
+    reader = make_person("reader", "view_user", "change_user", staff=True)
+    assert signed_in(reader).get(f"{PEOPLE}invite/").status_code == 404
+    assert signed_in(reader).post(f"{PEOPLE}invite/", {"people": "x", "days": 7}).status_code == 404
+    row = Invitation.objects.create(made_by=ada, expires_at=timezone.now() + timedelta(days=1))
+    assert signed_in(reader).post(f"{PEOPLE}invitations/{row.pk}/revoke/").status_code == 404
+    assert "invite/" not in text_of(signed_in(reader), PEOPLE)
+
+
+def test_an_account_is_closed_after_it_was_said_what_that_means_and_opened_again(kim: User, ada: User) -> None:
+    staff, hers = signed_in(kim), signed_in(ada)
+    assert "What was written there is kept." in text_of(staff, f"{PEOPLE}{ada.pk}/close/")
+    assert hers.get("/").status_code == 200
+    assert staff.post(f"{PEOPLE}{ada.pk}/close/").status_code == 302
+    assert hers.get("/").status_code == 302 and ("account closed", "ada", "by staff") in log()
+    assert "ada" in text_of(staff, PEOPLE, show="closed") and "ada" not in text_of(staff, PEOPLE, show="active")
+    assert staff.post(f"{PEOPLE}{ada.pk}/open/").status_code == 302
+    ada.refresh_from_db()
+    assert ada.is_active and ("account reopened", "ada", "") in log()
+
+
+def test_sessions_end_and_a_second_factor_goes(kim: User, ada: User) -> None:
+    signed_in(ada), signed_in(ada)
+    SecondFactor.objects.create(user=ada, confirmed_at=timezone.now())
+    assert "Second factor on" in text_of(signed_in(kim), f"{PEOPLE}{ada.pk}/")
+    before = Session.objects.count()
+    assert signed_in(kim).post(f"{PEOPLE}{ada.pk}/sessions/").status_code == 302
+    assert Session.objects.count() == before + 1 - 2 and ("end session", "ada", "all 2, by staff") in log()
+    assert signed_in(kim).post(f"{PEOPLE}{ada.pk}/factor/").status_code == 302
+    assert not SecondFactor.objects.exists() and ("second factor removed", "ada", "") in log()
+
+
+def statements(client: Client, path: str) -> int:
+    connected.forget_rows()
+    with CaptureQueriesContext(connection) as captured:
+        assert client.get(path).status_code == 200
+    return len(captured)
+
+
+def test_pages_take_as_many_statements_for_many_rows_as_for_few(ada: User, root: User) -> None:
+    client = signed_in(root)
+    debug_requests.open_debug_view(Visitor(root, "", "page"), failed_turn(ada).conversation_id, "a fault was reported")
+    paths = ["/manage/", PEOPLE, f"{PEOPLE}?show=debug", "/manage/servers/", "/manage/failures/", "/manage/looks/"]
+    few = [statements(client, path) for path in paths]
+    group = Group.objects.create(name="many")
+    for number in range(60):
+        person = User.objects.create(username=f"person {number}")
+        person.groups.add(group)
+        turn = failed_turn(person, code=f"E-{number}")
+        if number < 20:
+            debug_requests.open_debug_view(Visitor(root, "", "page"), turn.conversation_id, "a fault was reported")
+    cache.clear()
+    assert [statements(client, path) for path in paths] == few
+    assert max(few) < 40
+
+
+def test_people_are_found_and_paged(root: User) -> None:
+    names = {f"p{number:03}": str(number) for number in range(120)}
+    User.objects.bulk_create(User(username=name, name_skeleton=key, folded_name_skeleton=key) for name, key in names.items())
+    client = signed_in(root)
+    first, last = text_of(client, PEOPLE), text_of(client, PEOPLE, page=3)
+    assert "p000" in first and "p119" not in first and "3" in first and "p119" in last
+    assert "p119" in text_of(client, PEOPLE, q="P119") and "p000" not in text_of(client, PEOPLE, q="P119")
+    for odd in ("999999", "0", "-1", "x", "9" * 30):
+        assert client.get(PEOPLE, {"page": odd, "q": "\0'\"%_"}).status_code == 200
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_stay_names(name: str, root: User) -> None:
+    person = User.objects.create(username=name, first_name="<script>", last_name="\u202eevil")
+    Group.objects.create(name=f"<i>{name}"[:150]).user_set.add(person)  # type: ignore[attr-defined]
+    turn = failed_turn(person, choice="<b>x</b>/y")
+    debug_requests.open_debug_view(Visitor(root, "", "page"), turn.conversation_id, "<u>reason</u> with a tag")
+    for path in (PEOPLE, f"{PEOPLE}{person.pk}/", f"{PEOPLE}{person.pk}/close/", "/manage/looks/", "/manage/failures/"):
+        page = text_of(signed_in(root), path)
+        assert not any(tag in page for tag in ("<b>bold", "<script>", "<i><", "<u>", "<b>x")), path
+
+
+def test_failed_answers_say_what_to_do_and_never_what_was_asked(ada: User, root: User) -> None:
+    turn = failed_turn(ada)
+    failed_turn(ada, "E-X-TIMEOUT", "other")
+    failed_turn(ada, "E-OF-ANOTHER-RELEASE", "")
+    omar = make_person("omar", "view_storedbackend", staff=True)
+    page = text_of(signed_in(omar), "/manage/failures/")
+    assert "compare both with its settings" in page and "HTTP 401, invalid_api_key" in page
+    assert not any(hidden in page for hidden in ("SECRET", "Private", "ada", str(turn.conversation_id)))
+    assert f"/c/{turn.conversation_id}/debug/" in text_of(signed_in(root), "/manage/failures/")
+    narrowed = text_of(signed_in(omar), "/manage/failures/", code="E-X-TIMEOUT", server="other")
+    assert narrowed.count("HTTP 401") == 1 and page.count("HTTP 401") == 3
+    Turn.objects.update(started_at=timezone.now() - timedelta(hours=30))
+    assert "No answer has failed" in text_of(signed_in(omar), "/manage/failures/")
+
+
+@pytest.mark.parametrize("state", [{"deleted_at": True}, {"temporary_until": True}])
+def test_no_debug_view_is_offered_of_what_is_in_the_bin_or_temporary(state: dict[str, object], ada: User, root: User) -> None:
+    turn = failed_turn(ada)
+    Conversation.objects.filter(pk=turn.conversation_id).update(**dict.fromkeys(state, timezone.now()))
+    assert str(turn.conversation_id) not in text_of(signed_in(root), "/manage/failures/")
+
+
+def test_looks_say_who_looked_at_whose_conversation_and_why(ada: User, grace: User) -> None:
+    turn = failed_turn(ada)
+    debug_requests.open_debug_view(Visitor(grace, "192.0.2.1", "page"), turn.conversation_id, "an answer broke off")
+    signed_in(grace).get(f"/c/{turn.conversation_id}/debug/")
+    page = text_of(signed_in(grace), "/manage/looks/")
+    assert "an answer broke off" in page and ">grace<" in page and ">ada<" in page and "so far" in page and "Private" not in page
+    for other in ({"who": "nobody"}, {"whose": "grace"}):
+        assert "an answer broke off" not in text_of(signed_in(grace), "/manage/looks/", **other)
+    assert signed_in(grace).get("/manage/looks/", {"days": "x"}).status_code == 400
+
+
+def test_settings_say_where_they_come_from_and_no_secret(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    secrets = {
+        name: f"SECRET-of-{name}-that-is-long-enough" for name in ("secret_key", "backend_key", "metrics_token", "file_key", "search_key")
+    }
+    changed = environment().model_copy(
+        update={**secrets, "database_url": "postgres://me:SECRET@db/x", "sealing_keys_before": ["SECRET-of-old"]}
+    )
+    monkeypatch.setattr(settings_in_force, "environment", lambda: changed)
+    monkeypatch.setenv("CHATUI_BIN_DAYS", "12")
+    page = text_of(signed_in(root), "/manage/settings/")
+    assert "SECRET-of" not in page and "me:SECRET" not in page and "postgres://…@db/x" in page and "from the environment" in page
+    by_name = {setting.name: setting for setting in settings_in_force.settings_in_force()}
+    assert by_name["CHATUI_BIN_DAYS"].is_set and not by_name["CHATUI_SHARE_MAX_DAYS"].is_set
+    assert by_name["CHATUI_METRICS_TOKEN"].is_secret and by_name["CHATUI_METRICS_TOKEN"].has_value
+
+
+def test_the_page_of_updates_says_what_waits(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "that wait" not in text_of(signed_in(root), "/manage/system/")
+    known = readiness.on_disk()
+    monkeypatch.setattr(readiness, "on_disk", lambda: known | {("chatui", "9999_later")})
+    assert "chatui.9999_later" in text_of(signed_in(root), "/manage/system/")
+    assert "<strong>1</strong>" in text_of(signed_in(root), "/manage/")
+
+
+def test_whoever_has_a_passkey_alone_has_a_second_factor_that_can_be_removed(kim: User, ada: User) -> None:
+    Passkey.objects.create(user=ada, name="x", site="localhost", credential_id=b"1", digest="1" * 64, public_key=b"1")
+    page = text_of(signed_in(kim), f"{PEOPLE}{ada.pk}/")
+    assert "Second factor on" in page and f"{PEOPLE}{ada.pk}/factor/" in page
+    assert signed_in(kim).post(f"{PEOPLE}{ada.pk}/factor/").status_code == 302
+    assert not Passkey.objects.exists() and "No second factor" in text_of(signed_in(kim), f"{PEOPLE}{ada.pk}/")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "redis://:hunter2@hunter2@cache/0",
+        "redis://:hunter2/hunter2@cache/0",
+        "redis://cache/0?password=hunter2",
+        "postgres://me@db/x?sslmode=require&sslpassword=hunter2",
+        "https://search.example.org/?api_key=hunter2&x=1",
+        "http://one/,http://me:hunter2@two/",
+        "subscription-key=hunter2&api-version=1",
+        "https://store.example.org/x?X-Amz-Signature=hunter2",
+    ],
+)
+def test_no_part_of_an_address_that_is_secret_is_shown(value: str, root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("redis_url", "backend_proxy", "backend_query"):
+        changed = environment().model_copy(update={name: value})
+        monkeypatch.setattr(settings_in_force, "environment", lambda changed=changed: changed)
+        page = text_of(signed_in(root), "/manage/settings/")
+        assert "hunter2" not in page and ("=…" in page or "…@" in page)
+
+
+def test_the_only_way_in_of_the_last_who_looks_after_accounts_stays(root: User) -> None:
+    other = User.objects.create_superuser("other", password=None)
+    Passkey.objects.create(user=other, name="x", site="localhost", credential_id=b"1", digest="1" * 64, public_key=b"1")
+    User.objects.filter(pk=root.pk).update(password="!")
+    staff = signed_in(User.objects.get(pk=root.pk))
+    answer = staff.post(f"{PEOPLE}{other.pk}/factor/")
+    assert answer.status_code == 409 and Passkey.objects.exists()
+    assert ("account not changed", "other", "by staff: nobody else could look after accounts") in log()

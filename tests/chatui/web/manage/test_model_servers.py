@@ -1,0 +1,141 @@
+"""The page of model servers: what hangs, refuses or is set up wrongly is shown as such, soon, and never ends the page with an error."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+
+from chatui.backends.spec.definition import BackendSpec
+from chatui.display.manage import servers
+from chatui.model_servers import connected
+from chatui.models import User
+from tests.chatui.conftest import signed_in
+
+pytestmark = pytest.mark.django_db
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nServer: llama.cpp\r\n"
+MODELS = HEAD + b'Content-Length: 34\r\n\r\n{"data": [{"id": "a-tiny-model"}]}'
+SOON = 2.5
+
+
+@pytest.fixture
+def root() -> User:
+    return User.objects.create_superuser("root", password="correct horse battery")
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.clear()
+    monkeypatch.setattr(servers, "ASK_SECONDS", 0.5)
+
+
+class Server:
+    """Answers to all with this, in whole or byte by byte, and keeps the heads of what it was asked."""
+
+    def __init__(self, answer: bytes, pause: float) -> None:
+        self.asked: list[bytes] = []
+        self.over = threading.Event()
+        self._pieces = [answer[at : at + 1] for at in range(len(answer))] if pause else [answer]
+        self._pause = pause
+
+    def accept(self, listener: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while not self.over.is_set():
+                threading.Thread(target=self._serve, args=(listener.accept()[0],), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError):
+            while head := connection.recv(65_536):
+                self.asked.append(head)
+                for piece in self._pieces:
+                    connection.sendall(piece)
+                    if self.over.wait(self._pause):
+                        return
+
+
+@contextmanager
+def listening(answer: bytes, pause: float = 0.0) -> Iterator[tuple[str, list[bytes]]]:
+    """The address of such a server, and what it was asked."""
+    server = Server(answer, pause)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=server.accept, args=(listener,), daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}", server.asked
+        finally:
+            server.over.set()
+            listener.shutdown(socket.SHUT_RDWR)
+
+
+def page(root: User, monkeypatch: pytest.MonkeyPatch, *specs: BackendSpec) -> tuple[str, float]:
+    monkeypatch.setattr(connected, "specs", lambda: specs)
+    client, begun = signed_in(root), time.monotonic()
+    answer = client.get("/manage/servers/")
+    assert answer.status_code == 200
+    return answer.content.decode(), time.monotonic() - begun
+
+
+def spec_of(**values: Any) -> BackendSpec:
+    return BackendSpec(**{"name": "one", "url": "http://127.0.0.1:9"} | values)
+
+
+def test_a_server_that_sends_a_byte_at_a_time_does_not_hold_the_page(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening(MODELS, 0.2) as (url, _):
+        shown, took = page(root, monkeypatch, spec_of(url=url))
+    assert "does not answer" in shown and took < SOON
+
+
+def test_a_name_service_that_hangs_does_not_hold_the_page(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    is_over = threading.Event()
+
+    def hang(*_: Any, **__: Any) -> Any:
+        is_over.wait(6)
+        raise socket.gaierror(socket.EAI_AGAIN, "later")
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    shown, took = page(root, monkeypatch, spec_of(url="http://models.example.org"))
+    is_over.set()
+    assert "does not answer" in shown and took < SOON
+
+
+def test_a_server_is_asked_by_the_way_that_questions_go(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening(MODELS) as (url, asked):
+        shown, _ = page(root, monkeypatch, spec_of(url=url, api_root=True, query={"api-version": "7"}))
+    assert "a-tiny-model" in shown and asked[0].startswith(b"GET /models?api-version=7 ")
+
+
+def test_each_address_of_a_server_is_asked_and_the_silent_one_is_named(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening(MODELS) as (url, asked):
+        shown, _ = page(root, monkeypatch, spec_of(url="http://127.0.0.1:9", more_urls=(url,)))
+    assert asked and "a-tiny-model" in shown and "127.0.0.1:9: E-X-BACKEND-UNREACHABLE" in shown
+    assert "manage-warns" not in shown
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"url": "https://127.0.0.1:9", "ca_file": "/does/not/exist.pem"},
+        {"url": "http://a..b"},
+        {"key_file": "/does/not/exist"},
+    ],
+)
+def test_what_is_set_up_wrongly_is_a_server_that_does_not_answer(
+    values: dict[str, Any], root: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown, _ = page(root, monkeypatch, BackendSpec.model_construct(**spec_of().model_dump() | values))
+    assert "does not answer" in shown
+
+
+def test_the_page_does_not_depend_on_the_cache(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: Any, **__: Any) -> Any:
+        raise ConnectionError
+
+    for name in ("get_many", "set_many"):
+        monkeypatch.setattr(cache, name, away)
+    assert "does not answer" in page(root, monkeypatch, spec_of())[0]

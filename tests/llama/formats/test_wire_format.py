@@ -1,0 +1,41 @@
+"""A real llama.cpp server, of which nothing is given but its address: token ids are chosen, and the preamble is apart from the answer."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from chatui.backends.chosen.backend import ChosenBackend
+from chatui.model_servers import connected
+from renderer.gate import Audience, may_see, show
+from renderer.harmony.vocabulary import Vocabulary
+from tests.chatui.backends.chat.test_recordings import ITINERARY
+from tests.support.sampling import asked, outcome
+from tests.support.several import Configure
+from tests.support.several import closing as closing
+from tests.support.several import configure as configure
+
+pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
+
+
+async def test_with_nothing_but_the_address_the_preamble_is_apart_from_the_answer(
+    configure: Configure,
+    closing: None,
+    llama_server: str,
+    vocabulary: Vocabulary,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr(connected, "gpt_oss_vocabulary", lambda: vocabulary)
+    configure(backend_url=llama_server)
+    backend: Any = connected.backend()
+    assert isinstance(backend, ChosenBackend)
+    result = await outcome(backend, asked("Plan a weekend trip to Paris."))
+    shown = [done.frame for done in result.finished if may_see(done.frame.header, Audience.END_USER)]
+    assert [frame.header.intent for frame in shown] == ["preamble", None], "two messages, of which the first is a preamble"
+    assert "".join(show(frame, Audience.END_USER) for frame in shown) == ITINERARY
+    assert (await backend.choice()).kind == "harmony-llamacpp"
+    assert sum("wire format harmony-llamacpp chosen" in record.getMessage() for record in caplog.records) == 1

@@ -1,0 +1,89 @@
+"""Documents over PostgreSQL: what is searched in them is found by the index, with its page, and by nobody else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from tests.services.databases import own_database
+from tests.support.served import Deployment
+
+pytestmark = pytest.mark.services
+
+ASK = """
+import json
+from django.db import transaction
+from chatui.documents.reading import Part
+from chatui.models import Conversation, DocumentPassage, User
+from chatui.store import search_words
+from chatui.store.documents import own_search, passages, sent
+from chatui.store.documents.budget import Room
+from chatui.store.documents.passages import Branch
+from chatui.store.documents.sent import FileUse
+from chatui.store.transcripts import Place
+from tests.chatui.store.documents.brought import brought_with
+rooms, files, branches = Room(10**6, 10**6), {}, {}
+for name, word in (("ada", "green tea"), ("bela", "cocoa")):
+    person = User.objects.get(username=name)
+    parts = [Part(f"page {n}", f"{'Words of no interest. ' * 40} harvest{n}.") for n in range(1, 20)]
+    parts[11] = Part("page 12", f"The price of {word} fell in \\u00dcbersee. \\u7dd1\\u8336\\u306e\\u4fa1\\u683c\\u3002")
+    row = Conversation.objects.create(owner=person)
+    with transaction.atomic():
+        files[name] = brought_with(person, f"{name}.pdf", *parts, kind="pdf")
+        end = sent.put(row, Place(None, 0), sent.ready(person.pk, [FileUse(files[name].pk, "search")], rooms))
+    branches[name] = Branch(row.pk, row.messages.order_by("-position").first().pk)
+    passages.index(files[name].content_id)
+def found(name, asked): return [[each.name, each.label] for each in passages.find(branches[name], asked, "", 3)]
+def own(name, asked):
+    query = search_words.query(asked)
+    return [each.passage.label for each in own_search.find(User.objects.get(username=name).pk, query, 5, 1.0)]
+asked = {text: found("ada", text)[:1] for text in ("price tea", "UBERSEE", "\\u8336\\u306e\\u4fa1", "harvest17", "cocoa", "' & ( | : *")}
+owned = {text: own("ada", text) for text in ("price tea", "price cocoa")}
+before = DocumentPassage.objects.count()
+sent.delete(files["ada"])
+print("ANSWER" + json.dumps([asked, owned, found("ada", "price"), before, DocumentPassage.objects.count()]))
+"""
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    """A database of our own; its address."""
+    with own_database() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def deployment(database: str, tmp_path_factory: pytest.TempPathFactory) -> Deployment:
+    """The product over it, without a server."""
+    deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=database)
+    deployment.make_people(ada=(False, []), bela=(False, []))
+    return deployment
+
+
+def test_passages_are_found_as_over_sqlite_and_go_with_their_file(deployment: Deployment) -> None:
+    said = deployment.manage("shell", "--no-imports", "-c", ASK)
+    asked, owned, after, before, left = json.loads(said.partition("ANSWER")[2])
+    here = [["ada.pdf", "page 12"]]
+    assert asked == {
+        "price tea": here,
+        "UBERSEE": here,
+        "茶の価": here,
+        "harvest17": [["ada.pdf", "page 17"]],
+        "cocoa": [],
+        "' & ( | : *": [],
+    }
+    assert owned == {"price tea": ["page 12"], "price cocoa": []}, "all words, and nobody else's"
+    assert after == [] and (before, left) == (38, 19)
+
+
+def test_a_word_is_looked_up_in_the_index(database: str) -> None:
+    with psycopg.connect(database) as connection:
+        connection.execute("SET enable_seqscan = off")
+        plan = connection.execute(
+            "EXPLAIN SELECT id FROM chatui_documentpassage "
+            "WHERE array_to_tsvector(string_to_array(terms, ' ')) @@ '''0000000001tea'':*'::tsquery LIMIT 10"
+        ).fetchall()
+    assert any("Index Scan" in line for (line,) in plan), plan

@@ -1,0 +1,86 @@
+"""Closing accounts and taking rights over PostgreSQL, where two who decide at the same time do not see what the other one does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.services.databases import own_database
+from tests.support.served import Deployment
+
+pytestmark = pytest.mark.services
+
+SIGN_IN_FILE = """
+[[provider]]
+key = "company"
+name = "Example Ltd"
+issuer = "https://login.example.org"
+client_id = "chatui"
+who_may_enter = "everybody"
+groups = {"One" = "people", "Two" = "people"}
+"""
+AT_ONCE = r"""
+import json, threading
+from django.contrib.auth.models import Group, Permission
+from django.db import connection
+from chatui.accounts.sign_in_rules.sign_in_file import provider_of
+from chatui.audit_log.record import SHELL
+from chatui.leaving import closing
+from chatui.models import ProvisionedGroup, User
+from chatui.models.accounts.closed_account import Cause
+from chatui.provisioning import groups, people, said
+
+errors = []
+
+def together(*steps):
+    barrier = threading.Barrier(len(steps))
+    def run(step):
+        try:
+            connection.ensure_connection()
+            barrier.wait()
+            step()
+        except closing.KeptOpenError:
+            pass
+        except Exception as error:
+            errors.append(repr(error))
+        finally:
+            connection.close()
+    threads = [threading.Thread(target=run, args=[step]) for step in steps]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join(60)
+
+two = [User.objects.create_user(name, password="x", is_staff=True) for name in ("first", "second")]
+for person in two:
+    person.user_permissions.add(Permission.objects.get(codename="change_user"))
+left = []
+for _ in range(5):
+    together(*(lambda person=person: closing.close_account(person, Cause.STAFF, SHELL) for person in two))
+    left.append(User.objects.filter(pk__in=[person.pk for person in two], is_active=True).count())
+    for person in two:
+        closing.reopen_account(person, SHELL)
+
+ours = Group.objects.create(name="people")
+company = provider_of("company")
+kept = []
+for number in range(5):
+    ada = people.create(SHELL, company, said.Said(user_name=f"ada{number}", external_id=f"00u{number}"))
+    for name in ("One", "Two"):
+        groups.create(SHELL, company, {"displayName": name, "members": [{"value": str(ada.pk)}]})
+    assert ada.user.groups.count() == 1
+    together(*(lambda row=row: groups.delete(SHELL, company, str(row.pk)) for row in ProvisionedGroup.objects.all()))
+    kept.append(ada.user.groups.count())
+print("ANSWER" + json.dumps([left, kept, errors]))
+"""
+
+
+def test_two_who_decide_at_once(tmp_path: Path) -> None:
+    """One of the last two stays, and a right goes with the last of the two groups that gave it."""
+    file = tmp_path / "sign-in.toml"
+    file.write_text(SIGN_IN_FILE, encoding="utf-8")
+    with own_database() as address:
+        deployment = Deployment(tmp_path, CHATUI_DATABASE_URL=address, CHATUI_SIGN_IN_FILE=str(file))
+        said = deployment.manage("shell", "--no-imports", "-c", AT_ONCE)
+    left, kept, errors = json.loads(said.partition("ANSWER")[2])
+    assert (left, kept, errors) == ([1] * 5, [0] * 5, [])
