@@ -1,4 +1,6 @@
-"""Loads the project's templates without the indentation of their lines: pages and events are a tenth smaller on their way."""
+"""Loads the project's templates without the indentation of their lines, and without the lines that only decide: pages and events are an
+eighth smaller on their way.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,21 @@ from django.template.loaders import filesystem
 
 
 class Loader(filesystem.Loader):
-    """Each line of a page begins where its text does.
+    """Each line of a page begins where its text does. A line that only decides, ``{% if … %}``, or whose text is left out, leaves no empty
+    one.
 
     What people wrote is not touched: it comes into a page when it is rendered. Text files keep their lines.
     """
 
     def get_contents(self, origin: Origin) -> str:
         contents: str = super().get_contents(origin)
-        return _INDENTATION.sub("\n", contents) if origin.name.endswith(".html") else contents
+        if not origin.name.endswith(".html"):
+            return contents
+        lean = _INDENTATION.sub("\n", contents)
+        return _DECISION.sub(r"\1", _OPTION.sub(r"\1\n\2", lean))
 
 
 _INDENTATION = re.compile(r"\n\s+")
+# What stands before and after a line of these two kinds stays apart: the end of the line is kept.
+_OPTION = re.compile(r"\n(\{% if [^%\n]*%\})((?:(?!\{% (?:if|elif|else|endif) ).)+\{% endif %\})(?=\n)")
+_DECISION = re.compile(r"\n(\{#[^#\n]*#\}|\{% (?:if|elif|else|endif|for|empty|endfor|with|endwith|load|block|endblock)\b[^%\n]*%\})(?=\n)")

@@ -36,9 +36,9 @@ def parts_of(user: User | None) -> tuple[Part, ...]:
         Part.REQUESTS: access.can_see_hidden(user),
         Part.LOOKS: access.can_read_audit(user),
         Part.USAGE: usage_reading.can_read_usage(user),
-        # No permission covers these: they are for whoever has them all.
-        Part.SETTINGS: user.is_superuser,
-        Part.SYSTEM: user.is_superuser,
+        # Whoever may say which model server answers looks after the installation. The first account may, too.
+        Part.SETTINGS: user.has_perm("chatui.change_storedbackend"),
+        Part.SYSTEM: user.has_perm("chatui.change_storedbackend"),
     }
     return tuple(part for part, is_open in opened.items() if is_open)
 

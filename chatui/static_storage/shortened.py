@@ -21,7 +21,7 @@ def script(text: str) -> str:
     # A template over several lines has lines that look like code.
     if any(line.count("`") % 2 for line in lines):
         return "\n".join(lines)
-    return "\n".join(map(_tightened, lines))
+    return "".join(_tightened(line) + ("" if _goes_on(line) else "\n") for line in lines[:-1]) + _tightened(lines[-1])
 
 
 def uncommented(text: str) -> str:
@@ -61,11 +61,17 @@ def _short_names() -> Iterator[str]:
 
 def _tightened(line: str) -> str:
     """A line of a script without the blanks around what separates words anyway. Lines that may hold more than code and strings stay."""
-    if any(mark in line for mark in "`'/"):
-        return line
     pieces = _STRING.split(line)
+    # Whatever else holds text begins outside of a string.
+    if any(mark in piece for piece in pieces[::2] for mark in "`'/"):
+        return line
     pieces[::2] = [_AROUND.sub(r"\1", piece) for piece in pieces[::2]]
     return "".join(pieces)
+
+
+def _goes_on(line: str) -> bool:
+    """Whether the end of a line of a script ends neither a statement, which a mark before it has not ended, nor a comment."""
+    return line.endswith(("{", "(", "[", ",", ";")) and "//" not in line
 
 
 _LINE = re.compile(r"^[ \t]*//.*\n", re.MULTILINE)

@@ -42,7 +42,10 @@ def test_the_first_account_is_made_with_the_consoles_code_and_makes_the_next_one
     sign_in(page, "olga")
     page.wait_for_url(empty.url + "/")
     page.get_by_role("button", name="Account: olga").click()
-    page.get_by_role("link", name="Admin").click()
+    page.get_by_role("link", name="Administration").click()
+    page.get_by_role("navigation", name="Administration").get_by_role("link", name="Settings in force").click()
+    expect(page.get_by_text("CHATUI_DATA_DIR", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Django admin").click()
     make_person(page, "bela")
 
     hers = visits.open(empty)
@@ -53,7 +56,7 @@ def test_the_first_account_is_made_with_the_consoles_code_and_makes_the_next_one
     chat.ask_and_wait("Hello!")
     hers.get_by_role("button", name="Account: bela").click()
     expect(hers.get_by_role("link", name="Help")).to_be_visible()
-    expect(hers.get_by_role("link", name="Admin")).to_have_count(0)
+    expect(hers.get_by_role("link", name="Administration")).to_have_count(0)
     hers.goto("/setup/")
     expect(chat.box).to_be_visible()
 

@@ -253,8 +253,8 @@ ROUTES: tuple[Route, ...] = (
         (Ask("GET", "/manage/failures/", _USAGE), Ask("GET", "/manage/failures/?hours=1&code=x&server=", _USAGE)),
     ),
     Route("manage/looks/", "Staff who may read the audit log: its lines, grouped by look.", (Ask("GET", "/manage/looks/", _READERS),)),
-    Route("manage/settings/", "Superusers: settings without secrets.", (Ask("GET", "/manage/settings/", _NOBODY),)),
-    Route("manage/system/", "Superusers: the release, updates of the schema, sizes.", (Ask("GET", "/manage/system/", _NOBODY),)),
+    Route("manage/settings/", "Staff who may change back ends: settings without secrets.", (Ask("GET", "/manage/settings/", _USAGE),)),
+    Route("manage/system/", "Staff who may change back ends: release, updates, sizes.", (Ask("GET", "/manage/system/", _USAGE),)),
     Route(
         "ratings/",
         "Staff with the permission to export ratings, which nobody here has: see tests/chatui/transfer/test_rating_exports.py.",

@@ -1,9 +1,12 @@
-"""Templates reach browsers without their indentation, and mean the same."""
+"""Templates reach browsers without their indentation and without lines that only decide, and mean the same."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import pytest
+from django.template import Context, Engine
 from django.template.loader import get_template, render_to_string
 
 from tests.support.places import ROOT
@@ -27,3 +30,28 @@ def test_no_template_has_lines_in_which_white_space_counts() -> None:
         text = path.read_text(encoding="utf-8")
         for found in re.finditer(r"<(pre|textarea)\b[^>]*>(.*?)</\1>", text, re.DOTALL):
             assert not re.search(r"\n[ \t]", found[2].strip("\n")), f"{path.name}: {found[2]}"
+
+
+def rendered(directory: Path, text: str, values: dict[str, object], name: str = "page.html") -> str:
+    (directory / name).write_text(text, encoding="utf-8")
+    engine = Engine(dirs=[str(directory)], loaders=["chatui.template_files.Loader"])
+    return engine.get_template(name).render(Context(values))
+
+
+def test_a_line_that_only_decides_leaves_none(tmp_path: Path) -> None:
+    text = "<p>\n    {# why #}\n    {% if a %}\n    one\n    {% else %}\n    two\n    {% endif %}\n    three\n</p>\n"
+    assert rendered(tmp_path, text, {"a": True}) == "<p>\none\nthree\n</p>\n"
+    assert rendered(tmp_path, text, {}) == "<p>\ntwo\nthree\n</p>\n"
+    items = "<ul>\n  {% for each in all %}\n  <li>{{ each }}\n  {% endfor %}\n</ul>\n"
+    assert rendered(tmp_path, items, {"all": "ab"}) == "<ul>\n<li>a\n<li>b\n</ul>\n"
+    assert rendered(tmp_path, "a\n  {% if b %}\n  b\n  {% endif %}\n", {}, "mail.txt") == "a\n  \n", "a text file keeps its lines"
+
+
+@pytest.mark.parametrize("tail", ["{% if b %}b{% endif %}", "{% if b %}\n  b\n  {% endif %}", "{% if b %}b{% else %}b{% endif %}"])
+@pytest.mark.parametrize("values", [{}, {"a": True}, {"b": True}, {"a": True, "b": True}])
+def test_what_stands_on_lines_of_its_own_stays_apart(tmp_path: Path, tail: str, values: dict[str, object]) -> None:
+    text = f"before\n  {{% if a %}}a{{% endif %}}\n  {tail}\n  after {{% if a %}}a{{% endif %}}\n"
+    page = rendered(tmp_path, text, values)
+    a, b = (["a"] if "a" in values else []), (["b"] if "b" in values or "else" in tail else [])
+    assert page.split() == ["before", *a, *b, "after", *a]
+    assert "\n\n" not in page

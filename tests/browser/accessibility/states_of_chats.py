@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import Page, expect
 
 from tests.browser.accessibility.model import THINKS, WRITES
@@ -42,9 +44,19 @@ def wait_next(world: World, page: Page) -> None:
     expect(page.get_by_role("region", name="Next message")).to_be_visible()
 
 
+def without_files(page: Page) -> None:
+    """Take away what this person brought before, in another state or at a first try: it is there again."""
+    page.wait_for_load_state()
+    if page.locator("chat-composer[data-files='']").count():
+        expect(page.locator(".chip").first).to_be_visible()
+        for chip in reversed(page.locator(".chip").all()):
+            chip.get_by_role("button", name=re.compile("^Remove ")).click()
+    expect(page.locator(".chip")).to_have_count(0)
+
+
 def bring_files(world: World, page: Page) -> None:
     """One fits, one does not, and in one there is nothing to read."""
-    page.wait_for_load_state()
+    without_files(page)
     texts = {"notes.txt": b"On Tuesday.", "long.txt": b"and so on " * 100_000, "empty.txt": b" "}
     files = [{"name": name, "mimeType": "text/plain", "buffer": text} for name, text in texts.items()]
     page.get_by_label("Attach files").set_input_files(files)  # type: ignore[arg-type]
@@ -53,7 +65,7 @@ def bring_files(world: World, page: Page) -> None:
 
 
 def send_files(world: World, page: Page) -> None:
-    page.wait_for_load_state()
+    without_files(page)
     page.get_by_label("Attach files").set_input_files({"name": "notes.txt", "mimeType": "text/plain", "buffer": b"On Tuesday."})
     expect(page.locator(".chip[data-state=ready]")).to_be_visible()
     asks("When is the meeting?")(world, page)

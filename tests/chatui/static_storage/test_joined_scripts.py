@@ -59,7 +59,7 @@ def test_what_only_one_page_needs_is_in_its_file_and_what_is_loaded_later_is_not
     assert "kept" in joined["js/first.js"] and "shared runs" in joined["js/joined/1.js"]
     assert '"told"' not in joined["js/first.js"] and '"told"' in joined["js/lazy.js"]
     assert "The first." not in joined["js/first.js"]
-    assert joined["js/plain.js"] == 'document.title="no module";\n', "a script that is no module stays one"
+    assert joined["js/plain.js"] == 'document.title="no module";', "a script that is no module stays one"
 
 
 def test_a_script_that_is_loaded_later_and_also_imported_runs_once(tmp_path: Path) -> None:
@@ -150,8 +150,16 @@ def test_leaving_out_comments_and_white_space_leaves_every_token_of_our_scripts(
 def test_a_private_name_is_short_and_what_only_looks_like_one_stays() -> None:
     text = "class A {\n  #name = 1;\n  static async #other() {}\n"
     text += '  get() {\n    return [this.#name, "#name", "a #part", `#${this.#other}`];\n  }\n}\n'
-    short = 'class A {\n#a=1;\nstatic async #b(){}\nget(){\nreturn[this.#a,"#name","a #part",`#${this.#b}`];\n}\n}\n'
+    short = 'class A {#a=1;static async #b(){}\nget(){return[this.#a,"#name","a #part",`#${this.#b}`];}\n}\n'
     assert shortened.script(text).replace(" ", "") == short.replace(" ", "")
+
+
+def test_blanks_go_from_lines_with_strings_and_lines_are_joined_but_for_what_ends_in_a_comment() -> None:
+    text = 'a = { "b/c": `d`, };\ne = [ "f/g", "it\'s" ]; // h;\ni = "/" + k; // { not, joined;\nl = "m // n";\nreturn\no();\n'
+    assert shortened.script(text) == (
+        'a = { "b/c": `d`, };e = [ "f/g", "it\'s" ]; // h;\ni = "/" + k; // { not, joined;\nl="m // n";\nreturn\no();'
+    )
+    assert shortened.script('p = [ "q/r", "it\'s" ];\n') == 'p=["q/r","it\'s"];'
 
 
 @pytest.mark.parametrize(
