@@ -27,6 +27,7 @@ from chatui.models.usage.entry import UsageKind
 from chatui.store import branch_walk, continuation, document_headers, requests, transcripts
 from chatui.store.branch_walk import SeenMessage
 from chatui.store.documents import sent
+from chatui.store.retention import hidden_text
 from chatui.store.temporary import lifetime
 from chatui.turns.asked import orders
 from chatui.turns.asked.by_program import ProgramAsk
@@ -264,6 +265,7 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = T
         if account.sampled_with is not None:
             changed["sampled_with"] = dict(account.sampled_with)
         Conversation.objects.filter(pk=job.conversation_id).update(**changed)
+        hidden_text.forget_reasoning(job.turn_id)
     if ended and has_pieces:
         TurnPiece.objects.filter(turn=job.turn_id).delete()
     return bool(ended)

@@ -20,6 +20,7 @@ from chatui.display import list_events
 from chatui.models import Conversation, Message, Turn
 from chatui.models.turn import TurnState
 from chatui.store import continuation, transcripts, turn_pieces
+from chatui.store.retention import hidden_text
 from chatui.turns import ledger
 from chatui.turns.calls import claims
 from chatui.turns.leases import leases
@@ -74,6 +75,7 @@ def interrupt(turn: Turn) -> bool:
         _keep_pieces(found)
         found.pieces.all().delete()
         claims.answer_abandoned(found)
+        hidden_text.forget_reasoning(found.pk)
         settling.settle(settling.asked_of(found), TurnState.INTERRUPTED, [charge])
         conversation = found.conversation
         conversation.has_news = True

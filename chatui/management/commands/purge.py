@@ -1,4 +1,4 @@
-"""``manage.py purge``: permanently removes what is due: conversations in the bin, closed accounts, expired sessions. Run it daily."""
+"""``manage.py purge``: permanently removes what is due. Run it daily."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from chatui.audit_log.record import SHELL, record
 from chatui.env import environment
 from chatui.erasure import closed_accounts, traces
 from chatui.store import erasure
+from chatui.store.retention import hidden_text
 from chatui.turns.temporary import ending
 
 _ALL = 1_000_000
@@ -39,9 +40,13 @@ class Command(BaseCommand):
         counted.end_overdue(_ALL)
         before = timezone.now() - timedelta(days=options["days"])
         count = erasure.count_expired(before)
-        record("retention run", SHELL, detail=f"conversations deleted before {before:%Y-%m-%d %H:%M}: {count}")
+        old = hidden_text.too_old()
+        hidden = f"; hidden text stored before {old:%Y-%m-%d %H:%M}" if old else ""
+        record("retention run", SHELL, detail=f"conversations deleted before {before:%Y-%m-%d %H:%M}: {count}{hidden}")
         removed = erasure.erase_expired(before)
         erasure.sweep()
+        if done := hidden_text.forget_old():
+            self.stdout.write(f"{done.capitalize()}.")
         ending.end_overdue()
         self._carry_out_closings()
         call_command("clearsessions")

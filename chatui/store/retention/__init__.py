@@ -1,0 +1,1 @@
+"""How long hidden text is stored."""
