@@ -9,6 +9,7 @@ from chatui.documents.inside import xml
 from chatui.documents.inside.archive import Archive
 from chatui.documents.inside.found import Found
 from chatui.documents.inside.packages import main_part, relations
+from chatui.documents.inside.paragraphs import Paragraphs
 
 _TITLES = ("title", "ctrTitle")
 _OF_LAYOUT = ("sldNum", "ftr", "dt", "hdr", "sldImg")
@@ -28,7 +29,7 @@ def read(data: bytes, found: Found) -> None:
         found.begin(f"slide {number}", is_place=True)
         xml.listen(archive.blocks(slide), _Shapes(found))
         if (notes := relations(archive, slide).of_kind("notesSlide")) in archive:
-            xml.listen(archive.blocks(notes), _Shapes(found, "Notes: "))
+            xml.listen(archive.blocks(notes), _Shapes(found, before="Notes: "))
 
 
 @dataclass(slots=True)
@@ -47,42 +48,22 @@ class _Order:
 
 
 @dataclass(slots=True)
-class _Shapes:
-    found: Found
+class _Shapes(Paragraphs):
     before: str = ""
-    _is_text: bool = False
     _is_title: bool = False
     _is_of_layout: bool = False
-    _skipped: int = 0
-    _cells: int = 0
 
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        if self._skipped or name == "Fallback":
-            self._skipped += 1
-        elif name == "sp":
+    def begin(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "sp":
             self._is_title = self._is_of_layout = False
         elif name == "ph":
             kind = attributes.get("type", "")
             self._is_title, self._is_of_layout = kind in _TITLES, kind in _OF_LAYOUT
         elif name == "t":
-            self._is_text = True
-        elif name == "tc":
-            self._cells += 1
+            self._is_text = not self._is_of_layout
         elif name == "br":
             self.found.put("\n")
 
-    def end(self, name: str) -> None:
-        if self._skipped:
-            self._skipped -= 1
-        elif name == "t":
-            self._is_text = False
-        elif name in ("p", "tr"):
-            self.found.put(" " if name == "p" and self._cells else "\n")
-        elif name == "tc":
-            self._cells -= 1
-            self.found.put("\t")
-
-    def data(self, text: str) -> None:
-        if self._is_text and not self._skipped and not self._is_of_layout:
-            self.found.put(f"{self.before}{'# ' if self._is_title else ''}{text}")
-            self.before, self._is_title = "", False
+    def put(self, text: str) -> None:
+        self.found.put(f"{self.before}{'# ' if self._is_title else ''}{text}")
+        self.before, self._is_title = "", False

@@ -10,6 +10,7 @@ from chatui.documents.inside import xml
 from chatui.documents.inside.archive import Archive
 from chatui.documents.inside.found import Found
 from chatui.documents.inside.packages import main_part, relations
+from chatui.documents.inside.paragraphs import Paragraphs
 
 _HEADING = re.compile(r"heading ([1-9])\Z", re.IGNORECASE)
 _MOST_DEPTH = 6
@@ -28,7 +29,7 @@ def read(data: bytes, found: Found) -> None:
     found.begin()
     for place in (main, related.of_kind("footnotes"), related.of_kind("endnotes")):
         if place == main or place in archive:
-            xml.listen(archive.blocks(place), _Paragraphs(found, styles.depths))
+            xml.listen(archive.blocks(place), _Text(found, depths=styles.depths))
 
 
 @dataclass(slots=True)
@@ -56,20 +57,13 @@ class _Styles:
 
 
 @dataclass(slots=True)
-class _Paragraphs:
-    found: Found
-    depths: Mapping[str, int]
-    _skipped: int = 0
-    _is_text: bool = False
+class _Text(Paragraphs):
+    depths: Mapping[str, int] = field(default_factory=dict)
     _is_hidden: bool = False
     _before: str = ""
-    _cells: int = 0
 
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        # The second version of a drawing is for programs that do not know the first one.
-        if self._skipped or name == "Fallback":
-            self._skipped += 1
-        elif name == "t":
+    def begin(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "t":
             self._is_text = not self._is_hidden
         elif name == "p":
             self._is_hidden, self._before = False, ""
@@ -79,31 +73,18 @@ class _Paragraphs:
         else:
             self._property(name, attributes)
 
-    def end(self, name: str) -> None:
-        if self._skipped:
-            self._skipped -= 1
-        elif name == "t":
-            self._is_text = False
-        elif name in ("pPr", "r"):
+    def finish(self, name: str) -> None:
+        if name in ("pPr", "r"):
             # What is hidden in the properties of a paragraph is its mark.
             self._is_hidden = False
-        elif name in ("p", "tr"):
-            # A row of a table is a line, whatever stands in its cells.
-            self.found.put(" " if name == "p" and self._cells else "\n")
-        elif name == "tc":
-            self._cells -= 1
-            self.found.put("\t")
 
-    def data(self, text: str) -> None:
-        if self._is_text and not self._skipped:
-            self.found.put(self._before + text)
-            self._before = ""
+    def put(self, text: str) -> None:
+        self.found.put(self._before + text)
+        self._before = ""
 
     def _property(self, name: str, attributes: Mapping[str, str]) -> None:
         if name == "r":
             self._is_hidden = False
-        elif name == "tc":
-            self._cells += 1
         elif name == "vanish":
             self._is_hidden = xml.attribute(attributes, "val").lower() not in _OFF
         elif name == "pStyle":
