@@ -196,7 +196,7 @@ class Environment(BaseSettings):
         -1,
         ge=-1,
         le=36_500,
-        description="For how many days hidden text is stored. 0: no reasoning after its turn. -1: as long as its conversation.",
+        description="For how many days hidden text is stored. 0: reasoning goes with the end of its turn. -1: as long as its conversation.",
     )
     share_max_days: int = Field(30, ge=-1, description="Longest life of a share link in days. 0: no sharing. -1: links may stay for ever.")
     share_audience: Literal["anyone", "signed-in"] = Field("anyone", description="Who can read a share link: anyone, or signed-in people.")

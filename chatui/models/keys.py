@@ -15,4 +15,4 @@ def new_key() -> uuid.UUID:
 
 def first_key_at(moment: datetime) -> uuid.UUID:
     """Below every key made since then: what is newer is found by the primary key, without an index of times."""
-    return uuid.UUID(int=int(moment.timestamp() * 1000) << 80)
+    return uuid.UUID(int=max(int(moment.timestamp() * 1000), 0) << 80)

@@ -98,6 +98,17 @@ def replace_text(key: UUID, frame: Frame) -> None:
     Message.objects.filter(pk=key).update(text=ocml.dump_frame(frame), raw=None)
 
 
+def replace_frames(frames: Iterable[tuple[Message, Frame]]) -> int:
+    """Let messages hold other frames than before, of whatever kind; how many there were. Each frame has to be one that can be written."""
+    rows = []
+    for message, frame in frames:
+        message.raw = None
+        for name, value in _columns(frame).items():
+            setattr(message, name, value)
+        rows.append(message)
+    return Message.objects.bulk_update(rows, ["raw", *_columns(Frame(Header(Role.USER), ""))]) if rows else 0
+
+
 def replace_replies(conversation_id: UUID, name: str, body: str) -> None:
     """Let every reply of a tool in a conversation say no more than this, for the same reason. ``name``: as its replies have it."""
     for message in Message.objects.filter(conversation=conversation_id, role=Role.TOOL, name=name):

@@ -14,6 +14,7 @@ from itertools import dropwhile
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
@@ -230,8 +231,10 @@ def _keep(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finis
 
 def let_go(job: Job, pieces: Sequence[TurnPiece]) -> None:
     """Give up the lease at once, and store what the open frames hold: this process is ending, and the next sweep closes the turn."""
-    if _mine(job).update(lease_until=clock.now()):
-        TurnPiece.objects.bulk_create(pieces, ignore_conflicts=True)
+    # Together: the writer's thread may be about to end the turn, after which no piece may come.
+    with transaction.atomic():
+        if _mine(job).update(lease_until=clock.now()):
+            TurnPiece.objects.bulk_create(pieces, ignore_conflicts=True)
 
 
 def ask_to_stop(turn_id: UUID) -> None:
@@ -242,15 +245,15 @@ def ask_to_stop(turn_id: UUID) -> None:
 def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = True) -> bool:
     """Give the turn its one terminal state. False where it already has one. ``has_pieces``: whether any may be stored."""
     now = timezone.now()
-    shown = _shown(outcome, account)
+    shown, keeps = _shown(outcome, account), hidden_text.keeps_reasoning()
     ended = _mine(job).update(
         **shown,
-        error_detail=transcripts.storable(outcome.detail)[:8000],
+        error_detail=transcripts.storable(outcome.detail)[:8000] if keeps else "",
         error_cause=outcome.cause[:200],
         input_tokens=account.input_tokens,
         output_tokens=account.output_tokens,
         thought_seconds=account.thought_seconds,
-        request=account.request and requests.pack(*account.request),
+        request=requests.pack(*account.request) if account.request and keeps else None,
         finished_at=now,
     )
     if ended:

@@ -165,7 +165,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "limits": {"text_chars": environment().max_message_chars},
         "efforts": EFFORTS,
         "has_format": row is not None and row.answer_format is not None,
-        "has_files": brought.are_any(person),
+        "has_files": brought.are_any(person, row.pk if row else None),
         "has_tools": menu.has_tools(person, is_demo=connected.is_demo()),
         **_choice(person, row),
     }

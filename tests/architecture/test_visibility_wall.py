@@ -39,7 +39,7 @@ READERS = {
     # collected and read; written once a second, when a process ends, and when a turn ends; erased
     "TurnPiece": (
         *("chatui/models/", "chatui/migrations/", "chatui/store/turn_pieces.py", "chatui/store/erasure.py"),
-        *("chatui/turns/leases.py", "chatui/turns/ledger.py"),
+        *("chatui/turns/leases.py", "chatui/turns/ledger.py", "chatui/store/retention/hidden_text.py"),
     ),
 }
 READERS |= {
@@ -47,6 +47,7 @@ READERS |= {
     "ToolApproval": (
         *("chatui/models/", "chatui/migrations/", "chatui/turns/calls/approvals.py", "chatui/permissions/tools.py"),
         *("chatui/display/tools/cards.py", "chatui/display/tools/decisions.py", "chatui/store/erasure.py"),
+        "chatui/store/retention/hidden_text.py",
     ),
 }
 LIBRARIES_OF_HARMONY = {

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from chatui.display.debug import branches, turns
+from chatui.display.debug import branches, sections, turns
 from chatui.display.debug.shown import Group, Partner, ShownFrame, ShownTurn, View
 from chatui.display.files import attachments
 from chatui.display.tools import cards
@@ -131,6 +131,7 @@ class _Page:
             position=message.position,
             header=frame.header.as_written(),
             text=show(frame, Audience.DEBUG),
+            sections=sections.sections(frame),
             laid_out=_laid_out(frame),
             seen=None if why else show(frame, Audience.END_USER),
             why_hidden=translated(why) if why else None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from chatui.display.debug.sections import Section
 from chatui.display.files.attachments import ShownFile
 from renderer.gate import VisibleText
 
@@ -30,15 +31,16 @@ class Partner:
 class ShownFrame:
     """One frame. ``seen`` is what the end user saw of it; where that is None, ``why_hidden`` says why.
 
-    ``offset``: seconds from the beginning of its turn until it was stored; ``took``: seconds since the frame before it, or the beginning.
-    ``laid_out``: a JSON body with line breaks. ``decision``: how a call stands about which its person is or was asked. ``tokens`` is None
-    where there is no vocabulary to count with.
+    ``sections``: its text, cut at the markers of reasoning. ``offset``: seconds from the beginning of its turn until it was stored; ``took``:
+    seconds since the frame before it, or the beginning. ``laid_out``: a JSON body with line breaks. ``decision``: how a call stands about
+    which its person is or was asked. ``tokens`` is None where there is no vocabulary to count with.
     """
 
     message_id: str
     position: int
     header: dict[str, str]
     text: VisibleText = field(repr=False)
+    sections: tuple[Section, ...] = field(repr=False)
     laid_out: VisibleText | None = field(repr=False)
     seen: VisibleText | None = field(repr=False)
     why_hidden: str | None

@@ -17,7 +17,6 @@ from chatui.env import environment
 from chatui.model_servers import model_choice
 from chatui.model_servers.model_choice import NoSuchModelError
 from chatui.models import DocumentPart, DocumentText, StoredFile, User
-from chatui.models.files.stored_file import FileSource
 from chatui.store.documents import budget, waiting
 from chatui.store.documents.frames import FRAME_TOKENS, MARK_TOKENS
 
@@ -39,9 +38,9 @@ def reader(person: User, choice: str) -> Reader:
     return Reader(budget.room(budget.context_of(person, chosen)), budget.can_search(chosen))
 
 
-def are_any(person: User) -> bool:
-    """Whether the person has brought files that are still there, sent or not."""
-    return StoredFile.objects.filter(owner=person, source=FileSource.PERSON).exists()
+def are_any(person: User, conversation_id: UUID | None) -> bool:
+    """Whether any wait at this message box."""
+    return waiting.rows_at(person.pk, conversation_id).exists()
 
 
 def waiting_at(person: User, conversation_id: UUID | None, choice: str) -> dict[str, Any]:

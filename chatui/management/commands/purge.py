@@ -25,7 +25,7 @@ class Command(BaseCommand):
     """The audit log stays: it holds no content. The run itself is recorded there before anything is removed."""
 
     help = (
-        "Permanently remove conversations that were deleted some days ago, and expired sessions; "
+        "Permanently remove conversations that were deleted some days ago, hidden text as CHATUI_HIDDEN_DAYS says, and expired sessions; "
         "hand over and erase accounts that were closed long ago, where CHATUI_CLOSED_ACCOUNTS says so."
     )
 

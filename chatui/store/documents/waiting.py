@@ -31,8 +31,12 @@ def of_person(person_id: UUID) -> QuerySet[StoredFile]:
 
 def at(person_id: UUID, conversation_id: UUID | None) -> list[StoredFile]:
     """Those that wait at the message box of a conversation, or of a new one, in the order in which they came, with their contents."""
-    rows = of_person(person_id).filter(brought_in=conversation_id, created_at__gte=timezone.now() - KEPT)
-    return list(rows.select_related("content").order_by("created_at", "pk")[:MOST])
+    return list(rows_at(person_id, conversation_id).select_related("content").order_by("created_at", "pk")[:MOST])
+
+
+def rows_at(person_id: UUID, conversation_id: UUID | None) -> QuerySet[StoredFile]:
+    """The same as rows, in no order."""
+    return of_person(person_id).filter(brought_in=conversation_id, created_at__gte=timezone.now() - KEPT)
 
 
 def trim(person_id: UUID) -> None:

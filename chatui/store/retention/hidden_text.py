@@ -3,43 +3,60 @@
 The message stays with its place, its author and who spoke to whom, so that conversations go on, and a debug view says that there was
 something. It becomes a frame for debugging (specification section 6): hidden from people as before, and sent to no model again.
 
-What operators and people have said stays: instructions, questions and documents. So do web pages and files that tools have brought, which
-have tables of their own, and what people see anyway, such as summaries.
+What operators and people have said stays: instructions, questions, documents, and the notes to which a conversation was compacted. So do
+web pages and files that tools have brought, which have tables of their own, and what people see anyway, such as summaries.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import reduce
+from operator import or_
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from chatui.env import environment
-from chatui.models import Message, Turn
+from chatui.models import Message, ToolApproval, Turn, TurnPiece
 from chatui.models.keys import first_key_at
+from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.store import transcripts
 from chatui.store.short_transactions import short_transaction
+from renderer.errors import OpenChatMLError
+from renderer.frame_kinds import BROKEN
 from renderer.frames import Frame, Header, Intent, Role, Terminator
 from renderer.ocml import document as ocml
+from renderer.tokens import Token
 
 NOT_KEPT = "[This text was not kept.]"
+"""The body of an emptied frame. A call is still one, so it has ``NOT_KEPT_CALL``."""
+NOT_KEPT_CALL = '{"note":"This text was not kept."}'
 
-_BATCH = 200
+_BATCH = 50
+"""Messages in one transaction, and turns: a reply of a tool, or a request, may be megabytes long."""
 _FIRST = UUID(int=0)
 _LEAST_DAYS = 1
 """A call may wait for its reply between two turns: until then it stays, however soon reasoning goes."""
 
 
+def keeps_reasoning() -> bool:
+    """Whether reasoning is stored once its turn has ended. Where it is not, neither is what may repeat it."""
+    return environment().hidden_days != 0
+
+
 def forget_reasoning(turn_id: UUID) -> None:
-    """At the end of a turn, in its transaction: take away what the model has thought, and the request that may repeat it, where the
-    operator wants none kept. Calls and replies stay until ``forget_old``."""
-    if environment().hidden_days != 0:
+    """At the end of a turn, in its transaction: take away what the model has thought, where the operator wants none kept. Calls and replies
+    stay until ``forget_old``."""
+    if keeps_reasoning():
         return
-    thoughts = _hidden().filter(turn=turn_id, role=Role.ASSISTANT).exclude(terminator=Terminator.CALL)
-    _empty(list(thoughts.only("text")))
-    _without_request(Turn.objects.filter(pk=turn_id))
+    # What a program carried for the model stands before its question, which the turn does not own.
+    carried = Q(turn=None, author=Author.IMPORT, conversation__turns=turn_id, conversation__turns__program_answer__isnull=False)
+    thoughts = _hidden().filter(Q(turn=turn_id) | carried).filter(Q(role=Role.ASSISTANT) | Q(author=Author.MODEL))
+    _empty(thoughts.exclude(terminator=Terminator.CALL).distinct())
 
 
 def forget_old(now: datetime | None = None) -> str:
@@ -48,15 +65,19 @@ def forget_old(now: datetime | None = None) -> str:
     before = too_old(now)
     if before is None:
         return ""
-    ended = Turn.objects.exclude(state=TurnState.RUNNING).filter(pk__lt=first_key_at(before))
-    with short_transaction():
-        _without_request(ended)
-    messages, last = 0, _FIRST
-    while batch := _older(before, last):
+    last = _FIRST
+    while turns := _older(Turn.objects.exclude(state=TurnState.RUNNING), before, last):
         with short_transaction():
-            messages += _empty(batch)
-        last = batch[-1].pk
-    return f"took hidden text out of {messages} messages stored before {before:%Y-%m-%d %H:%M}"
+            _without_request(Turn.objects.filter(pk__in=turns))
+            TurnPiece.objects.filter(turn__in=turns).delete()
+            ToolApproval.objects.filter(turn__in=turns).exclude(arguments="").update(arguments="")
+        last = turns[-1]
+    count, last = 0, _FIRST
+    while messages := _older(_hidden().exclude(turn__state=TurnState.RUNNING), before, last):
+        with short_transaction():
+            count += _empty(Message.objects.filter(pk__in=messages))
+        last = messages[-1]
+    return f"took hidden text out of {count} messages stored before {before:%Y-%m-%d %H:%M}"
 
 
 def too_old(now: datetime | None = None) -> datetime | None:
@@ -65,29 +86,40 @@ def too_old(now: datetime | None = None) -> datetime | None:
     return None if days < 0 else (now or timezone.now()) - timedelta(days=max(days, _LEAST_DAYS))
 
 
-def _older(before: datetime, last: UUID) -> list[Message]:
-    """The next messages in the order of their keys, which is that of time."""
-    rows = _hidden().filter(pk__gt=last, pk__lt=first_key_at(before)).exclude(turn__state=TurnState.RUNNING)
-    return list(rows.order_by("pk").only("text")[:_BATCH])
+def _older(rows: QuerySet[Any], before: datetime, last: UUID) -> list[UUID]:
+    """The next keys, in their order, which is that of time."""
+    return list(rows.filter(pk__gt=last, pk__lt=first_key_at(before)).order_by("pk").values_list("pk", flat=True)[:_BATCH])
 
 
 def _hidden() -> QuerySet[Message]:
-    """What is hidden and holds words, but for what operators and people have said: a rule that names what stays."""
-    said = Q(role__in=(Role.SYSTEM, Role.DEVELOPER)) | Q(role=Role.USER, channel="")
-    return Message.objects.filter(is_visible=False).exclude(said).exclude(text__contains=NOT_KEPT)
+    """What is hidden and was not emptied yet, but for what operators and people have said: a rule that names what stays."""
+    said = Q(role__in=(Role.SYSTEM, Role.DEVELOPER, Role.USER)) & ~Q(author=Author.MODEL)
+    return Message.objects.filter(is_visible=False).exclude(said).exclude(_EMPTIED)
 
 
-def _empty(messages: list[Message]) -> int:
-    for message in messages:
-        message.text, message.raw, message.intent = ocml.dump_frame(_emptied(transcripts.frame_of(message))), None, Intent.DEBUG
-    return Message.objects.bulk_update(messages, ["text", "raw", "intent"]) if messages else 0
+def _ends(start: str) -> Q:
+    kept = ((NOT_KEPT, Token.END), (NOT_KEPT, Token.RETURN), (NOT_KEPT_CALL, Token.CALL))
+    return reduce(or_, (Q(text__endswith=f"{start}{body}{terminator}") for body, terminator in kept))
 
 
-def _emptied(frame: Frame) -> Frame:
+# In the words of another frame, the token before them is written with one more "<".
+_EMPTIED = Q(intent=Intent.DEBUG, raw=None) & _ends(Token.MESSAGE) & ~_ends(f"<{Token.MESSAGE}")
+
+
+def _empty(messages: QuerySet[Message]) -> int:
+    return transcripts.replace_frames((message, _emptied(message)) for message in messages.only("text"))
+
+
+def _emptied(message: Message) -> Frame:
     """The frame without its words. Values that say what kind of text it was go, too: it is none of that kind any more."""
+    try:
+        frame = transcripts.frame_of(message)
+    except OpenChatMLError:
+        return Frame(BROKEN, NOT_KEPT)
     header = frame.header
     kept = Header(header.role, header.channel, header.recipient, header.call_id, header.name, Intent.DEBUG)
-    return ocml.writable(Frame(kept, NOT_KEPT, frame.terminator))
+    emptied = ocml.writable(Frame(kept, NOT_KEPT_CALL, frame.terminator))
+    return emptied if emptied.terminator is Terminator.CALL else replace(emptied, body=NOT_KEPT)
 
 
 def _without_request(turns: QuerySet[Turn]) -> None:

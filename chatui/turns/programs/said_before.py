@@ -13,7 +13,7 @@ from chatui.turns.asked.by_program import Said, SaidCall, SaidReply
 from chatui.turns.asked.offer import FUNCTIONS
 from chatui.turns.calls.requested import unanswered
 from renderer.frame_kinds import ANALYSIS, ANSWER, NOTES, PREAMBLE
-from renderer.frames import HEADER_VALUE, Channel, Frame, Header, Role, Terminator
+from renderer.frames import HEADER_VALUE, Channel, Frame, Header, Intent, Role, Terminator
 
 Each = Said | SaidCall | SaidReply
 
@@ -25,7 +25,9 @@ class UnknownCallError(Exception):
 def calls_of(turn: Turn) -> dict[str, Header]:
     """The calls of a turn that its program has to carry out, by their ids."""
     frames = [transcripts.frame_of(message) for message in transcripts.of_turn(turn)]
-    return {frame.header.call_id: frame.header for frame in unanswered(frames) if frame.header.call_id}
+    # Of a call whose text is not kept any more the model is told nothing, and of a reply to it neither.
+    known = (frame.header for frame in unanswered(frames) if frame.header.intent != Intent.DEBUG)
+    return {header.call_id: header for header in known if header.call_id}
 
 
 def store(conversation: Conversation, person: User, frames: Sequence[tuple[Frame, Author]], turn: Turn | None = None) -> Message | None:

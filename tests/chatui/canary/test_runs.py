@@ -30,7 +30,7 @@ PATIENT = ("--seconds", "400", "--seed", "1")
 A_FEW = ("--shapes", "4")
 """Of each wire format. Which ones, the seed decides; make attack plays them all."""
 
-pytestmark = pytest.mark.served
+pytestmark = [pytest.mark.served, pytest.mark.timeout(900)]  # a run may take as long as PATIENT says, on a busy machine
 
 
 @dataclass

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from chatui.display.debug import branches, frames, prompts, tokens
+from chatui.display.debug import branches, frames, prompts, sections, tokens
 from chatui.display.debug.shown import ShownFrame, View
 from chatui.model_servers import connected
 from chatui.models import Conversation, Message, Turn, User
@@ -37,6 +37,26 @@ def _no_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
         raise VocabularyError("not here")
 
     monkeypatch.setattr(connected, "gpt_oss_vocabulary", missing)
+
+
+def test_markers_of_reasoning_are_headings_and_nothing_of_the_text_is_lost() -> None:
+    body = " <|start_reason|>2 + 2 <|start_reflect|>Is it 4?<|start_introspect|><|start_other|>\n<|start_reason|>Yes."
+    found = sections.sections(Frame(ANALYSIS, body))
+    assert [(each.heading, each.text) for each in found] == [
+        ("Step-by-step logic", "2 + 2 "),
+        ("Self-critique", "Is it 4?"),
+        ("Latent probes", "<|start_other|>\n"),
+        ("Step-by-step logic", "Yes."),
+    ]
+    assert [each.text for each in sections.sections(Frame(ANALYSIS, "First. <|start_reflect|>Then."))] == ["First. ", "Then."]
+    for header, text in ((ANALYSIS, "hm"), (ANALYSIS, ""), (ANALYSIS, " "), (FINAL, body), (CALL, body)):
+        assert [(each.marker, each.text) for each in sections.sections(Frame(header, text))] == [("", text)], text
+
+
+def test_a_model_that_writes_markers_without_end_makes_no_endless_page() -> None:
+    body = "<|start_reason|>x" * 100_000
+    found = sections.sections(Frame(ANALYSIS, body))
+    assert len(found) == sections.MOST - 1 and "".join(each.marker + each.text for each in found) == body
 
 
 class Talk:

@@ -110,8 +110,10 @@ def test_what_waits_is_told_at_the_message_box_where_it_was_brought(ada: User, b
 def test_a_page_says_whether_there_are_files_to_load(ada: User) -> None:
     client = signed_in(ada)
     assert "data-files" not in client.get("/").content.decode()
+    talk = Conversation.objects.create(owner=ada)
     upload(client)
     assert "data-files" in client.get("/").content.decode()
+    assert "data-files" not in client.get(f"/c/{talk.pk}/").content.decode(), "it waits at another box"
 
 
 def test_what_was_read_counts_like_the_file(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
