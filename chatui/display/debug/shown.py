@@ -31,9 +31,9 @@ class Partner:
 class ShownFrame:
     """One frame. ``seen`` is what the end user saw of it; where that is None, ``why_hidden`` says why.
 
-    ``sections``: its text, cut at the markers of reasoning. ``offset``: seconds from the beginning of its turn until it was stored; ``took``:
-    seconds since the frame before it, or the beginning. ``laid_out``: a JSON body with line breaks. ``decision``: how a call stands about
-    which its person is or was asked. ``tokens`` is None where there is no vocabulary to count with.
+    ``sections``: its text, cut at the markers of reasoning. ``offset``: seconds from the beginning of its turn until it was stored;
+    ``took``: seconds since the frame before it, or the beginning. ``laid_out``: a JSON body with line breaks. ``decision``: how a call
+    stands about which its person is or was asked. ``tokens`` is None where there is no vocabulary to count with.
     """
 
     message_id: str
