@@ -13,7 +13,7 @@ from tests.support.deployments import rows
 from tests.support.places import ROOT
 from tests.support.served import Deployment
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.timeout(900)]
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -25,7 +25,7 @@ def test_it_is_clean_through_each_process_and_leaves_nothing(number: int, deploy
         "canary",
         "--json",
         "--seconds",
-        "300",
+        "700",
         "--shapes",
         "41"[number],
         "--url",

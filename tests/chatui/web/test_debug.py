@@ -199,3 +199,13 @@ def test_a_whole_request_is_not_loaded_for_a_page_of_the_owners(ada: User, turn:
     loaded = [query["sql"] for query in asked if '"chatui_turn"."request"' in query["sql"]]
     # Turns whose process died are looked for whole, but what still runs has kept no request yet.
     assert [query for query in loaded if "'running'" not in query] == []
+
+
+def test_markers_of_reasoning_are_headings_and_what_is_between_them_stays_escaped(turn: Turn, grace: User) -> None:
+    thought = Message.objects.get(channel="analysis")
+    transcripts.replace_text(thought.pk, Frame(Header("assistant", channel="analysis"), f"Well.<|start_reflect|>{THOUGHT}"))
+    client = opened(grace, turn)
+    page = client.get(f"/c/{turn.conversation_id}/debug/").content.decode()
+    assert '<h3 class="frame-section">Self-critique <code>&lt;|start_reflect|&gt;</code></h3>' in page
+    assert f"\n{ESCAPED}</pre>" in page and "<script>alert" not in page
+    assert "frame-section" not in client.get(f"/c/{turn.conversation_id}/debug/compare/").content.decode()
