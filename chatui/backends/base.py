@@ -12,6 +12,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Any, Literal, Protocol
 
+from chatui.backends.hosted.tools import HostedTools
 from chatui.backends.http1.route import DIRECT, Route
 from chatui.json_schemas.answer_format import AnswerFormat
 from renderer.errors import Code, ErrorCode
@@ -60,6 +61,7 @@ class SampleRequest:
     model to it; a server that refuses it is asked without. Nothing here checks it.
     ``today``: the date that the model is told where the prompt is written here; None for that of the server's clock (UTC).
     ``counted``: how many tokens documents among the frames have, where that is known.
+    ``hosted``: the tools that the server is to run by itself, where it can; it gathers what the server says of them.
     ``on_sent`` is called before the first event with what is sent: the path and the exact JSON body. It contains hidden text.
     """
 
@@ -76,6 +78,7 @@ class SampleRequest:
     today: date | None = None
     given_back: Mapping[str, GivenReasoning] = field(default_factory=dict, compare=False, repr=False)
     counted: Mapping[Frame, int] = field(default_factory=dict, compare=False, repr=False)
+    hosted: HostedTools | None = field(default=None, compare=False, repr=False)
     on_sent: Callable[[str, bytes], None] | None = field(default=None, compare=False, repr=False)
 
 

@@ -32,7 +32,9 @@ class Turn(models.Model):
     frame. ``continued_message`` is the cut message whose answer the turn continues. ``thought_seconds``: how long hidden work took before
     the answer began; NULL where there was none; of an answer that several turns wrote, people read the sum. ``stop_requested``: somebody
     pressed Stop in another process than the one that runs the turn. ``key``: with which a program asked; NULL for a person.
-    ``reserved_tokens``: what is held for the turn of its person's limits until it ends; NULL where they have none.
+    ``reserved_tokens``: what is held for the turn of its person's limits until it ends; NULL where they have none. ``by_server``: what its
+    model server did by itself: the types of its ``tools``, and the ``sources`` that it says the answer cites, each with address and title;
+    NULL where it did nothing.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -62,6 +64,7 @@ class Turn(models.Model):
     error_detail = models.TextField(blank=True)
     error_cause = models.CharField(max_length=200, blank=True, db_default="")
     retry_after = models.PositiveIntegerField(null=True, blank=True)
+    by_server = models.JSONField(null=True, blank=True)
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 

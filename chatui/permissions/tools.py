@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from uuid import UUID
 
 from chatui.audit_log.record import Visitor
-from chatui.models import Conversation, ToolApproval, ToolCall, ToolRule, User
+from chatui.env import environment
+from chatui.models import Conversation, ToolApproval, ToolCall, ToolRule, Turn, User
 from chatui.permissions import access
 from chatui.store.documents import passages, sent
 from chatui.tools import combinations
 from chatui.tools.combinations import Together
 from chatui.tools.documents import FIND
+from chatui.tools.tool import Tool
+
+_BY_SERVER = "tools of the model server"
+"""Stands for what a model server has used by itself; no tool of ours has such a name."""
 
 
 def switched_off(conversation: Conversation | None) -> set[str]:
@@ -22,7 +28,7 @@ def switched_off(conversation: Conversation | None) -> set[str]:
 
 def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) -> Together:
     """What a model may call for this person there: what they are offered, without what they switched off, and one side of what does not go
-    together. None: a new conversation. At most four statements, and one where nothing is offered."""
+    together. None: a new conversation. At most five statements, and one where nothing is offered."""
     offered = access.usable_tools(person, is_demo=is_demo)
     if conversation is not None and not is_demo and passages.are_in(conversation.pk):
         offered[FIND.name] = FIND
@@ -31,11 +37,24 @@ def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) 
     off = switched_off(conversation)
     wanted = {name: tool for name, tool in offered.items() if name not in off}
     used: set[str] = set()
-    has_documents = False
+    has_foreign_text = False
     if conversation is not None and not is_demo and any(tool.sends_outside for tool in wanted.values()):
-        has_documents = sent.are_in(conversation)
+        has_foreign_text = conversation.imported_at is not None or sent.are_in(conversation)
         used = set(ToolCall.objects.filter(turn__conversation=conversation).values_list("tool", flat=True).distinct())
-    return combinations.together(wanted, used, has_documents=has_documents)
+        if Turn.objects.filter(conversation=conversation, by_server__isnull=False).exists():
+            used.add(_BY_SERVER)
+    return combinations.together(wanted, used, has_foreign_text=has_foreign_text)
+
+
+def server_tools_go_with(tools: Collection[Tool], conversation: Conversation) -> bool:
+    """Whether a model server may run tools of its own in a conversation beside these. Nobody here knows what they read, nor what becomes
+    of what they are given: they go with nothing that reads or sends, nor with what was attached or read before. At most two statements."""
+    if environment().tool_combinations == "any":
+        return True
+    if any(tool.reads_private_data or tool.sends_outside for tool in tools):
+        return False
+    has_foreign_text = conversation.imported_at is not None or sent.are_in(conversation)
+    return not (has_foreign_text or ToolCall.objects.filter(turn__conversation=conversation).exists())
 
 
 def own_approval(visitor: Visitor, conversation_id: UUID, approval_id: UUID) -> ToolApproval:

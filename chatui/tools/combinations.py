@@ -22,10 +22,10 @@ class Together:
     left_out: dict[str, tuple[str, ...]]
 
 
-def together(tools: Mapping[str, Tool], used: Collection[str] = (), *, has_documents: bool = False) -> Together:
+def together(tools: Mapping[str, Tool], used: Collection[str] = (), *, has_foreign_text: bool = False) -> Together:
     """Those that may be offered in one conversation. ``used``: the names of all tools that were called in it before, because what one of
-    them has read may be in every later prompt. ``has_documents``: its person attached a file, which is as private as what a tool reads,
-    and a stranger may have written it.
+    them has read may be in every later prompt. ``has_foreign_text``: its person attached a file, or imported the conversation: that is as
+    private as what a tool reads, and a stranger may have written it.
 
     Those that only read come first, then those that only send, then those that do both: the most of what people look things up with stays.
     """
@@ -36,7 +36,7 @@ def together(tools: Mapping[str, Tool], used: Collection[str] = (), *, has_docum
     readers = {name for name in used if name not in tools or tools[name].reads_private_data}
     for tool in sorted(tools.values(), key=_order):
         against = _against(tool, kept)
-        if against or (tool.sends_outside and (has_documents or readers - {tool.name})):
+        if against or (tool.sends_outside and (has_foreign_text or readers - {tool.name})):
             left_out[tool.name] = tuple(each.name for each in against) or tuple(sorted((readers - {tool.name}) & set(tools)))
         else:
             kept.append(tool)

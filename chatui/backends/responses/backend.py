@@ -23,6 +23,7 @@ from chatui.backends.http import WHOLE
 from chatui.backends.responses.allowance import TokenLimit
 from chatui.backends.responses.input import prompt
 from chatui.backends.responses.reducer import Reducer
+from chatui.backends.responses.server_tools import ServerTools
 from chatui.backends.responses.tools import as_json
 from chatui.backends.sse import Event
 from chatui.backends.structured.refused import sample_in_format
@@ -80,6 +81,7 @@ class ResponsesBackend(FoundServer):
             token_limit=TokenLimit(request.max_tokens, context),
         )
         reducer.has_tools = bool(request.tools)
+        reducer.server_tools = ServerTools(request.hosted)
         reader = _Reader(reducer)
         try:
             async with aclosing(self._upstream.stream("/v1/responses", payload, request.on_sent)) as read:
@@ -110,8 +112,10 @@ class ResponsesBackend(FoundServer):
             "truncation": "disabled",
             "reasoning": reasoning,
         }
+        hosted = request.hosted.definitions if request.hosted else ()
+        if request.tools or hosted:
+            payload["tools"] = [*hosted, *({"type": "function", **as_json(tool), "strict": False} for tool in request.tools)]
         if request.tools:
-            payload["tools"] = [{"type": "function", **as_json(tool), "strict": False} for tool in request.tools]
             # A server that keeps its reasoning to itself gives it encrypted, so that it can be given back with the reply.
             payload["include"] = ["reasoning.encrypted_content"]
         if request.answer_format and request.cut_answer is None:

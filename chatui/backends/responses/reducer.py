@@ -14,6 +14,8 @@ from chatui.backends.base import EndReason, Usage
 from chatui.backends.responses.allowance import Allowance, TokenLimit
 from chatui.backends.responses.frames import FrameWriter, Source, behind_call, usable_call_id
 from chatui.backends.responses.items import CALL, MESSAGE, REASONING, SUMMARY, TEXT, THOUGHT, Item, Items, number, usage_of
+from chatui.backends.responses.parts import VISIBLE_PARTS, kind_of, text_of, texts_of
+from chatui.backends.responses.server_tools import ServerTools
 from chatui.backends.responses.speech import Speech
 from chatui.backends.speaker import Label, other_label
 from chatui.codes import ProductCode
@@ -42,7 +44,6 @@ _PARTS = {"response.content_part": TEXT, "response.reasoning_part": THOUGHT, "re
 _BEGINNINGS = ("response.created", "response.in_progress", "response.queued")
 _ENDS = {f"response.{status}": status for status in ("completed", "incomplete", "failed", "cancelled")}
 _OF_AN_EVENT = ("type", "response_id", "part", "item", "event")
-_VISIBLE_PARTS = ("output_text", "text", "refusal")
 _MOST_ITEMS = 1000
 _MOST_OPAQUE_CHARS = 4000
 
@@ -75,6 +76,7 @@ class Reducer:
         self.model: str | None = None
         self.oddities: Counter[str] = Counter()
         self._speech = Speech(self._writer, self._allowance, self.oddities)
+        self.server_tools = ServerTools(None)
 
     @property
     def is_full(self) -> bool:
@@ -161,14 +163,14 @@ class Reducer:
         index = number(event.get("summary_index" if lane == SUMMARY else "content_index")) or 0
         events: list[RawEvent] = []
         if lane == TEXT and isinstance(data.get("type"), str):
-            item.part_kinds[index] = _kind_of(data)
+            item.part_kinds[index] = kind_of(data)
             events = self._hide_shown(item, index)
-        text = _text_of(data)
+        text = text_of(data)
         return [*events, *(self._flow(item, lane, index, text, is_whole=True) if text else [])]
 
     def _hide_shown(self, item: Item, part: int) -> list[RawEvent]:
         """A part that people have seen is called something else now: its message is hidden, because it cannot be taken apart any more."""
-        if item.part_kinds.get(part, "output_text") in _VISIBLE_PARTS or not item.flows[TEXT].has(part):
+        if item.part_kinds.get(part, "output_text") in VISIBLE_PARTS or not item.flows[TEXT].has(part):
             return []
         item.mark(Label("part", is_known=False))
         return self._speech.withdraw_hidden(item)
@@ -179,7 +181,7 @@ class Reducer:
             return []
         if lane == TEXT and item.kind == REASONING:
             lane = THOUGHT
-        if lane == TEXT and item.part_kinds.get(part, "output_text") not in _VISIBLE_PARTS:
+        if lane == TEXT and item.part_kinds.get(part, "output_text") not in VISIBLE_PARTS:
             # Its own lane, so that it is no part of what the message says.
             lane = THOUGHT
         flow = item.flows[lane]
@@ -205,7 +207,7 @@ class Reducer:
         if not is_done:
             item = self.items.added(data, index)
             item.take_arguments(data.get("arguments"))
-            return self._release(item)
+            return [*self._announce(item, data), *self._release(item)]
         item = self.items.done(data, index)
         return self._whole_item(item, data)
 
@@ -222,27 +224,29 @@ class Reducer:
                 item.take_arguments(data.get("arguments"))
                 self._allowance.spend(max(len(item.arguments) - sum(map(len, item.argument_deltas)), 0))
             case _ if not item.is_done:
-                events += self._opaque(item, data)
+                events += [*self._announce(item, data), *self._opaque(item, data)]
         item.is_done = True
         return events
 
     def _whole_message(self, item: Item, content: object) -> list[RawEvent]:
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
         parts = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-        self._refused = self._refused or any(part.get("type") == "refusal" and _text_of(part) for part in parts)
+        self._refused = self._refused or any(part.get("type") == "refusal" and text_of(part) for part in parts)
         events: list[RawEvent] = []
         for index, part in enumerate(parts):
             # What a part was called once holds, whatever its message says of it in the end.
-            if item.part_kinds.get(index, "output_text") in _VISIBLE_PARTS:
-                item.part_kinds[index] = _kind_of(part)
+            if item.part_kinds.get(index, "output_text") in VISIBLE_PARTS:
+                item.part_kinds[index] = kind_of(part)
             events += self._hide_shown(item, index)
-        shown = [_text_of(part) for index, part in enumerate(parts) if item.part_kinds[index] in _VISIBLE_PARTS]
-        other = [_text_of(part) for index, part in enumerate(parts) if item.part_kinds[index] not in _VISIBLE_PARTS]
+        visible = [part for index, part in enumerate(parts) if item.part_kinds[index] in VISIBLE_PARTS]
+        self.server_tools.take_annotations(item.number, visible)
+        shown = [text_of(part) for part in visible]
+        other = [text_of(part) for index, part in enumerate(parts) if item.part_kinds[index] not in VISIBLE_PARTS]
         events += self._route(item, THOUGHT, item.flows[THOUGHT].complete(other), is_whole=True)
         return events + self._route(item, TEXT, item.flows[TEXT].complete(shown), is_whole=True)
 
     def _whole_reasoning(self, item: Item, data: Mapping[str, Any]) -> list[RawEvent]:
-        summary, thought = _texts(data.get("summary")), _texts(data.get("content"))
+        summary, thought = texts_of(data.get("summary")), texts_of(data.get("content"))
         events = self._route(item, SUMMARY, item.flows[SUMMARY].complete(summary), is_whole=True)
         is_said = not item.flows[THOUGHT].came and "\n\n".join(thought) == item.flows[SUMMARY].came
         if is_said and self._summary is ANALYSIS:
@@ -250,6 +254,11 @@ class Reducer:
             # check of summaries has to know it.
             return events
         return events + self._route(item, THOUGHT, item.flows[THOUGHT].complete(thought), is_whole=True)
+
+    def _announce(self, item: Item, data: Mapping[str, Any]) -> list[RawEvent]:
+        """The line about a tool of the server that is at work."""
+        line = self.server_tools.line(item.number, data)
+        return self._speech.aside(*line) if line else []
 
     def _opaque(self, item: Item, data: Mapping[str, Any]) -> list[RawEvent]:
         """A built-in tool of the server, or an unknown kind: kept for staff, up to a limit."""
@@ -303,6 +312,9 @@ class Reducer:
             if any(flow.differs for flow in item.flows.values()):
                 self.oddities["a text that changed afterwards"] += 1
         events += self._writer.close(Terminator.END, error)
+        for item in self.items:
+            if self._speech.is_answer(item):
+                self.server_tools.cite(item.number)
         return events + self._calls(error)
 
     def _calls(self, error: ErrorCode | None) -> list[RawEvent]:
@@ -328,22 +340,3 @@ class Reducer:
         if self._token_limit and self.usage and self._token_limit.is_reached(self.usage):
             return True
         return any(item.kind == MESSAGE and item.status == "incomplete" and item.header() is ANSWER for item in self.items)
-
-
-def _kind_of(part: Mapping[str, Any]) -> str:
-    """The type of a part; empty if a label says that it is something else."""
-    kind = part.get("type")
-    label = other_label(part, besides=("type",))
-    return "" if label or not isinstance(kind, str) else kind
-
-
-def _text_of(part: Mapping[str, Any]) -> str:
-    text = part.get("refusal") if part.get("type") == "refusal" else part.get("text")
-    return text if isinstance(text, str) else ""
-
-
-def _texts(parts: object) -> list[str]:
-    """The texts of a reasoning item's parts, whatever their type."""
-    if isinstance(parts, str):
-        return [parts]
-    return [text for part in parts if isinstance(part, dict) and (text := _text_of(part))] if isinstance(parts, list) else []

@@ -30,6 +30,8 @@ class Speech:
         self.is_before_call = False
         """Whether a call follows, so that what is open is a plan and not the answer."""
         self._aside: list[tuple[Source, str]] = []
+        self._hidden: set[int] = set()
+        """The places of messages of which something is hidden."""
 
     def say(self, item: Item, text: str, *, is_whole: bool) -> list[RawEvent]:
         """Text of a message. It passes the leak guard, and nothing interrupts it until the message is done."""
@@ -70,6 +72,7 @@ class Speech:
 
     def _hide(self, item: Item, span: Span) -> list[RawEvent]:
         """In the middle of what is shown, hidden text waits, so that the answer stays one frame, which can be withdrawn as a whole."""
+        self._hidden.add(item.place)
         source = leak(item.place, is_withheld=span.is_withheld) if item.header() is not BROKEN else _hidden_text(item)
         if self._is_shown(item):
             if span.text:
@@ -78,7 +81,12 @@ class Speech:
         return self._writer.write(source, span.text)
 
     def _withdraw(self, item: Item) -> list[RawEvent]:
+        self._hidden.add(item.place)
         return self._writer.withdraw() if self._is_shown(item) else []
+
+    def is_answer(self, item: Item) -> bool:
+        """Whether people see the message as their answer, and all of it."""
+        return item.has_spoken and item.header() is ANSWER and item.place not in self._hidden
 
     def _is_shown(self, item: Item) -> bool:
         is_open = self._writer.open

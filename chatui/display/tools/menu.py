@@ -73,7 +73,9 @@ def _shown(tool: Tool, known: dict[str, Tool], together: Together, off: Collecti
 
 def _why(tool: Tool, others: list[str]) -> str:
     if not others:
-        return _("Not available: private data was read in this conversation, and this tool could send it out.")
+        return _(
+            "Not available: this conversation has private data, or words of others (a file, an import), and this tool could send data out."
+        )
     named = {"others": ", ".join(others)}
     if tool.sends_outside and not tool.reads_private_data:
         return _("Not available together with %(others)s: private data could be sent out. Switch that off to use this.") % named

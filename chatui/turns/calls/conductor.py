@@ -23,6 +23,7 @@ from chatui.tools.execution import Execution, ToolFailedError, ToolsBusyError
 from chatui.tools.labels import line_of
 from chatui.tools.replies import Provenance, Reply
 from chatui.tools.tool import CallingTurn, Tool, ToolError
+from chatui.tracing import spans
 from chatui.turns.calls import claims
 from chatui.turns.calls.documents import DocumentsOfTurn
 from chatui.turns.calls.files import FilesOfTurn
@@ -66,7 +67,7 @@ class Conductor:
         self._frames = frames
         # A program has no page on which it would find files.
         files = None if tools.program or not environment().files_of_answer else FilesOfTurn(job, publisher.files_came)
-        questions, documents = questions_of(job.frames), DocumentsOfTurn(job.conversation_id, job.question_id)
+        questions, documents = questions_of(job.frames, job.imported), DocumentsOfTurn(job.conversation_id, job.question_id)
         turn = CallingTurn(job.turn_id, job.conversation_id, job.asked_by_id, questions, pages=pages, files=files, documents=documents)
         self._pages = pages
         self._kept = set(pages)
@@ -189,8 +190,9 @@ class Conductor:
 
     async def _carry_out(self, call: Requested) -> None:
         began = asyncio.get_running_loop().time()
-        with self._time.spent():
+        with self._time.spent(), spans.span("tool call", tool=call.tool.name) as span:
             result = await self._result(call)
+            span.note(code="" if isinstance(result, str) else result[0].value)
         took = round((asyncio.get_running_loop().time() - began) * 1000)
         if isinstance(result, str):
             is_plain = call.tool.recipient is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -92,10 +92,10 @@ def _as_json(frame: Frame, tool: Tool) -> Frame:
     return replace(frame, header=replace(header, constrain="json"), body=body)
 
 
-def questions_of(frames: Sequence[Frame]) -> tuple[str, ...]:
-    """What the person wrote, oldest first. What stands in a document, a stranger wrote."""
+def questions_of(frames: Sequence[Frame], imported: Collection[str] = ()) -> tuple[str, ...]:
+    """What the person wrote, oldest first. What stands in a document or was ``imported``, a stranger may have written."""
     own = (frame for frame in frames if frame.header.role == Role.USER and frame.header != NOTES)
-    return tuple(frame.body for frame in own if not is_document(frame.header))
+    return tuple(frame.body for frame in own if not is_document(frame.header) and frame.body not in imported)
 
 
 def reply_frame(call: Header, reply: Reply) -> Frame:

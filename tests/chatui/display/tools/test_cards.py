@@ -153,7 +153,7 @@ def test_after_private_data_was_read_the_menu_says_that_no_way_out_is_left(
     ToolCall.objects.create(turn=row.turn, call_id="c1", tool="read")
     client.force_login(ada)
     page = client.post(f"/c/{talk.pk}/tools/", {"tool": "read", "state": "off"}).content.decode()
-    assert "Not available together with Read" in page or "private data was read" in page
+    assert "Not available: this conversation has private data" in page
 
 
 def test_what_was_allowed_in_a_conversation_can_be_taken_back(client: Client, ada: User, talk: Conversation, offered: None) -> None:

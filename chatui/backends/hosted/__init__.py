@@ -1,0 +1,1 @@
+"""Tools that model servers run by themselves."""

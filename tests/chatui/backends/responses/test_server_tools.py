@@ -1,0 +1,147 @@
+"""Tools that a Responses server runs by itself: what is sent, the line that people read, what stays hidden, and the sources."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chatui.backends.base import Endpoint
+from chatui.backends.hosted.tools import MOST_SOURCES, HostedTools
+from chatui.backends.responses import reducer as reducers
+from chatui.backends.responses.backend import ResponsesBackend
+from chatui.backends.responses.server_tools import ServerTools
+from renderer.events import Assembler
+from renderer.frame_kinds import is_tool_line
+from renderer.gate import Audience, may_see, show
+from tests.chatui.backends.chat.test_backend import then
+from tests.chatui.backends.responses.test_backend import BEGUN, ended, said
+from tests.chatui.backends.responses.test_reducer import added, done, message, text
+from tests.support import stub
+from tests.support.sampling import PATIENT, asked, outcome
+
+SEARCH = {"type": "web_search"}
+SECRET = "RAW-COT-SECRET"
+
+
+def hosted() -> HostedTools:
+    return HostedTools((SEARCH,))
+
+
+def seen(*events: dict[str, Any], tools: HostedTools | None) -> tuple[list[tuple[str, str]], str]:
+    """What people see, each frame with "line" or "text"; and all that they do not see."""
+    reducer = reducers.Reducer(lambda: "new", max_chars=10_000)
+    reducer.server_tools = ServerTools(tools)
+    assembler = Assembler()
+    raws = [raw for event in events for raw in reducer.feed(event["type"], event)] + reducer.finish()[0]
+    frames = [finished.frame for raw in raws if (finished := assembler.feed(raw))]
+    shown = [frame for frame in frames if may_see(frame.header, Audience.END_USER)]
+    hidden = "".join(frame.body for frame in frames if frame not in shown)
+    return [("line" if is_tool_line(frame.header) else "text", show(frame, Audience.END_USER)) for frame in shown], hidden
+
+
+def answer(*annotations: dict[str, Any], item_id: str = "m", **more: Any) -> list[dict[str, Any]]:
+    part = {"type": "output_text", "text": "It rains.", "annotations": list(annotations)}
+    return [message(item_id, **more), text("It rains.", item_id), done("message", item_id, role="assistant", content=[part], **more)]
+
+
+def cites(url: object, title: object = "A page") -> dict[str, Any]:
+    return {"type": "url_citation", "url": url, "title": title, "start_index": 0, "end_index": 8}
+
+
+@pytest.mark.parametrize(
+    ("kind", "action", "line"),
+    [
+        ("web_search_call", {"type": "search", "query": SECRET}, "Searching the web"),
+        ("web_search_call", {"type": "open_page", "url": SECRET}, "Reading a web page"),
+        ("code_interpreter_call", None, "Running code at the model server"),
+        ("file_search_call", None, "Searching files of the model server"),
+        ("mcp_call", None, "Using a tool of the model server"),
+        ("tool_of_next_year_call", {"type": SECRET}, "Using a tool of the model server"),
+    ],
+)
+def test_people_read_one_line_in_words_of_ours_and_staff_find_the_rest(kind: str, action: Any, line: str) -> None:
+    item = {"action": action, "code": SECRET, "name": SECRET, "arguments": SECRET, "queries": [SECRET], "output": SECRET}
+    tools = hosted()
+    shown, hidden = seen(added(kind, "t", **item), done(kind, "t", **item), *answer(), tools=tools)
+    assert shown == [("line", line), ("text", "It rains.")]
+    assert SECRET in hidden
+    assert tools.kinds == [kind]
+
+
+@pytest.mark.parametrize("kind", ["web_search_call", "mcp_call", "reasoning", "mcp_list_tools", SECRET])
+def test_without_such_tools_nothing_is_announced(kind: str) -> None:
+    shown, _ = seen(added(kind, "t"), done(kind, "t", query=SECRET), *answer(cites("https://a.test/")), tools=None)
+    assert shown == [("text", "It rains.")]
+
+
+@pytest.mark.parametrize(
+    "kind", ["function_call", "custom_tool_call", "computer_call", "local_shell_call", "mcp_list_tools", "mcp_approval_request"]
+)
+def test_what_the_server_does_not_run_is_no_tool_at_work(kind: str) -> None:
+    tools = hosted()
+    shown, _ = seen(added(kind, "t", name="x"), done(kind, "t", name="x"), *answer(), tools=tools)
+    assert [one for one in shown if one[0] == "line"] == [] and tools.kinds == []
+
+
+def test_a_line_comes_before_the_answer_and_never_into_the_middle_of_it() -> None:
+    begun, _, ended_message = answer()
+    shown, _ = seen(begun, text("It "), added("web_search_call", "t"), text("rains."), ended_message, tools=hosted())
+    assert [kind for kind, _ in shown] == ["text", "line"]
+
+
+def test_a_flood_of_calls_is_not_a_flood_of_lines() -> None:
+    calls = [added("web_search_call", f"t{number}") for number in range(200)]
+    shown, _ = seen(*calls, *answer(), tools=hosted())
+    assert len(shown) == 31
+
+
+def test_the_pages_that_the_server_says_the_answer_cites_are_sources_each_once() -> None:
+    tools = hosted()
+    seen(*answer(cites("https://a.test/x", "  A\npage "), cites("https://a.test/x"), cites("http://b.test/", "\u202eB")), tools=tools)
+    assert tools.sources == {"https://a.test/x": "A page", "http://b.test/": "B"}
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        cites("javascript:alert(1)"), cites("data:text/html,x"), cites("/c/1/"), cites("https://"), cites("https://ada:secret@a.test/"),
+        cites("https://a.test/\u202e"), cites("https://a.test/" + "x" * 3000), cites(7), cites(None), cites("https://[::1"),
+        {"type": "file_citation", "url": "https://a.test/"}, {"url": "https://a.test/"},
+    ],
+)  # fmt: skip
+def test_nothing_else_is_a_source(annotation: dict[str, Any]) -> None:
+    tools = hosted()
+    seen(*answer(annotation), tools=tools)
+    assert tools.sources == {}
+
+
+def test_sources_are_bounded() -> None:
+    tools = hosted()
+    seen(*answer(*(cites(f"https://a.test/{number}", "x" * 9999) for number in range(500))), tools=tools)
+    assert len(tools.sources) == MOST_SOURCES and {len(title) for title in tools.sources.values()} == {200}
+
+
+@pytest.mark.parametrize("labels", [{"role": "tool"}, {"phase": "commentary"}, {"phase": "secret"}, {"channel": "analysis"}])
+def test_what_is_no_answer_cites_nothing(labels: dict[str, Any]) -> None:
+    tools = hosted()
+    events = answer(cites("https://a.test/", SECRET))
+    for event in (events[0], events[-1]):
+        event["item"].update(labels)
+    seen(*events, tools=tools)
+    assert tools.sources == {}
+
+
+@pytest.mark.served
+@pytest.mark.asyncio
+async def test_they_are_sent_as_the_operator_wrote_them_and_only_where_the_request_has_them() -> None:
+    async with stub.running(then(BEGUN, said("Hi"), ended())) as server:
+        backend = ResponsesBackend(Endpoint(server.url, limits=PATIENT))
+        code = {"type": "code_interpreter", "container": {"type": "auto"}}
+        await outcome(backend, replace(asked("Hello!"), hosted=HostedTools((SEARCH, code))))
+        with_tools = server.posted
+        await outcome(backend, asked("Hello!"))
+        await backend.aclose()
+    assert with_tools["tools"] == [SEARCH, code] and "include" not in with_tools
+    assert "tools" not in server.posted

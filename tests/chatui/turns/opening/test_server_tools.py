@@ -1,0 +1,188 @@
+"""A turn whose model server runs tools by itself: when it may, what is kept, and what people see of it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from channels.db import database_sync_to_async
+from django.utils import timezone
+
+from chatui.backends.base import SampleEvent
+from chatui.models import Conversation, Turn, User
+from chatui.permissions.tools import tools_in
+from chatui.tools import found
+from chatui.tools.functions import tool
+from chatui.turns import leases, running
+from chatui.turns.asked.by_person import FileUse
+from chatui.turns.running import Place
+from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.frame_kinds import TOOL_LINE
+from renderer.frames import Terminator
+from tests.chatui.conftest import signed_in
+from tests.chatui.store.documents.brought import brought
+from tests.chatui.tools.offering import offer
+from tests.chatui.turns.calls.calling import call, calls
+from tests.chatui.turns.test_turns import ask, begin, run
+from tests.support import environment
+from tests.support.scripted import ScriptedBackend, answer
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+SEARCH = {"type": "web_search"}
+LINE: list[SampleEvent] = [FrameOpened(TOOL_LINE), FrameText("Searching the web"), FrameClosed(Terminator.END)]
+
+
+class Searching(ScriptedBackend):
+    """Its server searches the web where it may, and cites a page."""
+
+    async def sample(self, request: Any) -> Any:
+        if request.hosted is not None:
+            self.script = [*LINE, *answer("It rains.")]
+            request.hosted.used("web_search_call")
+            request.hosted.cite([{"type": "url_citation", "url": "https://weather.test/today", "title": "Today's <b>weather</b>"}])
+        async for event in super().sample(request):
+            yield event
+
+
+@pytest.fixture
+def backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Searching:
+    from chatui.model_servers import connected
+
+    file = tmp_path / "backends.toml"
+    file.write_text('[[backend]]\nname = "one"\nkind = "responses"\nurl = "http://127.0.0.1:9"\nserver_tools = [{ type = "web_search" }]\n')
+    environment.change(monkeypatch, {"backends_file": file})
+    made = Searching()
+    monkeypatch.setattr(connected, "backend", lambda choice="": made)
+    return made
+
+
+def asked_for(backend: Searching) -> list[Any]:
+    return [request.hosted and list(request.hosted.definitions) for request in backend.requests]
+
+
+async def test_what_it_used_and_cites_is_kept_and_stands_under_the_answer(ada: User, backend: Searching) -> None:
+    turn = await run(ada, ask())
+    assert asked_for(backend) == [[SEARCH]]
+    assert turn.by_server == {"tools": ["web_search_call"], "sources": [["https://weather.test/today", "Today's <b>weather</b>"]]}
+    html = await database_sync_to_async(lambda: signed_in(ada).get(f"/c/{turn.conversation_id}/").content.decode())()
+    assert "Searching the web" in html
+    assert 'href="https://weather.test/today"' in html and "Today&#x27;s &lt;b&gt;weather&lt;/b&gt;" in html
+
+
+async def test_a_turn_whose_server_did_nothing_keeps_nothing(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Searching, "sample", ScriptedBackend.sample)
+    turn = await run(ada, ask())
+    assert asked_for(backend) == [[SEARCH]] and turn.by_server is None
+    assert not await Turn.objects.filter(by_server__isnull=False).aexists()
+
+
+async def test_where_the_answer_is_withheld_or_stopped_before_it_there_are_no_sources(ada: User, backend: Searching) -> None:
+    turn = await run(ada, ask())
+    await turn.conversation.messages.filter(channel="final").aupdate(is_visible=False)
+    html = await database_sync_to_async(lambda: signed_in(ada).get(f"/c/{turn.conversation_id}/").content.decode())()
+    assert "weather.test" not in html
+
+
+async def test_not_beside_a_document(ada: User, backend: Searching) -> None:
+    file = await database_sync_to_async(brought)(ada)
+    turn = await run(ada, ask(files=(FileUse(file.pk),)))
+    await run(ada, ask(text="And now?", conversation=turn.conversation_id))
+    assert asked_for(backend) == [None, None]
+
+
+async def test_not_in_a_conversation_that_was_imported(ada: User, backend: Searching) -> None:
+    turn = await run(ada, ask())
+    await Conversation.objects.filter(pk=turn.conversation_id).aupdate(imported_at=timezone.now())
+    await run(ada, ask(text="And now?", conversation=turn.conversation_id))
+    assert asked_for(backend) == [[SEARCH], None]
+
+
+async def lookup(word: str) -> str:
+    """Looks a word up."""
+    return word
+
+
+@pytest.mark.parametrize(("fact", "goes"), [("reads", False), ("sends", False), ("both", False), ("neither", True)])
+async def test_not_beside_a_tool_that_reads_or_sends(
+    fact: str, goes: bool, ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tool(label="Looking", reads_private_data=fact in ("reads", "both"), sends_outside=fact in ("sends", "both"))(lookup)
+    monkeypatch.setattr(found, "tools", lambda: {"lookup": found_tool(made)})
+    environment.change(monkeypatch, {"tools": {"lookup": ()}})
+    await run(ada, ask())
+    assert asked_for(backend) == [[SEARCH] if goes else None]
+
+
+def found_tool(function: Any) -> Any:
+    from chatui.tools.functions import tool_of
+
+    return tool_of(function, "lookup", "tests")
+
+
+async def test_the_operator_can_allow_it_all_the_same(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
+    environment.change(monkeypatch, {"tool_combinations": "any"})
+    file = await database_sync_to_async(brought)(ada)
+    await run(ada, ask(files=(FileUse(file.pk),)))
+    assert asked_for(backend) == [[SEARCH]]
+
+
+async def test_a_tool_that_sends_is_not_offered_any_more_once_the_server_has_read_something(
+    ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn = await run(ada, ask())
+    other = await run(ada, ask(text="Another conversation"))
+    await Turn.objects.filter(pk=other.pk).aupdate(by_server=None)
+    offer(monkeypatch, lookup, tool_facts={"lookup": ("outside",)})
+    offered = [
+        await database_sync_to_async(lambda row: list(tools_in(ada, row, is_demo=False).offered))(each.conversation)
+        for each in (turn, other)
+    ]
+    assert offered == [[], ["lookup"]]
+
+
+async def test_not_after_a_tool_of_ours_was_used(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch, lookup)
+    monkeypatch.setattr(Searching, "sample", ScriptedBackend.sample)
+    backend.script, backend.following = calls(call("lookup", "c1", word="x")), [answer("Done.")]
+    turn = await run(ada, ask())
+    await run(ada, ask(text="And now?", conversation=turn.conversation_id))
+    assert asked_for(backend) == [[SEARCH], [SEARCH], None]
+
+
+async def test_what_was_cited_before_the_model_was_asked_again_is_no_source(
+    ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cites_only_once(self: Searching, request: Any) -> Any:
+        if not self.requests:
+            request.hosted.used("web_search_call")
+            request.hosted.cite([{"type": "url_citation", "url": "https://cut.test/", "title": "Cut"}])
+        async for event in ScriptedBackend.sample(self, request):
+            yield event
+
+    offer(monkeypatch, lookup)
+    monkeypatch.setattr(Searching, "sample", cites_only_once)
+    backend.script, backend.following = calls(call("lookup", "c1", word="x")), [answer("Done.")]
+    turn = await run(ada, ask())
+    assert turn.by_server == {"tools": ["web_search_call"], "sources": []}
+
+
+async def test_a_turn_counts_as_one_that_used_such_a_tool_until_its_end_is_stored(
+    ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Searching, "sample", ScriptedBackend.sample)
+    backend.script = [*LINE, asyncio.Event()]
+    started = await begin(ada, ask())
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    offer(monkeypatch, lookup, tool_facts={"lookup": ("outside",)})
+
+    def offered() -> list[str]:
+        return list(tools_in(ada, started.turn.conversation, is_demo=False).offered)
+
+    # As a process leaves it that dies here, which tells nobody what the server has read.
+    assert await database_sync_to_async(offered)() == []
+    await running.stop(Place(started.turn.pk, leases.OWNER))
+    await asyncio.wait_for(running.settle(), 20)
+    assert await database_sync_to_async(offered)() == ["lookup"]
