@@ -7,7 +7,7 @@ from importlib import import_module
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
-CHECKS = ("chatui.accounts.checks", "chatui.branding.checks", "chatui.checks", "chatui.model_servers.checks")
+CHECKS = ("chatui.accounts.checks", "chatui.branding.checks", "chatui.checks", "chatui.model_servers.checks", "chatui.tracing.checks")
 
 
 class ChatUiConfig(AppConfig):

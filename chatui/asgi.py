@@ -12,7 +12,12 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatui.settings")
 http = get_asgi_application()
 
 from chatui.api.socket import consumer  # noqa: E402 - needs Django to be set up
+from chatui.env import environment  # noqa: E402
 from chatui.live.routing import application as pages  # noqa: E402
+from chatui.tracing import starting  # noqa: E402
+from chatui.tracing.http_spans import measured  # noqa: E402
+
+starting.begin(environment())
 
 PROGRAMS = "/v1/responses"
 
@@ -25,4 +30,4 @@ async def websocket(scope: dict[str, Any], receive: Any, send: Any) -> None:
         await pages(scope, receive, send)
 
 
-application = ProtocolTypeRouter({"http": http, "websocket": websocket})
+application = ProtocolTypeRouter({"http": measured(http), "websocket": websocket})

@@ -25,12 +25,17 @@ from chatui.backends.http1.route import DIRECT, Route
 from chatui.backends.http1.transport import Transport
 from chatui.backends.sse import Decoder, Event, TooLongError
 from chatui.codes import ProductCode
+from chatui.tracing import spans
 from renderer.errors import Code
 
 _log = logging.getLogger(__name__)
 
 WHOLE = "chatui:whole"
 """The name of the one event that stands for an answer that came as a plain JSON body."""
+_SHOWN = 200
+_PAGE = "a page of HTML in the place of an answer"
+_NO_STREAM = "something else in the place of an answer"
+_NO_OBJECT = "JSON that is cut, or no object"
 _LEAST_KEY_CHARS = 6
 """What is shorter, such as "none", guards nothing, and may well stand in a sentence."""
 
@@ -141,18 +146,20 @@ class Upstream:
     ) -> AsyncGenerator[list[Event], None]:
         clock = _Clock(self.limits)
         address = self._route.address(self._url, path)
-        request = self._client.build_request("POST", address, json=payload, headers={"Accept": "text/event-stream"})
+        request = self._client.build_request("POST", address, json=payload, headers={"Accept": "text/event-stream", **spans.headers()})
         request.extensions[READING] = Reading(clock.deadline, partial(pace().rest, self.limits.read_interval))
         if on_sent is not None:
             on_sent(path, request.content)
         async with self._opened(request, clock.deadline()) as response:
             if "json" in response.headers.get("content-type", ""):
                 body = await _whole(response, clock.deadline(), self.limits)
-                yield [Event(WHOLE, body.decode("utf-8", "replace"))]
+                yield [Event(WHOLE, _object(body))]
                 return
             async with aclosing(self._events(response, clock)) as read:
                 async for events in read:
                     yield events
+            if not clock.begun:
+                _check_is_stream(response)
 
     async def _events(self, response: httpx.Response, clock: _Clock) -> AsyncGenerator[list[Event], None]:
         decoder = Decoder(self.limits.max_line_bytes)
@@ -199,7 +206,7 @@ class Upstream:
                 self.watcher.answered(response)
             if response.status_code != 200:
                 async with _deadline(deadline):
-                    raise await _refusal(response, self.limits, self._route.key_header or "authorization")
+                    raise await _refusal(response, self.limits, self._route)
             if response.headers.get("content-encoding", "identity") != "identity":
                 raise BackendError(ProductCode.BACKEND, "the server compressed an answer that was asked for as it is")
             yield response
@@ -259,6 +266,27 @@ async def _whole(response: httpx.Response, deadline: float, limits: Limits) -> b
         raise _unreachable(error) from error
 
 
+def _object(body: bytes) -> str:
+    """A body that is a JSON object, as text. Any other is no answer: one that broke off, or of something that is no model server."""
+    text = body.decode("utf-8", "replace")
+    try:
+        is_object = isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        is_object = False
+    if not is_object:
+        raise BackendError(ProductCode.BACKEND, f"{_NO_OBJECT}: {text[:_SHOWN]}", retryable=True).because(_NO_OBJECT)
+    return text
+
+
+def _check_is_stream(response: httpx.Response) -> None:
+    """Of an answer that had no event: whether it was meant as a stream. A proxy's page for signing in comes with status 200, too."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind in ("text/html", "application/xhtml+xml"):
+        raise BackendError(ProductCode.BACKEND_SETUP, _PAGE).because(_PAGE)
+    if kind not in ("", "text/event-stream", "text/plain", "application/octet-stream"):
+        raise BackendError(ProductCode.BACKEND, f"{_NO_STREAM}: {kind[:_SHOWN]}").because(_NO_STREAM)
+
+
 async def _bounded(response: httpx.Response, most: int) -> bytes:
     body = bytearray()
     async for chunk in response.aiter_raw():
@@ -268,15 +296,17 @@ async def _bounded(response: httpx.Response, most: int) -> bytes:
     return bytes(body[:most])
 
 
-async def _refusal(response: httpx.Response, limits: Limits, key_header: str) -> BackendError:
+async def _refusal(response: httpx.Response, limits: Limits, route: Route) -> BackendError:
     """What a status other than 200 means. Its body may quote what the model wrote: for staff only."""
     try:
         body = (await _bounded(response, limits.max_error_bytes)).decode("utf-8", "replace")
     except httpx.HTTPError:
         body = ""
     # Servers like to quote the key that they refuse. Whoever may read this need not know it.
-    key = response.request.headers.get(key_header, "").removeprefix("Bearer ")
-    body = body.replace(key, "(the key)") if len(key) >= _LEAST_KEY_CHARS else body
+    key = response.request.headers.get(route.key_header or "authorization", "").removeprefix("Bearer ")
+    proxy = route.through()
+    for secret in (key, *(proxy.secrets if proxy else ())):
+        body = body.replace(secret, "(the key)") if len(secret) >= _LEAST_KEY_CHARS else body
     return refused(response.status_code, body, response.headers.get("retry-after"), datetime.now(UTC))
 
 

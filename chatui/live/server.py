@@ -27,6 +27,7 @@ from chatui.delivery.bus import bus
 from chatui.env import environment
 from chatui.live.consumer import CLOSE_RESTART
 from chatui.live.early_refusals import PROGRAMS, refusal_of
+from chatui.tracing import starting
 from chatui.turns import running
 
 log = logging.getLogger(__name__)
@@ -39,6 +40,8 @@ MOST_UNSENT = 8 * 1024 * 1024
 """For a program that reads slowly: more than any response has."""
 LAST_MESSAGES_SECONDS = 0.3
 """For what the last events of a turn still have to pass: the sockets, and Redis."""
+MOST_TRACES_SECONDS = 3.0
+"""For spans that were not sent yet, where there is so much time left."""
 _ACCEPT: Any = PerMessageDeflateOfferAccept  # which is not typed
 
 
@@ -84,12 +87,15 @@ class Server(daphne.server.Server):  # type: ignore[misc]
         for port in self._ports:
             port.stopListening()
         bus().send(groups.PROCESS, {"type": "process.ends"}, elsewhere=False)
+        ends_at = asyncio.get_running_loop().time() + environment().drain_seconds
         try:
-            async with asyncio.timeout(environment().drain_seconds):
+            async with asyncio.timeout_at(ends_at):
                 await running.settle()
         except TimeoutError:
             log.warning("%d answers were still being written after %s s", running.count(), environment().drain_seconds)
         await asyncio.sleep(LAST_MESSAGES_SECONDS)
+        left = max(ends_at - asyncio.get_running_loop().time(), LAST_MESSAGES_SECONDS)
+        await asyncio.to_thread(starting.end, min(left, MOST_TRACES_SECONDS))
         self.stop()
 
 

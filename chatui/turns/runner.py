@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from chatui import wire
 from chatui.backends.base import BackendError
+from chatui.backends.hosted.tools import HostedTools
 from chatui.backends.spec.definition import BackendSpec
 from chatui.codes import ProductCode
 from chatui.database import pools
@@ -24,6 +25,7 @@ from chatui.database.writer import writer
 from chatui.delivery import groups
 from chatui.delivery.bus import Message, bus
 from chatui.display import fragments, list_events
+from chatui.display.tools.sources import sources_of
 from chatui.env import environment
 from chatui.error_reports import log_without_content
 from chatui.model_servers import connected
@@ -42,6 +44,7 @@ from chatui.turns.formats.checked_answers import CheckedAnswers, format_of
 from chatui.turns.kept_frames import KeptFrames
 from chatui.turns.leases import Held, leases
 from chatui.turns.ledger import Job, LeaseLostError, Outcome
+from chatui.turns.opening import server_tools
 from chatui.turns.opening.first_request import first_request
 from chatui.turns.outcomes.noting import note_end
 from chatui.turns.outcomes.verdict import failed_by, verdict
@@ -94,6 +97,7 @@ class Runner:
         self._conductor: Conductor | None = None
         self._samplings: list[Sampling] = []
         self._summary: Summarizing | None = None
+        self._hosted: HostedTools | None = None
         self._work: asyncio.Task[Outcome] | None = None
         self._is_stopped = False
         self._is_lost = False
@@ -164,7 +168,10 @@ class Runner:
         conductor = self._conductor = Conductor(job, frames, tools, self._publisher)
         checked = CheckedAnswers(format_of(self._started), job, answer_now.feed, for_program=program is not None)
         request = replace(checked.asked(first_request(job, spec, program)), tools=tools.definitions)
+        self._hosted = await server_tools.offered(spec, self._started.turn, tools.tools.values(), request)
+        request = replace(request, hosted=self._hosted)
         while True:
+            server_tools.asked_again(self._hosted)
             asked = answer_now.heeded(request)
             sampling = Sampling(backend, asked, checked.feed)
             self._samplings.append(sampling)
@@ -208,7 +215,8 @@ class Runner:
         await self._publisher.catch_up()
         account = account_of(self._samplings, self._publisher.end_thinking())
         summaries = tuple(self._summary.charges) if self._summary else ()
-        account = replace(account, turns_left_out=account.turns_left_out + self._job.turns_left_out, summaries=summaries)
+        left_out, by_server = account.turns_left_out + self._job.turns_left_out, server_tools.noted(self._hosted)
+        account = replace(account, turns_left_out=left_out, summaries=summaries, by_server=by_server)
         html = None
         if not self._is_lost:
             end = partial(ledger.finish, self._job, outcome, account, has_pieces=self._pieces.are_written)
@@ -245,7 +253,7 @@ class Runner:
         """What stands below the answer. None where that cannot be read in time: the end waits for nothing, and pages fetch it."""
         written = self._frames.written if self._frames else ()
         texts = [show(frame, Audience.END_USER) for frame in written if is_answer(frame.header)]
-        sources = citations.cited("\n".join(texts), self._publisher.pages)
+        sources = sources_of(texts, self._publisher.pages, [turn])
         is_first = self._started.has_new_question
         render = partial(fragments.answer_end, turn, self._publisher.shown(), self._language, is_first=is_first, sources=sources)
         try:

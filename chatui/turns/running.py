@@ -25,6 +25,7 @@ from chatui.models import Turn, User
 from chatui.models.turn import TurnState
 from chatui.tools import execution
 from chatui.tools.python import python_tool
+from chatui.tracing import spans
 from chatui.turns import leases, ledger, start, sweep
 from chatui.turns.asked.by_program import ProgramAsk
 from chatui.turns.opening import documents
@@ -114,7 +115,7 @@ def launch(started: Started) -> None:
         return
     runner = Runner(started)
     runner.listen()
-    task = asyncio.create_task(runner.run(), name=f"turn {turn_id}")
+    task = asyncio.create_task(_measured(runner, started), name=f"turn {turn_id}")
     # The event loop keeps only a weak reference to a task.
     _runners[turn_id] = (runner, task)
     task.add_done_callback(lambda _: _forget(turn_id))
@@ -122,6 +123,11 @@ def launch(started: Started) -> None:
     bus().send(groups.turns_of(conversation.pk), {"type": "turn.begun"})
     if started.program is None and conversation.temporary_until is None:
         bus().send(groups.person(conversation.owner_id), list_events.listed(conversation, is_running=True))
+
+
+async def _measured(runner: Runner, started: Started) -> None:
+    with spans.span("turn", turn=started.turn.pk, conversation=started.turn.conversation_id):
+        await runner.run()
 
 
 def _forget(turn_id: UUID) -> None:

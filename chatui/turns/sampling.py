@@ -12,6 +12,8 @@ from chatui import measures
 from chatui.backends import retries
 from chatui.backends.base import Backend, BackendError, EndReason, GivenReasoning, SampleEnded, SampleRequest, Usage
 from chatui.backends.context.room import weight
+from chatui.tracing import spans
+from chatui.tracing.spans import Span
 from chatui.turns.ledger import Account
 from chatui.usage.counting import Spent
 from chatui.usage.told import believed, spent_on
@@ -43,18 +45,24 @@ class Sampling:
         Raises:
             BackendError: the server refused, failed, was silent or broke off.
         """
-        try:
-            await self._run()
-        except BackendError:
-            self._is_refused = not self._has_answered
-            raise
+        with spans.span("sampling", "client", backend=self._backend.name) as span:
+            try:
+                await self._run(span)
+            except BackendError as error:
+                self._is_refused = not self._has_answered
+                span.note(code=error.code.value, status=retries.status_of(error))
+                raise
+            finally:
+                self._note_usage(span)
 
-    async def _run(self) -> None:
+    async def _run(self, span: Span) -> None:
         begun_at = time.monotonic()
         async with contextlib.aclosing(retries.sample(self._backend, self._request)) as events:
             async for event in events:
                 if not self._has_answered:
-                    measures.FIRST_TOKEN_SECONDS.labels(self._backend.name).observe(time.monotonic() - begun_at)
+                    waited = time.monotonic() - begun_at
+                    measures.FIRST_TOKEN_SECONDS.labels(self._backend.name).observe(waited)
+                    span.note(first_token_seconds=waited)
                 self._has_answered = True
                 if isinstance(event, SampleEnded):
                     self._ended = event
@@ -92,6 +100,10 @@ class Sampling:
             sampled_with=self._settings() if self._has_answered else None,
             spent=Spent() if self._is_refused else spent_on(self._request, usage, self._written),
         )
+
+    def _note_usage(self, span: Span) -> None:
+        if usage := self._ended.usage if self._ended else None:
+            span.note(input_tokens=believed(usage.prompt_tokens), output_tokens=believed(usage.completion_tokens))
 
     def _settings(self) -> dict[str, object]:
         """What a document header says of this sample. What was left to the server is not known, and so is not said."""

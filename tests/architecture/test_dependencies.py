@@ -63,7 +63,8 @@ def rows() -> list[Row]:
 def direct() -> dict[str, bool]:
     """The direct dependencies, and whether the product needs them to run."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    lists = {True: project["project"]["dependencies"], False: project["dependency-groups"]["dev"]}
+    options = [line for wanted in project["project"]["optional-dependencies"].values() for line in wanted]
+    lists = {True: [*project["project"]["dependencies"], *options], False: project["dependency-groups"]["dev"]}
     return {re.split(r"[\[<>=!~ ;]", line)[0].lower(): runs for runs, wanted in lists.items() for line in wanted}
 
 
@@ -75,8 +76,10 @@ def importers() -> dict[str, frozenset[str]]:
     for source in python_sources("chatui/", "renderer/", "tests/", "manage.py"):
         # By lines, because walking through the trees of all files takes ten seconds.
         for top in set(_IMPORT.findall(source.text)) - sys.stdlib_module_names:
-            for package in installed.get(top, ()):
-                found[package.lower().replace("_", "-")].add(source.path)
+            packages = {package.lower().replace("_", "-") for package in installed.get(top, ())}
+            # Packages that share a name, as those of OpenTelemetry do: the direct ones are meant.
+            for package in packages & direct().keys() or packages:
+                found[package].add(source.path)
     return {package: frozenset(paths) for package, paths in found.items()}
 
 

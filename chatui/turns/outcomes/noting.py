@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from chatui import measures
+from chatui.tracing import spans
 from chatui.turns.ledger import Account, Job, Outcome
 
 log = logging.getLogger(__name__)
@@ -17,6 +18,13 @@ def note_end(job: Job, outcome: Outcome, account: Account, milliseconds: int) ->
     measures.TURN_SECONDS.labels(account.backend).observe(seconds)
     for direction, count in (("input", account.input_tokens), ("output", account.output_tokens)):
         measures.TOKENS.labels(account.backend, direction).inc(count or 0)
+    spans.current().note(
+        backend=account.backend,
+        state=outcome.state.value,
+        code=code,
+        input_tokens=account.input_tokens,
+        output_tokens=account.output_tokens,
+    )
     log.info(
         "turn ended",
         extra={

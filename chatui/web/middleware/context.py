@@ -9,6 +9,7 @@ from django.http import HttpRequest
 
 from chatui import __version__
 from chatui.accounts import password_links
+from chatui.accounts.second_factor import news
 from chatui.branding.brand import brand
 from chatui.display.operator_pages import announcement
 from chatui.env import BASE_DIR, environment
@@ -43,6 +44,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "can_read_usage": usage_reading.can_read_usage(person),
         "requests_to_decide": debug_requests.to_decide(person),
         "password_links": password_links.notices(person) if person else [],
+        "sign_in_news": news.of(person) if person else [],
         "can_manage": bool(managing.parts_of(person)),
         "can_use_admin": person is not None and person.is_staff,
         "can_share": share_links.is_on(),

@@ -1,0 +1,195 @@
+"""Sends spans to the operator's collector with OpenTelemetry's own packages, from a thread that nothing waits for.
+
+A collector that is away, slow or hostile costs the spans and one line in the log: the queue is bounded, the body of an answer is not read,
+and a redirect is not followed.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from asyncio import CancelledError
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from http import HTTPStatus
+from http.cookiejar import DefaultCookiePolicy
+from typing import Any, get_args
+
+import requests
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from chatui import __version__
+from chatui.tracing.spans import NAMES, Kind, Said, Span
+
+log = logging.getLogger(__name__)
+
+MOST_WAITING = 2048
+"""Spans; a newer one pushes out the oldest."""
+MOST_AT_ONCE = 256
+PAUSE_SECONDS = 2.0
+"""How long spans wait to be sent together."""
+SEND_SECONDS = 5.0
+LATE_SECONDS = 15.0
+"""What takes longer than this hangs: the time for sending begins anew with each byte of an answer."""
+MOST_CHARS = 200
+
+_KINDS = {kind: trace.SpanKind[kind.upper()] for kind in get_args(Kind)}
+
+
+class Collector:
+    """The tracer that sends what it measures. ``stop`` once, when the process ends."""
+
+    def __init__(self, url: str, headers: Mapping[str, str], share: float, *, tells_model_servers: bool) -> None:
+        """``url`` with its path. ``share``: of the traces, from 0 to 1."""
+        # They repeat a failure with each try, and quote what the collector answered.
+        for name in ("opentelemetry", "urllib3"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        inner = OTLPSpanExporter(url, headers=dict(headers), timeout=SEND_SECONDS, session=_Session())
+        self._watch = Watch(inner)
+        resource = Resource.create({"service.name": "chatui", "service.version": __version__})
+        self._provider = TracerProvider(sampler=ParentBased(TraceIdRatioBased(share)), resource=resource, shutdown_on_exit=False)
+        self._provider.add_span_processor(_Processor(self._watch))
+        self._tracer = self._provider.get_tracer("chatui", __version__)
+        self._propagator = TraceContextTextMapPropagator() if tells_model_servers else None
+
+    def span(self, name: str, kind: Kind, said: Said) -> AbstractContextManager[Span]:
+        """See Tracer."""
+        return self._span(name, kind, said)
+
+    @contextmanager
+    def _span(self, name: str, kind: Kind, said: Said) -> Iterator[Span]:
+        # An exception's message may quote hidden text, so OpenTelemetry is not to record it.
+        opened = self._tracer.start_as_current_span(name, kind=_KINDS[kind], record_exception=False, set_status_on_exception=False)
+        with opened as inner:
+            measured = _Measured(inner)
+            measured.note(**said)
+            try:
+                yield measured
+            except (CancelledError, GeneratorExit):
+                raise  # somebody pressed Stop, or left
+            except BaseException as error:
+                inner.set_attribute("error.type", type(error).__name__)
+                inner.set_status(trace.StatusCode.ERROR)
+                raise
+
+    def current(self) -> Span:
+        """See Tracer."""
+        return _Measured(trace.get_current_span())
+
+    def headers(self) -> Mapping[str, str]:
+        """See Tracer."""
+        carrier: dict[str, str] = {}
+        if self._propagator is not None:
+            self._propagator.inject(carrier)
+        return carrier
+
+    def stop(self, seconds: float) -> None:
+        """Send what waits, for so long at most."""
+        # In a thread: the provider itself would wait for half a minute.
+        ending = threading.Thread(target=self._provider.shutdown, name="traces end", daemon=True)
+        ending.start()
+        ending.join(seconds)
+
+
+class _Measured(Span):
+    """A span of OpenTelemetry."""
+
+    def __init__(self, inner: trace.Span) -> None:
+        self._inner = inner
+
+    def note(self, **said: Any) -> None:
+        """See Span."""
+        for name, value in said.items():
+            if value is not None and value != "":
+                self._inner.set_attribute(NAMES[name], value if isinstance(value, int | float) else str(value)[:MOST_CHARS])
+        if said.get("code") or said.get("answered", 0) >= 500:
+            self._inner.set_status(trace.StatusCode.ERROR)
+
+
+class Watch(SpanExporter):
+    """Hands batches on, and tells the operator when that begins to fail and when it is over."""
+
+    def __init__(self, inner: SpanExporter) -> None:
+        self._inner = inner
+        self._sending_since: float | None = None
+        self._away_since: float | None = None
+        self._lost = 0
+        self._lock = threading.Lock()
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """See OpenTelemetry."""
+        self._sending_since = time.monotonic()
+        try:
+            result = self._inner.export(spans)
+        except Exception:  # noqa: BLE001 - whatever a collector can make this raise costs spans and nothing else
+            result = SpanExportResult.FAILURE
+        self._sending_since = None
+        if result is SpanExportResult.SUCCESS:
+            self._is_back()
+        else:
+            self._lost += len(spans)
+            self._is_away("it does not take them")
+        return result
+
+    def look(self) -> None:
+        """Notice a collector that never comes to an end."""
+        since = self._sending_since
+        if since is not None and time.monotonic() - since > LATE_SECONDS:
+            self._is_away("it does not finish its answer")
+
+    def _is_away(self, why: str) -> None:
+        with self._lock:
+            if self._away_since is not None:
+                return
+            self._away_since = time.monotonic()
+        log.warning("the collector of traces is away (%s): spans are dropped until it is back; answers are not affected", why)
+
+    def _is_back(self) -> None:
+        with self._lock:
+            since, self._away_since = self._away_since, None
+        if since is not None:
+            log.info("the collector of traces is back after %.0f s; at least %d spans were dropped", time.monotonic() - since, self._lost)
+            self._lost = 0
+
+    def shutdown(self) -> None:
+        """See OpenTelemetry."""
+        self._inner.shutdown()
+
+
+class _Processor(BatchSpanProcessor):
+    """OpenTelemetry's, with a look at the collector for each span."""
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch, MOST_WAITING, PAUSE_SECONDS * 1000, MOST_AT_ONCE, SEND_SECONDS * 1000)
+        self._watch = watch
+
+    def on_end(self, span: ReadableSpan) -> None:
+        """See OpenTelemetry."""
+        self._watch.look()
+        super().on_end(span)
+
+
+class _Session(requests.Session):
+    """Reads the head of an answer and nothing of its body, keeps no cookies, and knows no proxies or passwords of the environment."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trust_env = False
+        self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))
+
+    def request(self, *args: Any, **options: Any) -> requests.Response:
+        """See requests."""
+        response = super().request(*args, **(options | {"stream": True, "allow_redirects": False}))
+        response.close()
+        if not response.ok or response.is_redirect:
+            response.headers.pop("retry-after", None)  # a later batch tries again: nobody has to be waited for
+        if response.is_redirect:
+            response.status_code = HTTPStatus.BAD_GATEWAY  # OpenTelemetry takes it for success
+        return response

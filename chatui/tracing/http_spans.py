@@ -1,0 +1,49 @@
+"""A span for each request of a page or a program: its method, the pattern of its address, and the status of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from django.urls import Resolver404, resolve
+
+from chatui.tracing import spans
+
+Scope = MutableMapping[str, Any]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Application = Callable[[Any, Any, Any], Awaitable[None]]
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_NOT_MEASURED = ("/static/", "/healthz", "/readyz", "/metrics")
+"""What comes every few seconds, or costs next to nothing."""
+
+
+def measured(application: Application) -> Application:
+    """The application with a span around each request; itself, where nobody collects them."""
+    if not spans.are_on():
+        return application
+
+    async def around(scope: Scope, receive: Any, send: Send) -> None:
+        if scope["path"].startswith(_NOT_MEASURED):
+            await application(scope, receive, send)
+            return
+        method = scope["method"] if scope["method"] in _METHODS else "_OTHER"
+        route = _route(scope["path"])
+        with spans.span(f"{method} {route}".strip(), "server", method=method, route=route) as span:
+
+            async def noting(message: MutableMapping[str, Any]) -> None:
+                if message["type"] == "http.response.start":
+                    span.note(answered=message["status"])
+                await send(message)
+
+            await application(scope, receive, noting)
+
+    return around
+
+
+def _route(path: str) -> str:
+    """Never the path: it has names of groups, and secrets of links."""
+    try:
+        return f"/{resolve(path).route}"
+    except Resolver404:
+        return ""

@@ -1,0 +1,146 @@
+"""Spans reach a collector by OTLP over HTTP; one that is away, slow or hostile holds nobody up and costs one line in the log."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from uuid import uuid4
+
+import pytest
+from opentelemetry.sdk.trace import TracerProvider
+
+from chatui.tracing import collector, spans
+from chatui.tracing.collector import Collector
+from tests.chatui.tracing.peer import Way, collecting, drips, fails, floods, garbage, hangs, redirects, said, takes
+
+SECRET = "what a model wrote"
+
+
+@pytest.fixture(autouse=True)
+def _hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(collector, "PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(collector, "SEND_SECONDS", 0.3)
+    monkeypatch.setattr(collector, "LATE_SECONDS", 0.5)
+    yield
+    spans.use(None)
+
+
+def begun(url: str, *, tells_model_servers: bool = False, share: float = 1.0) -> Collector:
+    made = Collector(url, {"X-Key": "of the operator"}, share, tells_model_servers=tells_model_servers)
+    spans.use(made)
+    return made
+
+
+def test_a_span_says_what_it_may_and_stands_inside_the_one_that_was_open() -> None:
+    turn = uuid4()
+    with collecting() as peer:
+        sender = begun(peer.url)
+        with spans.span("turn", turn=turn) as outer:
+            with spans.span("sampling", "client", backend="main") as inner:
+                inner.note(first_token_seconds=0.5, input_tokens=3, output_tokens=None, code="")
+            spans.current().note(state="completed")
+            outer.note(output_tokens=4)
+        sender.stop(10)
+        inside, around = peer.spans
+        [(path, headers, _)] = peer.requests
+    assert (path, headers["x-key"], headers["content-type"]) == ("/v1/traces", "of the operator", "application/x-protobuf")
+    assert inside.parent_span_id == around.span_id and inside.trace_id == around.trace_id and not around.parent_span_id
+    assert said(inside) == {"chatui.backend": "main", "chatui.first_token_seconds": 0.5, "gen_ai.usage.input_tokens": 3}
+    assert said(around) == {"chatui.turn.id": str(turn), "chatui.turn.state": "completed", "gen_ai.usage.output_tokens": 4}
+    assert inside.end_time_unix_nano >= inside.start_time_unix_nano
+
+
+def test_an_exception_is_told_by_its_class_alone() -> None:
+    with collecting() as peer:
+        sender = begun(peer.url)
+        with pytest.raises(ValueError, match=SECRET), spans.span("tool call", tool="wiki_search"):
+            raise ValueError(SECRET)
+        sender.stop(10)
+        [span] = peer.spans
+    assert (
+        said(span) == {"gen_ai.tool.name": "wiki_search", "error.type": "ValueError"} and span.status.code == span.status.STATUS_CODE_ERROR
+    )
+    assert not span.events and SECRET.encode() not in peer.raw
+
+
+def test_a_model_server_is_told_of_the_trace_only_where_the_operator_says_so() -> None:
+    with collecting() as peer:
+        sender = begun(peer.url)
+        with spans.span("turn"):
+            assert spans.headers() == {}
+        sender.stop(10)
+        sender = begun(peer.url, tells_model_servers=True)
+        with spans.span("turn"):
+            header = spans.headers()["traceparent"]
+        sender.stop(10)
+        assert peer.spans[-1].trace_id.hex() in header and peer.spans[-1].span_id.hex() in header
+
+
+def test_a_share_of_none_sends_nothing() -> None:
+    with collecting() as peer:
+        sender = begun(peer.url, share=0)
+        with spans.span("turn"):
+            pass
+        sender.stop(10)
+        assert peer.requests == []
+
+
+@pytest.mark.parametrize("way", [fails, redirects, hangs, drips, garbage])
+def test_a_collector_that_fails_holds_nobody_up_and_is_told_of_once(way: Way, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    with collecting(way) as peer:
+        sender = begun(peer.url)
+        slowest, until = 0.0, time.monotonic() + 1.5
+        while time.monotonic() < until:
+            began = time.monotonic()
+            for _ in range(100):
+                with spans.span("turn", turn=uuid4()):
+                    pass
+            slowest = max(slowest, time.monotonic() - began)
+            time.sleep(0.05)
+        began = time.monotonic()
+        sender.stop(0.3)
+        assert time.monotonic() - began < 2, "the process ends in time"
+        assert {path for path, _, _ in peer.requests} == {"/v1/traces"}, "no redirect is followed"
+    assert slowest < 15, "a hundred spans that wait for the collector would take half a minute"
+    [line] = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert line.name == "chatui.tracing.collector" and "away" in line.getMessage()
+
+
+def test_one_that_is_not_there_and_comes_back_is_told_of_at_both_ends(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    with collecting(fails) as peer:
+        sender = begun(peer.url)
+        for number in range(20):
+            with spans.span("turn"):
+                pass
+            time.sleep(0.05)
+            if number == 10:
+                peer.way = takes
+        sender.stop(10)
+    away, back = [record.getMessage() for record in caplog.records]
+    assert "is away" in away and "is back" in back
+
+
+def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collector, "MOST_WAITING", 500)
+    with collecting(hangs) as peer:
+        sender = begun(peer.url)
+        for _ in range(5000):
+            with spans.span("turn"):
+                pass
+        processor = sender._provider._active_span_processor._span_processors[0]
+        assert isinstance(sender._provider, TracerProvider) and len(processor._batch_processor._queue) <= 500  # type: ignore[attr-defined]
+        sender.stop(0.1)
+
+
+def test_the_body_of_an_answer_is_not_read(caplog: pytest.LogCaptureFixture) -> None:
+    with collecting(floods) as peer:
+        sender = begun(peer.url)
+        began = time.monotonic()
+        with spans.span("turn"):
+            pass
+        sender.stop(10)
+        assert time.monotonic() - began < 3 and peer.requests
+    assert not caplog.records, "a collector that says 200 has taken them"

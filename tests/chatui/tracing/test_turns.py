@@ -1,0 +1,69 @@
+"""The spans of a turn: one of the turn, one of each sampling, one of each call of a tool, and nothing of what was said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from chatui.backends.base import BackendError
+from chatui.codes import ProductCode
+from chatui.models import User
+from chatui.tracing import spans
+from chatui.tracing.collector import Collector
+from tests.chatui.tools import offering as tools
+from tests.chatui.tracing.peer import Peer, collecting, said
+from tests.chatui.turns.calls.calling import answered, call, fails, fetch
+from tests.chatui.turns.test_turns import ask, run
+from tests.support.scripted import ScriptedBackend
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+KEY = "what-the-model-passed"
+
+
+@pytest.fixture
+def peer() -> Iterator[Peer]:
+    with collecting() as peer:
+        sender = Collector(peer.url, {}, 1.0, tells_model_servers=False)
+        spans.use(sender)
+        try:
+            yield peer
+        finally:
+            spans.use(None)
+            sender.stop(10)
+
+
+async def test_a_turn_with_calls_is_a_tree_of_spans_without_content(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, peer: Peer
+) -> None:
+    tools.offer(monkeypatch, fetch, fails)
+    turn, found = await answered(ada, backend, call("fetch", "c1", key=KEY), call("fails", "c2", key="x"))
+    assert KEY.upper() in str(found), "the premise: content went through this turn"
+    got = peer.wait_for(lambda seen: "turn" in {span.name for span in seen})
+    by_name = {name: [span for span in got if span.name == name] for name in ("turn", "sampling", "tool call")}
+    [whole] = by_name["turn"]
+    assert said(whole) == {
+        "chatui.turn.id": str(turn.pk),
+        "chatui.conversation.id": str(turn.conversation_id),
+        "chatui.backend": backend.name,
+        "chatui.turn.state": "completed",
+        **({"gen_ai.usage.input_tokens": turn.input_tokens} if turn.input_tokens is not None else {}),
+        **({"gen_ai.usage.output_tokens": turn.output_tokens} if turn.output_tokens is not None else {}),
+    }
+    assert len(by_name["sampling"]) == 2 and len(got) == 5
+    assert all(said(span)["chatui.backend"] == backend.name for span in by_name["sampling"])
+    calls = {said(span)["gen_ai.tool.name"]: said(span) for span in by_name["tool call"]}
+    assert calls["fails"]["chatui.code"] == ProductCode.TOOL_FAILED.value and "chatui.code" not in calls["fetch"]
+    assert all(span.parent_span_id == whole.span_id for span in got if span is not whole)
+    for content in (KEY, KEY.upper(), "SECRET", "c1", "ada", "Done.", "two and two", *(str(reply) for reply in found.values())):
+        assert content.encode() not in peer.raw, content
+
+
+async def test_a_server_that_fails_is_told_by_its_code_and_status(ada: User, backend: ScriptedBackend, peer: Peer) -> None:
+    backend.script = [BackendError(ProductCode.BACKEND, "HTTP 401: what the server said").because("HTTP 401")]
+    await run(ada, ask(text="A question"))
+    got = peer.wait_for(lambda seen: len(seen) == 2)
+    told = {span.name: said(span) for span in got}
+    assert told["sampling"]["chatui.code"] == told["turn"]["chatui.code"] == ProductCode.BACKEND.value
+    assert told["sampling"]["chatui.model_server.status"] == "401" and told["turn"]["chatui.turn.state"] == "failed"
+    assert b"what the server said" not in peer.raw

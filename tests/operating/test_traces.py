@@ -1,0 +1,128 @@
+"""Traces of a served process: off, nothing of them is loaded; on, requests and turns are told without content, and the rest at its end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from chatui.env import BASE_DIR
+from chatui.tracing import starting
+from chatui.tracing.checks import traces
+from tests.chatui.tracing.peer import collecting, hangs, said
+from tests.support import environment, stub
+from tests.support.served import PASSWORD, Deployment, LiveSocket, Server
+
+SECRET, WORDS = "zymurgy", "quixotry"
+ANSWER = stub.plays(stub.chunk(reasoning_content=SECRET) + stub.chunk("stop", content=WORDS) + stub.DONE)
+
+
+@pytest.fixture
+def deployment(tmp_path: Path) -> Iterator[Deployment]:
+    deployment = Deployment(tmp_path, CHATUI_BACKEND_MODEL="tiny", CHATUI_BACKEND_KIND="chat", CHATUI_DRAIN_SECONDS="5")
+    yield deployment
+    deployment.stop()
+
+
+async def ask(server: Server, name: str) -> None:
+    client = server.sign_in(name)
+    async with asyncio.timeout(60), LiveSocket(server, client) as socket:
+        await socket.say("send", client_id=str(uuid4()), text=f"What is {SECRET}?", effort="low")
+        await socket.until("response.completed", "response.failed")
+    assert client.get(f"/search/?q={SECRET}").status_code == 200
+    assert client.get(f"/nowhere/{SECRET}/").status_code == 404
+
+
+@pytest.mark.served
+@pytest.mark.asyncio
+@pytest.mark.parametrize("tells", [False, True])
+async def test_requests_and_turns_are_told_without_content_and_the_last_ones_at_the_end(deployment: Deployment, tells: bool) -> None:
+    deployment.make_people(ada_lovelace=(False, []))
+    with collecting() as peer:
+        async with stub.running(ANSWER) as model:
+            on = {"CHATUI_TRACES_URL": peer.url, "CHATUI_TRACES_HEADER": "X-Key: hunter2-of-traces"}
+            server = deployment.start(CHATUI_BACKEND_URL=model.url, CHATUI_TRACES_TO_MODEL_SERVERS=str(tells), **on)
+            await ask(server, "ada_lovelace")
+            deployment.stop()
+            [asked] = [request for request in model.requests if request.method == "POST"]
+        spans = {span.name: span for span in peer.spans}
+        raw, headers = peer.raw, peer.requests[0][1]
+    assert "hunter2" not in server.console and headers["x-key"] == "hunter2-of-traces"
+    assert {"turn", "sampling", "POST /sign-in/", "GET /search/", "GET"} <= spans.keys(), spans.keys()
+    assert said(spans["turn"])["chatui.turn.state"] == "completed" and said(spans["GET"])["http.response.status_code"] == 404
+    assert said(spans["POST /sign-in/"]) == {
+        "http.request.method": "POST",
+        "http.route": "/sign-in/",
+        "http.response.status_code": 302,
+    }
+    for content in (SECRET, WORDS, "ada_lovelace", PASSWORD, "?q"):
+        assert content.encode() not in raw, content
+    assert ("traceparent" in asked.headers) == tells
+    assert not tells or spans["sampling"].span_id.hex() in asked.headers["traceparent"]
+
+
+@pytest.mark.served
+@pytest.mark.asyncio
+async def test_a_collector_that_hangs_neither_slows_an_answer_nor_the_end_of_the_process(deployment: Deployment) -> None:
+    deployment.make_people(ada=(False, []))
+    with collecting(hangs) as peer:
+        server = deployment.start(CHATUI_TRACES_URL=peer.url)
+        await ask(server, "ada")
+        began = time.monotonic()
+        deployment.stop()
+        assert time.monotonic() - began < 10 and server.process.returncode == 0, "less than a batch that hangs, twice"
+
+
+def test_where_they_are_off_nothing_of_them_is_loaded(tmp_path: Path) -> None:
+    # Some of it redis loads by itself where it is installed.
+    asks = "import chatui.asgi, sys; print('opentelemetry.exporter.otlp.proto.http' in sys.modules)"
+    said = {}
+    for url in ("", "http://127.0.0.1:9/v1/traces"):
+        values = {"CHATUI_DATA_DIR": str(tmp_path), "CHATUI_TRACES_URL": url}
+        command = [sys.executable, "-c", asks]
+        done = subprocess.run(command, cwd=BASE_DIR, env=os.environ | values, capture_output=True, text=True, timeout=120, check=True)
+        said[url] = done.stdout.strip()
+    assert list(said.values()) == ["False", "True"]
+
+
+def wrong(monkeypatch: pytest.MonkeyPatch, **values: object) -> list[str]:
+    environment.change(monkeypatch, {"traces_url": "http://127.0.0.1:4318/v1/traces", "traces_header": "", **values})
+    return [message.msg for message in traces(None)]
+
+
+def test_an_address_without_the_packages_is_an_error_with_the_command_that_installs_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert wrong(monkeypatch) == []
+
+    def none_of_it(name: str) -> None:
+        if name.startswith("opentelemetry"):
+            raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(starting, "find_spec", none_of_it)
+    [error] = wrong(monkeypatch)
+    assert error.endswith(starting.INSTALL) and starting.INSTALL in (BASE_DIR / "docs/operating.md").read_text(encoding="utf-8")
+    assert (BASE_DIR / "requirements-traces.txt").is_file()
+    assert wrong(monkeypatch, traces_url="") == [], "off, nothing is needed"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"traces_url": "127.0.0.1:4318"},
+        {"traces_url": "http://127.0.0.1:4318"},
+        {"traces_url": "http://ada:hunter2@127.0.0.1:4318/v1/traces"},
+        {"traces_url": "http://[::1/v1/traces"},
+        {"traces_url": "grpc://127.0.0.1:4317/v1/traces"},
+        {"traces_header": "hunter2"},
+        {"traces_header": "X-Key: hunter2\r\nX-Other: 1"},
+    ],
+)
+def test_what_cannot_be_sent_to_is_an_error_without_its_value(values: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    [error] = wrong(monkeypatch, **values)
+    assert "CHATUI_TRACES_" in error and "hunter2" not in error
