@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from functools import partial
 
@@ -11,14 +12,18 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from chatui.accounts.api_keys.checking import LiveKey
 from chatui.api import hidden
 from chatui.api.answering import Answering
-from chatui.api.background import recordings
+from chatui.api.background import elsewhere, recordings
+from chatui.api.background.elsewhere import FollowedElsewhere, LostError
 from chatui.api.background.events import BackgroundEvents, queued
 from chatui.api.background.recordings import Recording
 from chatui.api.errors import INVALID, TOO_MANY, ApiError, invalid, of_code
 from chatui.api.key_watch import KeyWatch
 from chatui.api.writing import sse
+from chatui.api.writing.response_events import Event
 from chatui.api.writing.response_object import Head
 from chatui.display.programs.answers import StoredAnswer
+
+log = logging.getLogger(__name__)
 
 FROM_BEGINNING = -1
 NUMBER_DIGITS = 9
@@ -26,6 +31,7 @@ NUMBER_DIGITS = 9
 
 def begun(answer: Answering, head: Head, *, wants_summary: bool, stream: bool) -> HttpResponseBase:
     """The reply to the request that asked for a response in the background. It is written whether or not anybody reads it."""
+    elsewhere.listen()
     recording = recordings.record(answer, partial(BackgroundEvents, head, wants_summary=wants_summary))
     if stream:
         return sse.streamed(_stream(recording, answer.key, FROM_BEGINNING), lambda: None)
@@ -34,7 +40,7 @@ def begun(answer: Answering, head: Head, *, wants_summary: bool, stream: bool) -
 
 async def resumed(request: HttpRequest, key: LiveKey, answer: StoredAnswer) -> HttpResponseBase:
     """The stream of a response, from behind ``starting_after``. The caller has checked that the key may read it, but for raw reasoning."""
-    recording = recordings.recording_of(answer.id)
+    recording = recordings.recording_of(answer.id) or await elsewhere.found(answer.id, answer.process, key.owner.pk)
     if recording is None:
         sentence = "Only what is written in the background can be streamed again, and only for a while: read it as a whole."
         raise invalid(sentence, param="stream", code="stream_not_available")
@@ -59,9 +65,9 @@ def check_room(key: LiveKey) -> None:
         raise error from None
 
 
-async def _stream(recording: Recording, key: LiveKey, after: int) -> AsyncIterator[bytes]:
+async def _stream(recording: Recording | FollowedElsewhere, key: LiveKey, after: int) -> AsyncIterator[bytes]:
     watch, number = KeyWatch(key), after
-    async with aclosing(recording.follow(after, lambda: watch.wait)) as events:
+    async with aclosing(_unless_lost(recording, after, watch)) as events:
         async for body in events:
             if not watch.wait:
                 if code := await watch.why_over():
@@ -74,6 +80,16 @@ async def _stream(recording: Recording, key: LiveKey, after: int) -> AsyncIterat
                 number = body["sequence_number"]
                 yield sse.event(body)
     yield sse.DONE
+
+
+async def _unless_lost(recording: Recording | FollowedElsewhere, after: int, watch: KeyWatch) -> AsyncGenerator[Event | None, None]:
+    """Ends early where the process that has the recording is gone: whoever reads sees no end of the response, and asks for it."""
+    try:
+        async with aclosing(recording.follow(after, lambda: watch.wait)) as events:
+            async for body in events:
+                yield body
+    except LostError:
+        log.warning("a background response could not be followed to its end: the process that has it does not answer")
 
 
 def _after(wished: str | None) -> int:

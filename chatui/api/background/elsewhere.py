@@ -1,0 +1,223 @@
+"""Follows a response in the background that another process of the deployment writes, and lets other processes follow ours.
+
+Only what a reader here would be sent goes between the processes: the events of its stream. The process that is asked for the stream looks
+at the key; the one that has the recording only says whether there is raw reasoning in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from uuid import UUID, uuid4
+
+from chatui.api.background import recordings
+from chatui.api.background.recordings import Recording
+from chatui.api.writing.response_events import Event
+from chatui.delivery.bus import PROCESS, Message, bus
+
+GROUP = "recordings"
+"""Requests of other processes for what this one has recorded."""
+ANSWER_SECONDS = 2.0
+"""How long the other process may take to say whether it has a recording."""
+SIGN_SECONDS = 5.0
+"""How often each side says that it is still there."""
+SILENT_SECONDS = 20.0
+"""After so long without a sign, the other side is taken for gone."""
+MOST_UNREAD = 200
+"""Events that a reader may be behind; only when it says that it has read them, it is sent more."""
+_TELLS_AFTER = 50
+
+
+class LostError(Exception):
+    """The other process is silent, or does not have the recording any more."""
+
+
+class FollowedElsewhere:
+    """A recording of another process: what ``Recording`` is for its readers."""
+
+    def __init__(self, key: UUID, process: str, owner_id: UUID, *, views_hidden: bool) -> None:
+        self._key, self._process = key, process
+        self.owner_id = owner_id
+        self.views_hidden = views_hidden
+
+    async def follow(self, after: int, wait: Callable[[], float]) -> AsyncGenerator[Event | None, None]:
+        """See ``Recording.follow``. Raises LostError."""
+        recordings.readers[self.owner_id] += 1
+        try:
+            number, is_over = after, False
+            while not is_over:
+                begun = number
+                try:
+                    async with aclosing(self._once(number, wait)) as events:
+                        async for body in events:
+                            if body is not None and body["sequence_number"] != number + 1:
+                                break  # a message was lost on the way: from there once more
+                            yield body
+                            number = number if body is None else int(body["sequence_number"])
+                        else:
+                            is_over = True
+                except LostError:
+                    if number == begun:
+                        raise
+                    # Whoever reads slowly says nothing for long, and is taken for gone.
+        finally:
+            recordings.readers[self.owner_id] -= 1
+
+    async def _once(self, after: int, wait: Callable[[], float]) -> AsyncGenerator[Event | None, None]:
+        loop = asyncio.get_running_loop()
+        async with _Conversation(self._process) as talk:
+            talk.say(follow=str(self._key), after=after)
+            heard, said, read, told = loop.time(), loop.time(), after, after
+            while True:
+                message = await talk.next(min(wait(), SIGN_SECONDS))
+                now = loop.time()
+                if now - said >= SIGN_SECONDS or read - told >= _TELLS_AFTER:
+                    said, told = now, read
+                    talk.say(read=read)
+                if message is None:
+                    if now - heard >= SILENT_SECONDS:
+                        raise LostError
+                    yield None
+                    continue
+                heard = now
+                if message.get("gone"):
+                    raise LostError
+                if isinstance(body := message.get("body"), dict):
+                    yield body
+                    read += 1
+                elif message.get("over"):
+                    return
+
+
+class _Conversation:
+    """Messages to one other process, and its replies to us alone."""
+
+    def __init__(self, process: str) -> None:
+        self._process = process
+        self._reply = f"{GROUP}-{uuid4().hex}"
+        self._heard: asyncio.Queue[Message] = asyncio.Queue()
+
+    async def __aenter__(self) -> _Conversation:
+        bus().join(self._reply, self._receive)
+        try:
+            await bus().settled()
+        except BaseException:  # whoever asked has left
+            bus().leave(self._reply, self._receive)
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.say(leave=True)
+        bus().leave(self._reply, self._receive)
+
+    def say(self, **fields: object) -> None:
+        bus().send_to(self._process, GROUP, {**fields, "reply": self._reply, "to": PROCESS})
+
+    async def next(self, seconds: float) -> Message | None:
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._heard.get()
+        except TimeoutError:
+            return None
+
+    def _receive(self, _group: str, message: Message) -> None:
+        self._heard.put_nowait(message)
+
+
+async def found(key: UUID, process: str, owner_id: UUID) -> FollowedElsewhere | None:
+    """The recording of a response that ``process`` writes or has written. None where it has none any more, or does not answer."""
+    if not process or process == PROCESS:
+        return None
+    async with _Conversation(process) as talk:
+        talk.say(ask=str(key))
+        message = await talk.next(ANSWER_SECONDS)
+    if message is None or not isinstance(views_hidden := message.get("views_hidden"), bool):
+        return None
+    return FollowedElsewhere(key, process, owner_id, views_hidden=views_hidden)
+
+
+@dataclass(slots=True, eq=False)
+class _Reader:
+    """A reader in another process: how far it has read, and when it said so last."""
+
+    read: int
+    heard: float
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def says(self, read: object) -> None:
+        """A sign of it."""
+        self.heard = asyncio.get_running_loop().time()
+        if isinstance(read, int):
+            self.read = max(self.read, read)
+        self.news.set()
+
+    async def takes(self, number: int) -> bool:
+        """Wait until it has read so much that it may be sent this event. False where it is silent."""
+        while asyncio.get_running_loop().time() - self.heard <= SILENT_SECONDS:
+            if number - self.read <= MOST_UNREAD:
+                return True
+            self.news.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SIGN_SECONDS):
+                    await self.news.wait()
+        return False
+
+
+class _Listener:
+    """Serves the recordings of this process to the others."""
+
+    def __init__(self) -> None:
+        self._serving: dict[str, asyncio.Task[None]] = {}
+        self._readers: dict[str, _Reader] = {}
+
+    def receive(self, _group: str, message: Message) -> None:
+        """A message of another process."""
+        reply, process = message.get("reply"), message.get("to")
+        if not isinstance(reply, str) or not isinstance(process, str):
+            return
+        if message.get("leave"):
+            if task := self._serving.get(reply):
+                task.cancel()
+        elif reply in self._serving:
+            self._readers[reply].says(message.get("read"))
+        elif "ask" in message:
+            recording = _recording(message["ask"])
+            bus().send_to(process, reply, {"gone": True} if recording is None else {"views_hidden": recording.views_hidden})
+        elif "follow" in message:
+            self._begin(reply, process, _recording(message["follow"]), message.get("after"))
+
+    def _begin(self, reply: str, process: str, recording: Recording | None, after: object) -> None:
+        if recording is None or not isinstance(after, int):
+            bus().send_to(process, reply, {"gone": True})
+            return
+        reader = self._readers[reply] = _Reader(after, asyncio.get_running_loop().time())
+        task = self._serving[reply] = asyncio.create_task(self._serve(recording, reader, process, reply))
+        task.add_done_callback(lambda _: self._forget(reply))
+
+    def _forget(self, reply: str) -> None:
+        self._serving.pop(reply, None)
+        self._readers.pop(reply, None)
+
+    async def _serve(self, recording: Recording, reader: _Reader, process: str, reply: str) -> None:
+        async with aclosing(recording.follow(reader.read, lambda: SIGN_SECONDS)) as events:
+            async for body in events:
+                if not await reader.takes(reader.read if body is None else body["sequence_number"]):
+                    bus().send_to(process, reply, {"gone": True})  # once it reads on, it asks again from there
+                    return
+                bus().send_to(process, reply, {"here": True} if body is None else {"body": body})
+        bus().send_to(process, reply, {"over": True})
+
+
+def _recording(key: object) -> Recording | None:
+    try:
+        return recordings.recording_of(UUID(str(key)))
+    except ValueError:
+        return None
+
+
+def listen() -> None:
+    """Let other processes follow what is recorded on the running event loop. May be called again."""
+    if not bus().is_heard(GROUP):
+        bus().join(GROUP, _Listener().receive)

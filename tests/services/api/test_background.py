@@ -1,0 +1,114 @@
+"""Responses in the background that one process writes, followed through another one."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.chatui.api.deployed import MAKE_KEY
+from tests.services.databases import own_database
+from tests.support.served import Deployment, Server
+
+pytestmark = pytest.mark.services
+
+ASKED = {"input": "What is two and two?", "background": True}
+
+
+class Two(Deployment):
+    """Two processes, and a key that both know."""
+
+    key = ""
+
+    def client(self, server: Server) -> httpx.Client:
+        return httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {self.key}"}, timeout=60, trust_env=False, verify=False)
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
+    with own_database() as address:
+        redis = os.environ["CHATUI_TEST_REDIS_URL"]
+        two = Two(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=address, CHATUI_REDIS_URL=redis, CHATUI_DEMO_TOKENS_PER_SECOND="40")
+        two.make_people(ada=(False, []))
+        found = re.search(r"key=(\S+)", two.manage("shell", "--no-imports", "-c", MAKE_KEY))
+        assert found
+        two.key = found[1]
+        try:
+            two.start()
+            two.start()
+            yield two
+        finally:
+            two.stop()
+
+
+def events(client: httpx.Client, answer_id: str, after: int | None = None) -> Iterator[dict[str, Any]]:
+    query = "" if after is None else f"&starting_after={after}"
+    with client.stream("GET", f"/v1/responses/{answer_id}?stream=true{query}") as response:
+        assert response.status_code == 200, response.read()
+        for line in response.iter_lines():
+            if line.startswith("data: {"):
+                yield json.loads(line.removeprefix("data: "))
+
+
+def begun(client: httpx.Client) -> str:
+    model = client.get("/v1/models").json()["data"][0]["id"]
+    return str(client.post("/v1/responses", json=ASKED | {"model": model}).json()["id"])
+
+
+def test_a_stream_goes_through_any_process_from_its_beginning_or_from_where_it_broke(two: Two) -> None:
+    with two.client(two.servers[0]) as writes, two.client(two.servers[1]) as follows:
+        answer_id = begun(writes)
+        heard = list(events(follows, answer_id))
+        assert [event["sequence_number"] for event in heard] == list(range(len(heard))) and len(heard) > 20
+        assert (heard[0]["type"], heard[-1]["type"]) == ("response.created", "response.completed")
+        assert list(events(writes, answer_id)) == heard, "as through the process that has it"
+        assert list(events(follows, answer_id, after=9)) == heard[10:]
+        assert list(events(follows, answer_id, after=len(heard))) == []
+        whole = follows.get(f"/v1/responses/{answer_id}").json()
+        assert [item["content"] for item in heard[-1]["response"]["output"] if item["type"] == "message"] == [
+            item["content"] for item in whole["output"] if item["type"] == "message"
+        ]
+
+
+def test_two_readers_that_leave_and_come_back_miss_nothing(two: Two) -> None:
+    with two.client(two.servers[0]) as writes, two.client(two.servers[1]) as follows:
+        answer_id = begun(writes)
+        heard: list[dict[str, Any]] = []
+        while not heard or heard[-1]["type"] != "response.completed":
+            through = (follows, writes)[len(heard) // 7 % 2]
+            for event in events(through, answer_id, after=len(heard) - 1 if heard else None):
+                heard.append(event)
+                if len(heard) % 7 == 0:
+                    break  # the connection is closed
+        assert [event["sequence_number"] for event in heard] == list(range(len(heard)))
+
+
+def test_what_nobody_has_recorded_is_read_as_a_whole(two: Two) -> None:
+    with two.client(two.servers[0]) as writes, two.client(two.servers[1]) as follows:
+        model = writes.get("/v1/models").json()["data"][0]["id"]
+        answer_id = writes.post("/v1/responses", json={"input": "What is two and two?", "model": model}).json()["id"]
+        refused = follows.get(f"/v1/responses/{answer_id}?stream=true")
+        assert (refused.status_code, refused.json()["error"]["code"]) == (400, "stream_not_available")
+
+
+def test_a_process_that_dies_ends_the_streams_through_the_other_without_a_false_end(two: Two) -> None:
+    dying = two.start(CHATUI_DEMO_TOKENS_PER_SECOND="4")
+    with two.client(dying) as writes, two.client(two.servers[1]) as follows:
+        answer_id = begun(writes)
+        heard = []
+        for event in events(follows, answer_id):
+            heard.append(event)
+            if event["type"] == "response.output_text.delta" and dying.process.poll() is None:
+                dying.process.send_signal(signal.SIGKILL)
+                dying.process.wait()
+                died = time.monotonic()
+        assert time.monotonic() - died < 60, "the stream is over"
+        assert "response.completed" not in {event["type"] for event in heard}
+        assert [event["sequence_number"] for event in heard] == list(range(len(heard)))
