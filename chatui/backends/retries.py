@@ -50,9 +50,14 @@ async def sample(backend: Backend, request: SampleRequest) -> AsyncGenerator[Sam
         await asyncio.sleep(wait * (1 + random.random() / 4))  # noqa: S311 - no secret
 
 
+def status_of(error: BackendError) -> str:
+    """The status of HTTP that a model server answered with; empty where it was no status that failed."""
+    return found[1] if (found := _STATUS.search(error.cause)) else ""
+
+
 def _note(backend: Backend, error: BackendError, seconds: float) -> None:
     """A line and a count for the operator. What the server said is in neither."""
-    status = found[1] if (found := _STATUS.search(error.cause)) else ""
+    status = status_of(error)
     measures.MODEL_SERVER_ERRORS.labels(backend.name, error.code.value, status).inc()
     fields = {"backend": backend.name, "code": error.code.value, "status": status, "cause": error.cause, "seconds": round(seconds, 3)}
     _log.warning("a model server failed", extra=fields)

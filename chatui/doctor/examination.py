@@ -40,6 +40,8 @@ _UNREACHED = {
 }
 LEAST_SECONDS = 1.0
 """With less than this left, no further question is asked."""
+Progress = Callable[[str, int], None]
+"""Is told before each question: in which wire format it is asked, and how many were asked before. It must not block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,9 @@ class Target:
     route: Route = DIRECT
 
 
-async def examine(target: Target, *, seconds: float = SECONDS, questions: Questions | None = None) -> Report:
+async def examine(
+    target: Target, *, seconds: float = SECONDS, questions: Questions | None = None, progress: Progress | None = None
+) -> Report:
     """Ask at most ten questions, one after the other, within ``seconds``.
 
     Raises:
@@ -68,7 +72,7 @@ async def examine(target: Target, *, seconds: float = SECONDS, questions: Questi
     """
     if target.kind not in (AUTO, *registry.KINDS):
         raise ValueError(f"no such kind of model server: {target.kind!r}; known are: {', '.join((AUTO, *registry.KINDS))}")
-    examination = _Examination(target, seconds, questions or Questions.new())
+    examination = _Examination(target, seconds, questions or Questions.new(), progress)
     try:
         return await examination.run()
     finally:
@@ -76,8 +80,9 @@ async def examine(target: Target, *, seconds: float = SECONDS, questions: Questi
 
 
 class _Examination:
-    def __init__(self, target: Target, seconds: float, questions: Questions) -> None:
+    def __init__(self, target: Target, seconds: float, questions: Questions, progress: Progress | None) -> None:
         self._target = target
+        self._progress, self._count = progress, 0
         self._questions = questions
         self._now = asyncio.get_running_loop().time
         self._began = self._now()
@@ -213,8 +218,11 @@ class _Examination:
         return trial
 
     async def _ask(self, kind: str, request: SampleRequest, seconds: float, *, for_summary: bool = False) -> Trial:
+        if self._progress is not None:
+            self._progress(kind, self._count)
+        self._count += 1
         backend = registry.build(
-            Endpoint(self._target.url, self._target.key, self._identity.model, self._limits),
+            Endpoint(self._target.url, self._target.key, self._identity.model, self._limits, route=self._target.route),
             kind=kind,
             vocabulary=self._target.vocabulary,
             summaries_are_trusted=for_summary,

@@ -51,7 +51,10 @@ class FormatReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One back end. ``formats``: the configured one first. ``general``: findings that are about no wire format."""
+    """One address of a back end. ``formats``: the configured one first. ``general``: findings that are about no wire format.
+
+    ``address``: which of how many of that back end this is.
+    """
 
     name: str
     configured: str
@@ -59,6 +62,7 @@ class Report:
     general: tuple[Finding, ...] = ()
     formats: tuple[FormatReport, ...] = ()
     seconds: float = field(default=0.0, compare=False)
+    address: tuple[int, int] = (1, 1)
 
     @property
     def level(self) -> Level:

@@ -30,6 +30,7 @@ def as_json(report: Report) -> dict[str, object]:
     return {
         "name": report.name,
         "place": identity.place,
+        "address": list(report.address),
         "product": identity.product,
         "version": identity.version,
         "models": list(identity.models),
@@ -69,7 +70,9 @@ def _finding(finding: Finding) -> dict[str, str]:
 def _lines(report: Report) -> Iterator[str]:
     identity = report.identity
     product = " ".join(filter(None, (identity.product or "a server that does not say what it is", identity.version)))
-    yield f"{report.name}: {product} at {identity.place}"
+    number, all_of_them = report.address
+    which = f", address {number} of {all_of_them}" if all_of_them > 1 else ""
+    yield f"{report.name}{which}: {product} at {identity.place}"
     if identity.model:
         family = {True: ", which is gpt-oss", False: ", which is not gpt-oss", None: ""}[identity.is_gpt_oss]
         yield from _wrapped(f"Model: {identity.model}{family}{f' ({identity.why})' if identity.why else ''}.", 2)

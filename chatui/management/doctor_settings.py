@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chatui.backends.spec import writing
-from chatui.backends.spec.definition import BackendSpec
+from chatui.backends.spec.definition import BackendSpec, without_credentials
 from chatui.doctor.advice import name_for, recommended_settings
 from chatui.doctor.report import Report
 from chatui.env import environment
@@ -83,6 +83,8 @@ def _whole(spec: BackendSpec, changes: dict[str, writing.Value]) -> dict[str, wr
     """A whole table: what the spec says that is not the default, and the changes."""
     defaults = {name: field.get_default(call_default_factory=True) for name, field in BackendSpec.model_fields.items()}
     said = {name: value for name, value in spec.model_dump().items() if value != defaults[name]}
+    # It is printed, and may be kept where others read it.
+    said |= {"proxy": without_credentials(spec.proxy)} if spec.proxy else {}
     return {"name": spec.name, "kind": spec.kind, **said, **changes}
 
 

@@ -15,6 +15,8 @@ from chatui.model_servers import connected
 
 log = logging.getLogger(__name__)
 
+_LATER = "no wire format chosen yet for back end %s (%s); its server is asked again with the first question"
+
 
 def announce(spec: BackendSpec) -> threading.Thread | None:
     """Ask this server in the background; the log gets one line. None if there is nothing to ask."""
@@ -27,18 +29,26 @@ def announce(spec: BackendSpec) -> threading.Thread | None:
 
 def _say(spec: BackendSpec) -> None:
     try:
-        asyncio.run(_choose(spec))
-    except (BackendError, KeyUnusableError) as error:
-        why = error.code.value if isinstance(error, BackendError) else "its key cannot be used"
-        log.warning("no wire format chosen yet for back end %s (%s); its server is asked again with the first question", spec.name, why)
+        failed = asyncio.run(_choose(spec))
+    except KeyUnusableError:
+        log.warning(_LATER, spec.name, "its key cannot be used")
+        return
+    for number, error in failed.items():
+        which = f"address {number} of {1 + len(spec.more_urls)}, " if spec.more_urls else ""
+        log.warning(_LATER, spec.name, f"{which}{error.code.value}")
 
 
-async def _choose(spec: BackendSpec) -> None:
+async def _choose(spec: BackendSpec) -> dict[int, BackendError]:
+    """Ask each of its addresses, also where one before it does not answer. Returns how those failed that did, by their place from 1."""
     key = connected.key_of(spec)
-    for url in (spec.url, *spec.more_urls):
+    failed: dict[int, BackendError] = {}
+    for number, url in enumerate((spec.url, *spec.more_urls), 1):
         backend = connected.build(spec.model_copy(update={"url": url, "more_urls": ()}), key)
         try:
             if isinstance(backend, ChosenBackend):
                 await backend.choice()  # which it logs
+        except BackendError as error:
+            failed[number] = error
         finally:
             await backend.aclose()
+    return failed

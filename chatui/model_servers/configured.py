@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
 
 from chatui.backends.chosen.choosing import AUTO
+from chatui.backends.hosted.tools import holds_key
 from chatui.backends.spec import reading
-from chatui.backends.spec.definition import DEMO, BackendSpec, SpecError, check_spec
+from chatui.backends.spec.definition import DEMO, BackendSpec, SpecError, check_spec, unknown
 from chatui.backends.spec.reading import SpecFile
 from chatui.env import Environment
 from chatui.models import StoredBackend
 
+OTHER_SETTINGS = ("api_root", "ask_for_reasoning", "key_header", "model_sampling", "more_urls", "query", "sampling", "server_tools")
+"""What a row of the admin pages can say besides its columns. Not what names a file of the machine, or a way through its network."""
 ENVIRONMENT_NAME = "main"
 """The name of the single back end of the CHATUI_BACKEND_… variables."""
 
@@ -132,5 +137,24 @@ def of_row(row: StoredBackend, groups: Iterable[str]) -> BackendSpec:
             "summaries": row.summaries,
             "summarizer": row.summarizer,
             "summary_review": row.summary_review,
+            **_other_settings(row.other_settings),
         }
     )
+
+
+def _other_settings(text: str) -> dict[str, Any]:
+    try:
+        said = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        why = error if isinstance(error, tomllib.TOMLDecodeError) else "too many brackets"
+        raise SpecError([f"other_settings must be lines such as sampling = {{ temperature = 0.7 }}: {why}"]) from None
+    if holds_key(said.get("server_tools")):
+        # A row is read by staff, and by whoever has a backup; what changes in it stands in the audit log.
+        raise SpecError(["server_tools must hold no key, and no headers: only the operator's file may say them"])
+    if of_operator := sorted(set(said) & (set(BackendSpec.model_fields) - set(OTHER_SETTINGS))):
+        raise SpecError(
+            [f"other_settings cannot say {name}: it has a field of its own, or only the operator may say it" for name in of_operator]
+        )
+    if problems := [unknown("setting", name, OTHER_SETTINGS) for name in said if name not in OTHER_SETTINGS]:
+        raise SpecError(problems)
+    return said

@@ -16,6 +16,8 @@ READING = "chatui.reading"
 """The name of the httpx extension that holds a Reading."""
 TARGET = "chatui.target"
 """The name of the httpx extension that holds what to write in the place of the path of a request: for a proxy, the whole address."""
+FOR_PROXY = "chatui.for_proxy"
+"""The name of the httpx extension that holds headers for a proxy. They are not among those of the request, which recordings see."""
 _MOST_HEAD = 100 * 1024
 _MOST_INTERIM = 20
 """Responses with a status below 200 before the one that counts."""
@@ -72,7 +74,8 @@ class Exchange:
         request = self._request
         try:
             target = request.extensions.get(TARGET, request.url.raw_path)
-            head = self._h11.send(h11.Request(method=request.method, target=target, headers=request.headers.raw))
+            headers = [*request.headers.raw, *request.extensions.get(FOR_PROXY, ())]
+            head = self._h11.send(h11.Request(method=request.method, target=target, headers=headers))
         except h11.LocalProtocolError as error:
             raise httpx.LocalProtocolError(str(error)) from error
         body = await request.aread()

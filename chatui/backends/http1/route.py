@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import httpx
 
@@ -15,12 +16,32 @@ _V1 = "/v1"
 
 
 @dataclass(frozen=True, slots=True)
+class Proxy:
+    """``authorization``: what it is told in the header of that name, empty where it asks for nothing; with ``password``, in no repr."""
+
+    host: str
+    port: int
+    authorization: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+
+    @property
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        """For it alone: no server is sent them."""
+        return [(b"Proxy-Authorization", self.authorization.encode("ascii"))] if self.authorization else []
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What is said of it to nobody."""
+        return tuple(filter(None, (self.authorization.removeprefix("Basic "), self.password)))
+
+
+@dataclass(frozen=True, slots=True)
 class Route:
     """``is_api_root``: the address is where ``/chat/completions`` begins; None to tell by its look. ``query``: sent with every request.
 
     ``key_header``: the header that the key is sent in, as it is; empty for ``Authorization: Bearer``. ``ca_file``: PEM file of the only
     authorities that are trusted. ``certificate`` and ``certificate_key``: PEM files that this product shows of itself. ``proxy``: an http
-    address that requests go through.
+    address that requests go through, with a name and a password if it wants them; in no repr.
     """
 
     is_api_root: bool | None = None
@@ -29,7 +50,7 @@ class Route:
     ca_file: str = ""
     certificate: str = ""
     certificate_key: str = ""
-    proxy: str = ""
+    proxy: str = field(default="", repr=False)
 
     def api_root(self, url: str) -> str:
         """What stands before ``/chat/completions``. ``url`` as the operator wrote it."""
@@ -49,6 +70,14 @@ class Route:
         if not key:
             return {}
         return {self.key_header: key} if self.key_header else {"Authorization": f"Bearer {key}"}
+
+    def through(self) -> Proxy | None:
+        """The proxy, if there is one."""
+        if not self.proxy:
+            return None
+        url = httpx.URL(self.proxy)
+        told = base64.b64encode(f"{url.username}:{url.password}".encode()).decode("ascii") if url.userinfo else ""
+        return Proxy(url.raw_host.decode("ascii"), url.port or 80, f"Basic {told}" if told else "", url.password)
 
     def tls(self) -> ssl.SSLContext:
         """Raises OSError where a file cannot be read or holds no certificate."""

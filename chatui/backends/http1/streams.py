@@ -11,6 +11,8 @@ import socket
 import ssl
 from typing import Protocol
 
+from chatui.backends.http1.route import Proxy
+
 MOST_AT_ONCE = 64 * 1024
 HAPPY_EYEBALLS_SECONDS = 0.25
 """After so long without an answer the next address of a host is tried, too (RFC 8305)."""
@@ -65,21 +67,25 @@ async def connected(host: str, port: int, context: ssl.SSLContext | None) -> Str
         transport.abort()
 
 
-async def connected_through(proxy: tuple[str, int], host: str, port: int, context: ssl.SSLContext) -> Stream:
+async def connected_through(proxy: Proxy, host: str, port: int, context: ssl.SSLContext) -> Stream:
     """A connection with TLS to a server, through a tunnel of the HTTP ``proxy`` (RFC 9110, 9.3.6), which sees nothing but its name.
 
     Raises:
         OSError: the proxy does not answer or refuses, or the server's certificate is not good.
     """
-    reader, writer = await asyncio.open_connection(*proxy, happy_eyeballs_delay=HAPPY_EYEBALLS_SECONDS)
+    reader, writer = await asyncio.open_connection(proxy.host, proxy.port, happy_eyeballs_delay=HAPPY_EYEBALLS_SECONDS)
     try:
         place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        writer.write(f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n\r\n".encode("ascii"))
+        lines = [f"CONNECT {place} HTTP/1.1".encode("ascii"), f"Host: {place}".encode("ascii")]
+        lines += [name + b": " + value for name, value in proxy.headers]
+        writer.write(b"\r\n".join([*lines, b"", b""]))
         try:
             status, _, _ = (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             raise OSError("the proxy did not answer") from None
         code = status.split(b" ")[1:2]
+        if code == [b"407"]:
+            raise OSError("the proxy wants another name or password")
         if not code or not code[0].startswith(b"2"):
             raise OSError("the proxy refused to connect")
         await writer.start_tls(context, server_hostname=host)

@@ -14,7 +14,7 @@ from functools import partial
 
 import httpx
 
-from chatui.backends.http1.exchange import TARGET, Exchange, GoneError
+from chatui.backends.http1.exchange import FOR_PROXY, TARGET, Exchange, GoneError
 from chatui.backends.http1.route import DIRECT, Route
 from chatui.backends.http1.streams import Stream, connected, connected_through
 
@@ -37,15 +37,17 @@ class Transport(httpx.AsyncBaseTransport):
 
     def __init__(self, route: Route = DIRECT) -> None:
         self._route = route
+        self._proxy = route.through()
         self._idle: deque[_Idle] = deque()
         self._context: ssl.SSLContext | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """See httpx."""
         origin = (request.url.scheme, request.url.host, request.url.port)
-        if self._route.proxy and request.url.scheme == "http":
+        if self._proxy and request.url.scheme == "http":
             # A proxy reads where a plain request is to go from the request itself.
             request.extensions[TARGET] = str(request.url).encode("ascii")
+            request.extensions[FOR_PROXY] = self._proxy.headers
         release = partial(self._take_back, origin)
         if stream := self._used_before(origin):
             if request.extensions.get(ONCE):
@@ -92,10 +94,8 @@ class Transport(httpx.AsyncBaseTransport):
         url = request.url
         host, port = url.raw_host.decode("ascii"), url.port or (443 if url.scheme == "https" else 80)
         context = self._context if url.scheme == "https" else None
-        if not self._route.proxy:
+        if self._proxy is None:
             return await connected(host, port, context)
-        proxy = httpx.URL(self._route.proxy)
-        at = (proxy.raw_host.decode("ascii"), proxy.port or 80)
         if context is not None:
-            return await connected_through(at, host, port, context)
-        return await connected(*at, None)
+            return await connected_through(self._proxy, host, port, context)
+        return await connected(self._proxy.host, self._proxy.port, None)

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from chatui.backends.addresses import address_problem
 from chatui.backends.base import Effort, Limits
 from chatui.backends.chosen.choosing import AUTO
+from chatui.backends.hosted.tools import problem_of as hosted_problem
 from chatui.backends.http1.route import Route
 from chatui.backends.registry import KINDS
 
@@ -34,6 +35,7 @@ SAMPLING = {
 """What an answer can be sampled with, each with its least and greatest value."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
 _KEY_NAME = re.compile(r"[A-Z0-9][A-Z0-9_]{0,59}")
+_CREDENTIALS = re.compile(r"^(http://)[A-Za-z0-9._~!$&'()*+,;=%-]+(?::[A-Za-z0-9._~!$&'()*+,;=%-]*)?@", re.IGNORECASE)
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,60}")
 _OWN_HEADERS = ("accept", "accept-encoding", "connection", "content-length", "content-type", "host", "transfer-encoding")
 _SECRET = re.compile(r"key|token|secret|signature|password|\bsig\b", re.IGNORECASE)
@@ -119,10 +121,18 @@ def _header(value: str) -> str:
     return value
 
 
+def without_credentials(proxy: str) -> str:
+    """The address of a proxy as it may be shown."""
+    return _CREDENTIALS.sub(r"\1", proxy)
+
+
 def _proxy(value: str) -> str:
-    problem = address_problem(value)
-    if problem or not value.lower().startswith("http://"):
-        raise ValueError(problem or "must begin with http://: requests to an https server are encrypted inside")
+    """Unlike a server, a proxy may be given with a name and a password: it has no other place for them."""
+    if not value.lower().startswith("http://"):
+        raise ValueError("must begin with http://: requests to an https server are encrypted inside")
+    bare = without_credentials(value)
+    if problem := "needs @, / and : in a password as %40, %2F and %3A" if "@" in bare else address_problem(bare):
+        raise ValueError(problem)
     return value
 
 
@@ -133,6 +143,12 @@ def _sampling(value: dict[str, float]) -> dict[str, float]:
         least, most = SAMPLING[name]
         if not least <= number <= most:
             raise ValueError(f"must have {name} from {least:g} to {most:g}")
+    return value
+
+
+def _hosted(value: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
+    if problem := hosted_problem(value):
+        raise ValueError(problem)
     return value
 
 
@@ -160,9 +176,9 @@ class BackendSpec(BaseModel):
     together the model can read; 0: the server is asked. ``summaries``: none, those that the ``server`` writes
     and that the operator trusts to be no raw reasoning, or those that a ``model``, the choice ``summarizer``, writes. With
     ``summary_review`` the summarizer, or else this back end, also judges each before it is shown; None: where a ``model`` writes them
-    (see ``is_reviewed``). ``ask_for_reasoning`` False: the server is asked to keep raw
-    reasoning to itself. ``sampling``, and by model ``model_sampling``: what answers are sampled with. ``api_root`` to ``proxy``: see
-    ``http1.route.Route``; the files are paths.
+    (see ``is_reviewed``). ``ask_for_reasoning`` False: the server is asked to keep raw reasoning to itself. ``server_tools``: the tools
+    that it is told to run by itself. ``sampling``, and by model ``model_sampling``: what answers are sampled with. ``api_root`` to
+    ``proxy``: see ``http1.route.Route``; the files are paths.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -187,6 +203,7 @@ class BackendSpec(BaseModel):
     summarizer: Annotated[str, Field(max_length=260)] = ""
     summary_review: bool | None = None
     ask_for_reasoning: bool = True
+    server_tools: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_tuple), AfterValidator(_hosted)] = Field((), repr=False)
     sampling: Sampling = Field(default_factory=dict)
     model_sampling: dict[str, Sampling] = Field(default_factory=dict)
     api_root: bool | None = None
@@ -195,7 +212,7 @@ class BackendSpec(BaseModel):
     ca_file: str = ""
     certificate_file: str = ""
     certificate_key_file: str = ""
-    proxy: Annotated[str, _optional(_proxy)] = ""
+    proxy: Annotated[str, _optional(_proxy)] = Field("", repr=False)
 
     def __hash__(self) -> int:
         return hash((self.name, self.url, self.kind))
@@ -230,6 +247,10 @@ class BackendSpec(BaseModel):
             (
                 'ask_for_reasoning = false and summaries = "model" cannot be given together: there is nothing to summarize then',
                 not self.ask_for_reasoning and self.summaries == "model",
+            ),
+            (
+                'server_tools needs kind = "responses": the other wire formats have no place for them',
+                bool(self.server_tools) and self.kind != "responses",
             ),
             ("certificate_key_file does nothing without certificate_file", bool(self.certificate_key_file) and not self.certificate_file),
             (f"{' and '.join(keys)} cannot be given together", len(keys) > 1),

@@ -6,7 +6,8 @@ import asyncio
 import json
 import sys
 from argparse import ArgumentTypeError
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -31,10 +32,11 @@ _NAMELESS = "server"
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """``before``: the spec as it is configured, or would be. ``target`` is None if nothing can be asked; ``problem`` then says why."""
+    """``before``: the spec as it is configured, or would be. ``targets``: one for each of its addresses; none if nothing can be asked, and
+    ``problem`` then says why."""
 
     before: BackendSpec
-    target: Target | None
+    targets: tuple[Target, ...]
     problem: str = ""
 
 
@@ -55,7 +57,7 @@ class Command(BaseCommand):
         parser.add_argument("--kind", choices=list(registry.KINDS), help="wire format to judge; the default is the configured one, or chat")
         parser.add_argument("--model", help="model name; the default is the configured one, or the first that the server lists")
         parser.add_argument("--key-env", metavar="NAME", help="environment variable that holds the key")
-        parser.add_argument("--seconds", type=_seconds, default=SECONDS, metavar="N", help=f"longest time for one back end ({SECONDS:g})")
+        parser.add_argument("--seconds", type=_seconds, default=SECONDS, metavar="N", help=f"longest time for one address ({SECONDS:g})")
         parser.add_argument("--json", action="store_true", help="one object: backends, exit")
         parser.add_argument(
             "--write",
@@ -69,32 +71,42 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Examine each back end, report, write the settings, and exit with the worst code."""
-        reports: list[Report] = []
-        settings: list[Written | None] = []
+        told: list[dict[str, object]] = []
+        code = 0
         for wanted in _all_wanted(options):
-            reports.append(self._examined(wanted, options["seconds"], quietly=options["json"]))
-            if not options["json"]:
-                self.stdout.write(harmless(as_text(reports[-1])) + "\n")
+            reports = list(self._examined(wanted, options))
+            code = max(code, *(report.level.exit_code for report in reports))
+            objects = [as_json(report) for report in reports]
             if options["write"] is not None:
-                settings.append(self._written(reports[-1], wanted.before, options))
-        code = max(report.level.exit_code for report in reports)
-        if None in settings:
-            code = max(code, UNUSABLE)
+                # Of several addresses: what works at one of them.
+                best = next((number for number, report in enumerate(reports) if report.best), 0)
+                written = self._written(reports[best], wanted.before, options)
+                code = code if written else max(code, UNUSABLE)
+                objects[best]["settings"] = written and _settings(written)
+            told += objects
         if options["json"]:
-            self.stdout.write(json.dumps({"backends": _objects(reports, settings), "exit": code}))
+            self.stdout.write(json.dumps({"backends": told, "exit": code}))
         if code:
             sys.exit(code)
 
-    def _examined(self, wanted: _Wanted, seconds: float, *, quietly: bool) -> Report:
-        if wanted.target is None:
+    def _examined(self, wanted: _Wanted, options: dict[str, Any]) -> Iterator[Report]:
+        """The report of each address, which is also printed."""
+        if not wanted.targets:
             finding = Finding(Fault.KEY_MISSING, Level.UNASKED, wanted.problem)
-            return Report(wanted.before.name, wanted.before.kind, Identity(wanted.before.url), (finding,))
-        if self.stderr.isatty() and not quietly:
-            self.stderr.write(f"Asking {wanted.target.name}, for {seconds:g} seconds at most …")
-        try:
-            return asyncio.run(examine(wanted.target, seconds=seconds))
-        except KeyboardInterrupt:
-            raise CommandError("Interrupted.", returncode=UNUSABLE) from None
+            yield self._told(Report(wanted.before.name, wanted.before.kind, Identity(wanted.before.url), (finding,)), options)
+        for number, target in enumerate(wanted.targets, 1):
+            if self.stderr.isatty() and not options["json"]:
+                self.stderr.write(f"Asking {target.name}, for {options['seconds']:g} seconds at most …")
+            try:
+                report = asyncio.run(examine(target, seconds=options["seconds"]))
+            except KeyboardInterrupt:
+                raise CommandError("Interrupted.", returncode=UNUSABLE) from None
+            yield self._told(replace(report, address=(number, len(wanted.targets))), options)
+
+    def _told(self, report: Report, options: dict[str, Any]) -> Report:
+        if not options["json"]:
+            self.stdout.write(harmless(as_text(report)) + "\n")
+        return report
 
     def _written(self, report: Report, before: BackendSpec, options: dict[str, Any]) -> Written | None:
         try:
@@ -126,7 +138,7 @@ def _wanted_or_problem(spec: BackendSpec, options: dict[str, Any]) -> _Wanted:
     try:
         return _wanted({**options, "backend": spec.name})
     except CommandError as error:
-        return _Wanted(spec, None, str(error))
+        return _Wanted(spec, (), str(error))
 
 
 def _wanted(options: dict[str, Any]) -> _Wanted:
@@ -137,7 +149,8 @@ def _wanted(options: dict[str, Any]) -> _Wanted:
     before = connected.spec_of(options["backend"]) if options["backend"] else _nameless(spec, name, options)
     second = SecondReader(lambda: vocabulary.find(environment().data_dir))
     target = Target(name, spec.url, connected.gpt_oss_vocabulary, spec.kind, server.key, model, spec.summaries, second, spec.route)
-    return _Wanted(before, target)
+    urls = (spec.url, *(before.more_urls if options["backend"] else ()))
+    return _Wanted(before, tuple(replace(target, url=url) for url in urls))
 
 
 def _nameless(spec: BackendSpec, name: str, options: dict[str, Any]) -> BackendSpec:
@@ -147,11 +160,8 @@ def _nameless(spec: BackendSpec, name: str, options: dict[str, Any]) -> BackendS
     )
 
 
-def _objects(reports: list[Report], settings: list[Written | None]) -> list[dict[str, object]]:
-    objects = [as_json(report) for report in reports]
-    for one, written in zip(objects, settings, strict=False):
-        one["settings"] = written and {"file": str(written.place) if written.place else None, "toml": written.toml}
-    return objects
+def _settings(written: Written) -> dict[str, object]:
+    return {"file": str(written.place) if written.place else None, "toml": written.toml}
 
 
 def _seconds(value: str) -> float:

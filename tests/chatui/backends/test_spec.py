@@ -201,7 +201,8 @@ def test_nothing_in_a_spec_is_a_key() -> None:
         ({"query": {"a": "two\nlines"}}, "must be names and texts"),
         ({"key_header": "Host"}, "must be the name of a header"),
         ({"key_header": "x: y"}, "must be the name of a header"),
-        ({"proxy": "http://user:pass@proxy:3128"}, "must hold no user name"),
+        ({"proxy": "http://user:p@ss@proxy:3128"}, "needs @, / and : in a password as %40, %2F and %3A"),
+        ({"proxy": "http://user:pass@"}, "proxy"),
         ({"proxy": "https://proxy:3128"}, "must begin with http://"),
         ({"sampling": {"heat": 1}}, "has no field 'heat'"),
         ({"sampling": {"temperature": 9}}, "temperature from 0 to 2"),
@@ -234,6 +235,21 @@ def test_a_model_s_own_sampling_counts_before_that_of_its_back_end() -> None:
 )
 def test_what_is_wrong_with_several_addresses_is_said(changes: dict[str, Any], words: str) -> None:
     assert any(words in problem for problem in problems(**changes)), problems(**changes)
+
+
+@pytest.mark.parametrize(
+    "tools", [[{"name": "x"}], [{"type": ""}], [{"type": 7}], [{"type": "function", "name": "x"}], [{"type": "x" * 61}]]
+)
+def test_tools_of_the_server_are_tables_with_a_type_and_no_functions(tools: list[Any]) -> None:
+    (problem,) = problems(kind="responses", server_tools=tools)
+    assert problem.startswith("server_tools must be ")
+
+
+def test_tools_of_the_server_need_a_wire_format_that_has_a_place_for_them() -> None:
+    tools = [{"type": "web_search"}, {"type": "code_interpreter", "container": {"type": "auto"}}]
+    assert list(check_spec(GOOD | {"kind": "responses", "server_tools": tools}).server_tools) == tools
+    for kind in ("auto", "chat", "harmony"):
+        assert any('server_tools needs kind = "responses"' in problem for problem in problems(kind=kind, server_tools=tools))
 
 
 @pytest.mark.parametrize("changes", [{"kind": "harmony"}, {"kind": "responses"}, {"summaries": "model", "summarizer": "small"}])

@@ -42,5 +42,14 @@ async def test_a_server_that_is_down_is_one_line_too_and_nothing_is_chosen(confi
     assert line.startswith("no wire format chosen yet for back end a (E-X-BACKEND-UNREACHABLE)")
 
 
+async def test_a_dead_address_does_not_keep_the_others_from_being_asked(configure: Configure, caplog: pytest.LogCaptureFixture) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        dead = f"http://127.0.0.1:{free.getsockname()[1]}"
+    async with stub.running(says("x")) as server:
+        chosen, failed = await lines_for(BackendSpec(name="a", url=dead, more_urls=(server.url,)), caplog)
+    assert chosen.startswith("wire format chat chosen for the model server at 127.0.0.1:")
+    assert failed.startswith("no wire format chosen yet for back end a (address 1 of 2, E-X-BACKEND-UNREACHABLE)")
+
+
 async def test_nobody_is_asked_where_the_operator_has_chosen(configure: Configure) -> None:
     assert announce(BackendSpec(name="a", url="http://127.0.0.1:9", kind="chat")) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import datetime
 import logging
 import ssl
@@ -20,6 +21,7 @@ from cryptography.x509.oid import NameOID
 from chatui.backends import registry
 from chatui.backends.base import BackendError, Endpoint
 from chatui.backends.http1.route import Route
+from chatui.backends.spec.definition import BackendSpec
 from chatui.codes import ProductCode
 from tests.support import stub
 from tests.support.sampling import PATIENT, Outcome, asked, outcome
@@ -138,8 +140,9 @@ async def test_the_product_shows_its_certificate_where_a_server_asks_for_it(tmp_
 class Proxy:
     """An HTTP proxy: a tunnel for CONNECT, and one hop for a plain request. ``heard`` are first lines."""
 
-    def __init__(self, *, refuses: bool = False, forged: bytes = b"") -> None:
-        """``forged``: what it says behind its consent to a tunnel, as if the server had said it."""
+    def __init__(self, *, refuses: bool = False, forged: bytes = b"", wants: str = "") -> None:
+        """``forged``: what it says behind its consent to a tunnel, as if the server had said it. ``wants``: a name and a password."""
+        self.wants = f"Proxy-Authorization: Basic {base64.b64encode(wants.encode()).decode()}" if wants else ""
         self.heard: list[str] = []
         self.forged = forged
         self.refuses = refuses
@@ -148,6 +151,11 @@ class Proxy:
         head = await reader.readuntil(b"\r\n\r\n")
         first = head.split(b"\r\n")[0].decode()
         self.heard.append(first)
+        if self.wants and self.wants not in head.decode():
+            writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+            writer.close()
+            return
+        head = head.replace(f"{self.wants}\r\n".encode(), b"") if self.wants else head
         method, target, _ = first.split(" ")
         place = target if method == "CONNECT" else target.removeprefix("http://").partition("/")[0]
         if self.refuses:
@@ -199,6 +207,32 @@ async def test_a_proxy_that_refuses_is_a_server_that_cannot_be_reached(tmp_path:
     async with proxy_running(refuses=True) as (_, at), over_tls(tmp_path) as (_, url):
         error = (await asked_by(url, Route(ca_file=str(tmp_path / "house.pem"), proxy=at))).error
     assert error is not None and error.code is ProductCode.BACKEND_UNREACHABLE
+
+
+async def test_a_proxy_that_wants_a_name_and_a_password_is_told_them_and_nobody_else_is(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with proxy_running(wants="ada:p@ss-of-the-proxy") as (_, at), over_tls(tmp_path) as (secure, url):
+        house, told = str(tmp_path / "house.pem"), at.replace("http://", "http://ada:p%40ss-of-the-proxy@")
+        async with stub.running(says("Hello.")) as plain:
+            for address in (plain.url, url):
+                assert (await asked_by(address, Route(ca_file=house, proxy=told))).visible == "Hello."
+                for wrong in (at, told.replace("ada", "bela")):
+                    error = (await asked_by(address, Route(ca_file=house, proxy=wrong))).error
+                    assert error is not None and "of-the-proxy" not in error.detail + error.cause
+                    assert error.code in (ProductCode.BACKEND_SETUP, ProductCode.BACKEND_UNREACHABLE)
+            assert plain.requests and secure.requests
+            assert all("proxy-authorization" not in request.headers for request in secure.requests), "it stays outside of the tunnel"
+    route = Route(proxy=told)
+    assert "of-the-proxy" not in caplog.text + repr(route) + repr(route.through()) + repr(BackendSpec(name="a", url=url, proxy=told))
+
+
+async def test_a_server_that_quotes_the_password_of_the_proxy_is_not_repeated() -> None:
+    body = b'{"error": {"message": "who is p@ss-of-the-proxy, YWRhOnBAc3Mtb2YtdGhlLXByb3h5"}}'
+    async with proxy_running() as (_, at), stub.running(stub.responds("400 Bad Request", body)) as server:
+        error = (await asked_by(server.url, Route(proxy=at.replace("http://", "http://ada:p%40ss-of-the-proxy@")))).error
+    assert error is not None and "of-the-proxy" not in error.detail and "YWRhOnBAc3M" not in error.detail
 
 
 async def test_a_key_goes_to_no_log(caplog: pytest.LogCaptureFixture) -> None:
