@@ -60,6 +60,8 @@ def signed_in_user(cookies: dict[str, str]) -> User | None:
 
 def end_all(person: User, but: str | None = None) -> int:
     """End every session of a person, except the one with the key ``but``; returns how many there were."""
+    # Whoever has shown a password and not yet the second factor has no session: that step is ended by the time (web.entrance.second_step).
+    User.objects.filter(pk=person.pk).update(sessions_ended_at=timezone.now())
     ended = 0
     # Whose a session is stands inside of it, so each is looked at.
     for row in Session.objects.exclude(pk=but).iterator(chunk_size=500):

@@ -25,7 +25,7 @@ from chatui.models import StoredBackend
 from chatui.permissions import access
 from chatui.web.visitors import visitor_of
 
-_TOLD_FIRST = ("address", "kind", "name of the key", "groups", "summaries", "summarizer")
+_TOLD_FIRST = ("address", "other settings", "kind", "name of the key", "groups", "summaries", "summarizer")
 _VALUE_CHARS = 80
 _DESCRIPTION_CHARS = 180
 
@@ -71,6 +71,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
         }
         widgets = {"groups": forms.CheckboxSelectMultiple, "model_names": forms.Textarea({"rows": 4}), "url": forms.TextInput({"size": 60})}
         widgets["summary_review"] = ReviewSelect
+        widgets["other_settings"] = forms.Textarea({"rows": 5, "spellcheck": "false"})
 
     def clean(self) -> dict[str, Any]:
         """Checks the row as a spec, and together with all other back ends."""
@@ -110,16 +111,16 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
         changed = set(self.changed_data)
         if spec.summaries != "none" and changed & {"summaries", "summarizer", "summary_review"}:
             return True
-        if spec.summaries == "server" and changed & {"url", "kind"}:
+        if spec.summaries == "server" and changed & {"url", "kind", "other_settings"}:
             return True
-        return bool(changed & {"name", "url", "kind", "is_enabled"}) and spec.name in _summarizers()
+        return bool(changed & {"name", "url", "kind", "other_settings", "is_enabled"}) and spec.name in _summarizers()
 
     def _say(self, problem: str) -> None:
         """Beside the field that the sentence begins with, and then without its name; else on top."""
         name, _, rest = problem.partition(" ")
-        field = "model_names" if name == "models" else name.removesuffix(":")
+        field = {"models": "model_names", **dict.fromkeys(configured.OTHER_SETTINGS, "other_settings")}.get(name, name.removesuffix(":"))
         is_of_field = field in self.fields and not rest.startswith(("=", "does"))
-        words = rest if is_of_field else problem
+        words = rest if is_of_field and name not in configured.OTHER_SETTINGS else problem
         self.add_error(field if field in self.fields else None, words[:1].upper() + words[1:] + ("" if words.endswith("?") else "."))
 
 
@@ -134,6 +135,7 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     fieldsets = (
         (None, {"fields": ("name", "label", "is_enabled", "position", "groups")}),
         (_("Server"), {"fields": ("kind", "url", "key_name", "model_names", "effort", "max_answer_tokens", "context_tokens")}),
+        (_("As in the file of back ends"), {"fields": ("other_settings",)}),
         (_("Longest waits, in seconds"), {"fields": ("first_token_seconds", "idle_seconds", "overall_seconds")}),
         (_("Summaries of the reasoning"), {"fields": ("summaries", "summarizer", "summary_review")}),
     )

@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 from chatui.accounts import invitations
 from chatui.admin.read_only import ReadOnlyAdmin
 from chatui.models import Invitation, User
-from chatui.permissions import managing
+from chatui.permissions import access, inviting, managing
 from chatui.web.visitors import visitor_of
 
 
@@ -80,6 +80,11 @@ class InvitationAdmin(ReadOnlyAdmin):
     @admin.action(description=_("Revoke the chosen invitations"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[Invitation]) -> None:
         """They stop at once. Recorded, each."""
-        count = invitations.revoke(visitor_of(request, "admin"), list(queryset.select_related("made_by", "group")))
+        rows = list(queryset.select_related("made_by", "group"))
+        staff = access.as_person(request.user)
+        own = [row for row in rows if staff is not None and inviting.may_invite(staff, row.group)]
+        if len(own) < len(rows):
+            messages.warning(request, _("Others are for groups with permissions that you do not have."))
+        count = invitations.revoke(visitor_of(request, "admin"), own)
         words = ngettext("%(count)d invitation was revoked.", "%(count)d invitations were revoked.", count)
         messages.success(request, words % {"count": count})

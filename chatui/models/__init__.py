@@ -9,6 +9,7 @@ from chatui.models.accounts.invitation import Invitation
 from chatui.models.accounts.outside_identity import OutsideIdentity
 from chatui.models.accounts.passkey import Passkey
 from chatui.models.accounts.provisioning import ProvisionedAccount, ProvisionedGroup, ProvisioningToken
+from chatui.models.accounts.required_factor import RequiredFactor
 from chatui.models.accounts.second_factor import RecoveryCode, SecondFactor
 from chatui.models.active_leaf import ActiveLeaf
 from chatui.models.audit.attempt_warning import AttemptWarning
@@ -28,6 +29,7 @@ from chatui.models.programs.api_key import ApiKey
 from chatui.models.programs.program_answer import ProgramAnswer
 from chatui.models.ratings.rating import Rating
 from chatui.models.search_entry import SearchEntry
+from chatui.models.servers.examination import Examination
 from chatui.models.share_link import ShareLink
 from chatui.models.stored_backend import StoredBackend
 from chatui.models.tool_call import ToolCall
@@ -54,6 +56,7 @@ __all__ = [
     "DocumentPart",
     "DocumentPassage",
     "DocumentText",
+    "Examination",
     "FailedAnswer",
     "FileContent",
     "FilePiece",
@@ -72,6 +75,7 @@ __all__ = [
     "ProvisioningToken",
     "Rating",
     "RecoveryCode",
+    "RequiredFactor",
     "SearchEntry",
     "SecondFactor",
     "SentDocument",

@@ -19,7 +19,8 @@ class Summaries(models.TextChoices):
 
 
 class StoredBackend(models.Model):
-    """A row never holds a key: ``key_name`` names one that the operator keeps. ``model_names`` is one name a line.
+    """A row never holds a key: ``key_name`` names one that the operator keeps. ``model_names`` is one name a line. ``other_settings``: the
+    keys of a spec that have no column, as TOML; which ones may stand there, ``model_servers.configured`` says.
 
     ``unconfirmed_by`` names who created or changed it without the permission to see hidden channels, which its server will receive. Until
     somebody with that permission confirms it, it is available to nobody; then the column is empty.
@@ -59,6 +60,12 @@ class StoredBackend(models.Model):
         blank=True,
         default=None,
         help_text=_("Whether a model reviews a summary before people see it; unset: where a model writes it."),
+    )
+    other_settings = models.TextField(
+        _("other settings"),
+        blank=True,
+        max_length=8000,
+        help_text=_("As in the file of back ends, one a line, such as: sampling = { temperature = 0.7 }"),
     )
     changed_at = models.DateTimeField(auto_now=True)
     # Empty also where the operator made the row from the shell.

@@ -66,6 +66,8 @@ class User(AbstractUser):
     ``time_zone``: an IANA name; empty: UTC. ``theme``: light or dark; empty: as their system. ``choice`` and ``effort``: with which a new
     conversation begins; empty: the operator's. ``instructions``: the person's preferences for all conversations, which rank below what the
     operator says; nobody else is shown them. ``finds_documents``: their search looks into the documents that they sent.
+    ``sessions_ended_at``: when all sessions were last ended, which ends a sign-in that was begun before. ``sign_in_news``: what the person
+    is still to be told of changes of their ways in, a line each (``accounts.second_factor.news``).
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -78,6 +80,8 @@ class User(AbstractUser):
     effort = models.CharField(max_length=8, blank=True, default="", db_default="")
     instructions = models.TextField(blank=True, default="", db_default="")
     finds_documents = models.BooleanField(default=False, db_default=False)
+    sessions_ended_at = models.DateTimeField(null=True, blank=True, editable=False)
+    sign_in_news = models.TextField(blank=True, default="", db_default="", editable=False)
 
     objects: ClassVar[PersonManager] = PersonManager()
 

@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chatui.env import Environment, environment
+from chatui.monitoring import setting_groups
+from chatui.monitoring.setting_groups import GROUPS, SettingGroup
 
 _SECRET = re.compile(r"(^|_)(key|keys|token|password|secret)(_|$)")
-_IN_ADDRESS = re.compile(r"(?<=://)\S*@")
-"""Up to the last sign of that kind: a password may hold one, or a slash, though neither belongs there."""
-_IN_QUERY = re.compile(r"(?i)(?<![a-z])([\w-]*(?:key|token|pass|passwd|password|secret|sig|signature|auth|credential)s?)=[^&\s]+")
+_IN_ADDRESS = re.compile(r"(?s)(?<=://).*@")
+"""Up to the last sign of that kind: a password may hold one, a slash or a space, though none belongs there."""
+_IN_QUERY = re.compile(r"(?i)(?<![a-z])([\w-]*(?:key|token|pass|passwd|password|secret|sig|signature|auth|credential|code)s?)=[^&\s]+")
 _SHOWN_CHARS = 200
 
 
@@ -28,6 +30,18 @@ class Setting:
     has_value: bool
 
 
+def found_by(words: str) -> list[tuple[SettingGroup, list[Setting]]]:
+    """Those in whose name, value or meaning all the words are, under their headings. Of secrets there is no value to be found."""
+    wanted = words.casefold().split()
+    named: dict[str, list[Setting]] = {}
+    for setting in settings_in_force():
+        text = f"{setting.name} {setting.value} {setting.meaning}".casefold()
+        if all(word in text for word in wanted):
+            group = setting_groups.group_of(setting.name.removeprefix("CHATUI_").lower()) or GROUPS[0]
+            named.setdefault(group.heading, []).append(setting)
+    return [(group, named[group.heading]) for group in GROUPS if group.heading in named]
+
+
 def settings_in_force() -> list[Setting]:
     """All of them, those that were set first. What a file named .env says has been put into the environment when the process starts."""
     said = {name.upper() for name in os.environ}
@@ -38,8 +52,9 @@ def settings_in_force() -> list[Setting]:
 def _setting(env: Environment, name: str, said: set[str]) -> Setting:
     field, value = Environment.model_fields[name], getattr(env, name)
     variable = f"CHATUI_{name.upper()}"
-    # Fails closed: what only sounds like a secret is one. The name of a file that holds one is none.
-    is_secret = field.repr is False or bool(_SECRET.search(name) and not name.endswith("_file"))
+    # Fails closed: what only sounds like a secret is one. The name of a file that holds one is none, nor is a number.
+    sounds_secret = bool(_SECRET.search(name)) and not name.endswith("_file") and not isinstance(value, int | float)
+    is_secret = field.repr is False or sounds_secret
     has_value = value not in ("", None, [], {})
     shown = "" if is_secret or not has_value else _without_secrets(_text(value))[:_SHOWN_CHARS]
     return Setting(variable, shown, field.description or "", is_secret, variable in said, has_value)

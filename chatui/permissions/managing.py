@@ -51,11 +51,39 @@ def keeper(user: User | None, part: Part | None = None) -> User:
     return user
 
 
+def may_examine(staff: User) -> bool:
+    """Whether they may have a model server asked test questions, with its key: whoever may say which model server answers."""
+    return staff.is_active and staff.is_staff and staff.has_perms(("chatui.view_storedbackend", "chatui.change_storedbackend"))
+
+
+def may_see_groups(staff: User) -> bool:
+    """Whether they may read the groups on the administration pages, and who is in them."""
+    return staff.is_active and staff.is_staff and staff.has_perms(("chatui.view_user", "auth.view_group"))
+
+
+def may_change_group(staff: User, group: Group) -> bool:
+    """Whether they may change that group: it has no more permissions than they have."""
+    if not (may_see_groups(staff) and staff.has_perm("auth.change_group")):
+        return False
+    return staff.is_superuser or held_by(Q(group=group)) <= staff.get_all_permissions()
+
+
 def is_no_more(staff: User | AnonymousUser, person: User) -> bool:
     """Whether this account has no more permissions than the member of staff, who could otherwise take it over."""
     if staff.is_superuser or person == staff:
         return True
     return not person.is_superuser and held_by(Q(user=person) | Q(group__user=person)) <= staff.get_all_permissions()
+
+
+def mightier(staff: User) -> QuerySet[User]:
+    """Everybody of whom ``is_no_more`` would say no, each once."""
+    nobody: QuerySet[User] = User.objects.none()
+    if staff.is_superuser:
+        return nobody
+    beyond = Permission.objects.exclude(pk__in=held(staff))
+    some = Q(is_superuser=True) | Q(user_permissions__in=beyond) | Q(groups__permissions__in=beyond)
+    found: QuerySet[User] = User.objects.filter(some).exclude(pk=staff.pk).distinct()
+    return found
 
 
 def may_change(staff: User, person: User) -> bool:

@@ -71,9 +71,9 @@ def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: in
 
 
 def revoke_invitation(visitor: Visitor, invitation_id: UUID) -> None:
-    """Take one back. Recorded. NotFoundError for whoever may not invite, and where there is none."""
+    """Take one back. Recorded. NotFoundError for whoever could not have made it themselves, and where there is none."""
     row = Invitation.objects.filter(pk=invitation_id).select_related("made_by", "group").first()
-    if row is None or not inviting.may_invite(person_of(visitor), None):
+    if row is None or not inviting.may_invite(person_of(visitor), row.group):
         raise NotFoundError
     invitations.revoke(visitor, [row])
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from chatui.accounts.sign_in_rules import password_use
 from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
 from chatui.env import environment
-from chatui.models import Invitation, Passkey, SecondFactor, UsageEntry, User
+from chatui.models import Invitation, Passkey, RequiredFactor, SecondFactor, UsageEntry, User
 
 PAGE = 50
 SHOWS = ("", "active", "closed", "staff", "debug")
@@ -118,6 +118,7 @@ def _with_all(rows: QuerySet[User]) -> QuerySet[User]:
         used_on=Subquery(used),
         has_app=Exists(SecondFactor.objects.filter(user=OuterRef("pk")).exclude(confirmed_at=None)),
         has_passkey=Exists(Passkey.objects.filter(user=OuterRef("pk"))),
+        needs_factor=Exists(RequiredFactor.objects.filter(group__user=OuterRef("pk"))),
         holds_debug=Exists(User.objects.filter(_may_debug(), pk=OuterRef("pk"))),
     ).prefetch_related(Prefetch("groups", Group.objects.order_by("name")), "outside_identities")
 
@@ -145,7 +146,7 @@ def _listed(row: User) -> Listed:
         tuple(names.get(each.provider, each.provider) for each in row.outside_identities.all()),
         row.has_usable_password() and password_use.may_use(row),
         row.has_app or row.has_passkey,  # type: ignore[attr-defined]
-        bool(set(environment().second_factor_groups) & set(groups)),
+        row.needs_factor or bool(set(environment().second_factor_groups) & set(groups)),  # type: ignore[attr-defined]
         max((day for day in (signed_in, used) if day), default=None),
         row.is_active,
         row.is_staff,

@@ -11,9 +11,8 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from chatui.accounts.second_factor import totp
+from chatui.accounts.second_factor import news, required, totp
 from chatui.audit_log.record import Visitor, record
-from chatui.env import environment
 from chatui.guess_limits import Guess, GuessLimit
 from chatui.models import Passkey, RecoveryCode, SecondFactor, User
 from chatui.permissions import four_eyes
@@ -40,7 +39,7 @@ class Setting:
 
 def setting_of(person: User) -> Setting:
     """For the page."""
-    return Setting(is_on(person), has_app(person), is_required(person), RecoveryCode.objects.filter(user=person).count())
+    return Setting(is_on(person), has_app(person), required.is_required(person), RecoveryCode.objects.filter(user=person).count())
 
 
 def is_on(person: User) -> bool:
@@ -56,12 +55,6 @@ def has_app(person: User) -> bool:
 def has_passkeys(person: User) -> bool:
     """Whether they have passkeys, of which each is a second factor as well."""
     return Passkey.objects.filter(user=person).exists()
-
-
-def is_required(person: User) -> bool:
-    """Whether a group of theirs demands one."""
-    groups = environment().second_factor_groups
-    return bool(groups) and person.groups.filter(name__in=groups).exists()
 
 
 def begin(person: User) -> None:
@@ -93,6 +86,7 @@ def confirm(visitor: Visitor, person: User, code: str) -> list[str]:
         if not SecondFactor.objects.filter(pk=row.pk, confirmed_at=None).update(confirmed_at=timezone.now()):
             raise WrongCodeError
         record("second factor set up", visitor, person.get_username())
+        news.tell(person, "codes-set-up")
         return _new_codes(person)
 
 
@@ -126,6 +120,7 @@ def new_codes(visitor: Visitor, person: User) -> list[str]:
     if not is_on(person):
         raise WrongCodeError
     record("recovery codes made", visitor, person.get_username())
+    news.tell(person, "recovery-codes")
     return _new_codes(person)
 
 
@@ -145,11 +140,12 @@ def switch_app_off(visitor: Visitor, person: User) -> None:
     """Take one-time codes away; passkeys stay. Recorded. Raises NotFoundError where that would be the last factor, and one is required."""
     User.objects.select_for_update(no_key=True).get(pk=person.pk)  # a passkey that is taken away meanwhile would not be counted on
     if not has_passkeys(person):
-        if is_required(person):
+        if required.is_required(person):
             raise NotFoundError
         remove(visitor, person)
     elif SecondFactor.objects.filter(user=person).exclude(confirmed_at=None).delete()[0]:
         record("one-time codes switched off", visitor, person.get_username())
+        news.tell(person, "codes-off")
 
 
 @transaction.atomic
@@ -161,6 +157,7 @@ def remove(visitor: Visitor, person: User) -> None:
     RecoveryCode.objects.filter(user=person).delete()
     if was_on:
         record("second factor removed", visitor, person.get_username())
+        news.tell(person, "factor-removed")
         four_eyes.note(visitor.user, [person.pk], "second factor removed")
 
 

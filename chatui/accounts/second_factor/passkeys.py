@@ -14,7 +14,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from chatui.accounts import sign_in
-from chatui.accounts.second_factor import ceremonies, factors
+from chatui.accounts.second_factor import ceremonies, factors, news, required
 from chatui.accounts.second_factor.ceremonies import Answer, NewPasskey, RefusedPasskeyError
 from chatui.accounts.second_factor.own_site import Site
 from chatui.accounts.sign_in_rules import password_use
@@ -65,6 +65,7 @@ def add(visitor: Visitor, person: User, site: Site, new: NewPasskey, name: str) 
     with transaction.atomic():
         _add(User.objects.select_for_update(no_key=True).get(pk=person.pk), site, new, name)
         record("passkey added", visitor, person.get_username())
+        news.tell(person, "passkey-added")
         return factors.first_codes(person)
 
 
@@ -99,8 +100,17 @@ def remove(visitor: Visitor, person: User, passkey_id: UUID) -> None:
     if row is None or not _may_remove(person, row.pk):
         raise NotFoundError
     record("passkey removed", visitor, person.get_username())
+    news.tell(person, "passkey-removed")
     row.delete()
     factors.forget_codes_of_nothing(person)
+
+
+def rename(visitor: Visitor, person: User, passkey_id: UUID, name: str) -> None:
+    """Give one of one's own another name. Recorded, without the names. Raises NotFoundError where it is not theirs."""
+    with transaction.atomic():
+        if not Passkey.objects.filter(pk=passkey_id, user=person).update(name=_bounded(name)):
+            raise NotFoundError
+        record("passkey renamed", visitor, person.get_username())
 
 
 def whose(visitor: Visitor, site: Site, said: str, challenges: Collection[bytes], device: str) -> User:
@@ -167,7 +177,7 @@ def _use(row: Passkey, site: Site, answer: Answer) -> None:
 
 def _may_remove(person: User, passkey_id: UUID) -> bool:
     others = Passkey.objects.filter(user=person).exclude(pk=passkey_id).exists()
-    if factors.is_required(person) and not others and not factors.has_app(person):
+    if required.is_required(person) and not others and not factors.has_app(person):
         return False
     if password_use.may_use(person) and (others or person.has_usable_password()):
         return True

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.crypto import constant_time_compare
 
-from chatui.accounts.second_factor import factors
+from chatui.accounts.second_factor import factors, required
 
 if TYPE_CHECKING:
     from chatui.models import User
@@ -21,7 +21,7 @@ _KEPT = "second_step"
 
 def is_due(person: User) -> bool:
     """Whether the password alone does not let this person in."""
-    return factors.is_on(person) or factors.is_required(person)
+    return factors.is_on(person) or required.is_required(person)
 
 
 def begin(request: HttpRequest, person: User, after: str) -> HttpResponse:
@@ -33,20 +33,29 @@ def begin(request: HttpRequest, person: User, after: str) -> HttpResponse:
         "after": after,
         # Of the password: another one ends this step, as it ends sessions.
         "proof": person.get_session_auth_hash(),
+        # When all sessions were last ended. Any other moment than this one ends this step, by whichever machine's clock it was.
+        "ended": _ended(person),
     }
     return redirect("sign_in_code")
 
 
 def person_of(request: HttpRequest) -> User | None:
-    """Who has shown their password a moment ago in this browser, if their account and password are still the same."""
+    """Who has shown their password a moment ago in this browser, if their account and password are still the same, and their sessions were
+    not all ended meanwhile."""
     kept = request.session.get(_KEPT)
     if not kept or not 0 <= time.time() - kept["at"] < LASTS_SECONDS:
         return None
     person: User | None = get_user_model().objects.filter(pk=kept["person"], is_active=True).first()
-    return person if person is not None and constant_time_compare(person.get_session_auth_hash(), kept["proof"]) else None
+    if person is None or kept.get("ended") != _ended(person):
+        return None
+    return person if constant_time_compare(person.get_session_auth_hash(), kept["proof"]) else None
 
 
 def finish(request: HttpRequest) -> str:
     """Forget it. Returns where to go on to."""
     kept = request.session.pop(_KEPT, None)
     return str(kept["after"]) if kept else ""
+
+
+def _ended(person: User) -> str:
+    return person.sessions_ended_at.isoformat() if person.sessions_ended_at else ""

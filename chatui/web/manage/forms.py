@@ -11,6 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from chatui.accounts import invitations
+from chatui.accounts.mails import invitation_mails
 from chatui.accounts.people import acts
 from chatui.permissions import catalogue, managing
 
@@ -32,11 +33,19 @@ class InviteForm(forms.Form):
     group = forms.ModelChoiceField(label=_("Group"), queryset=Group.objects.none(), required=False, empty_label=_("No group"))
     days = forms.IntegerField(label=_("Works for days"), min_value=1, max_value=invitations.MOST_DAYS, initial=7)
 
+    mails = forms.BooleanField(label=_("Send the links by e-mail to those who are named by an address"), required=False, initial=True)
+
     def __init__(self, staff: User, *args: Any, **kwargs: Any) -> None:
-        """Offers only groups that hold no permissions that the member of staff has not."""
+        """Offers only groups that hold no permissions that the member of staff has not, and mail only where there is a way to send it."""
         super().__init__(*args, **kwargs)
         fields: dict[str, Any] = self.fields
         fields["group"].queryset = managing.givable(staff)
+        if not invitation_mails.is_on():
+            del fields["mails"]
+
+    def clean(self) -> dict[str, Any]:
+        """Without a way to send mail, none is sent."""
+        return {"mails": False} | (super().clean() or self.cleaned_data)
 
     def clean_people(self) -> list[str]:
         """Each once, without empty lines."""

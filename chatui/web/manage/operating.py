@@ -73,8 +73,10 @@ def looks(request: HttpRequest) -> HttpResponse:
 
 @of_part(Part.SETTINGS)
 def settings(request: HttpRequest) -> HttpResponse:
-    """Every setting, with its value and where it comes from; of secrets only whether they are set."""
-    return page(request, Part.SETTINGS, "manage/settings.html", {"settings": settings_in_force.settings_in_force()})
+    """Every setting, or those with some words, with its value and where it comes from; of secrets only whether they are set."""
+    words = request.GET.get("q", "").replace("\0", "")[:150]
+    found = [{"heading": _(group.heading), "page": group.page, "settings": rows} for group, rows in settings_in_force.found_by(words)]
+    return page(request, Part.SETTINGS, "manage/settings.html", {"groups": found, "words": words})
 
 
 @of_part(Part.SYSTEM)

@@ -20,14 +20,15 @@ from chatui.web.people import person_of
 
 NAMES = {
     Part.PEOPLE: _("People"),
-    Part.SERVERS: _("Model servers"),
-    Part.FAILURES: _("Failed answers"),
-    Part.REQUESTS: _("Debug requests"),
-    Part.LOOKS: _("Who looked at what"),
+    Part.SERVERS: pgettext_lazy("menu", "Model servers"),
+    Part.FAILURES: pgettext_lazy("menu", "Failed answers"),
+    Part.REQUESTS: pgettext_lazy("menu", "Debug requests"),
+    Part.LOOKS: pgettext_lazy("menu", "Looks"),
     Part.USAGE: pgettext_lazy("of everybody", "Usage"),
-    Part.SETTINGS: _("Settings in force"),
-    Part.SYSTEM: _("Updates and storage"),
+    Part.SETTINGS: pgettext_lazy("menu", "Settings"),
+    Part.SYSTEM: pgettext_lazy("menu", "System"),
 }
+"""In the menu, which is to be one row: the pages themselves have longer headings."""
 ADDRESSES = {
     Part.PEOPLE: "manage_people",
     Part.SERVERS: "manage_servers",

@@ -10,6 +10,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from chatui.accounts.mails import invitation_mails
 from chatui.accounts.people import acts, listed
 from chatui.accounts.sign_in_rules.caretakers import LastCaretakerError
 from chatui.audit_log.record import Visitor
@@ -36,10 +37,12 @@ def people(request: HttpRequest) -> HttpResponse:
         "words": request.GET.get("q", "")[:150],
         "show": show,
         "may_invite": inviting.may_invite(staff, None),
+        "can_see_groups": managing.may_see_groups(staff),
         "debug_groups": listed.debug_groups() if show == "debug" else (),
     }
     if show == "invited":
-        return page(request, Part.PEOPLE, "manage/invited.html", context | {"invited": listed.invited()[:500]})
+        givable = set(managing.givable(staff).values_list("pk", flat=True))
+        return page(request, Part.PEOPLE, "manage/invited.html", context | {"invited": listed.invited()[:500], "givable": givable})
     found = listed.page(str(context["words"]), show if show in listed.SHOWS else "", number(request, "page") or 1)
     return page(request, Part.PEOPLE, "manage/people.html", context | {"found": found})
 
@@ -50,12 +53,15 @@ def invite(request: HttpRequest) -> HttpResponse:
     if not inviting.may_invite(person_of(request), None):
         raise NotFoundError
     form = InviteForm(person_of(request), request.POST if request.method == "POST" else None)
-    made: list[dict[str, str]] = []
+    made: list[dict[str, object]] = []
     if request.method == "POST" and form.is_valid():
         chosen = form.cleaned_data
         links = acts.invite(_staff(request), chosen["people"], chosen["group"], chosen["days"])
-        made = [{"note": note, "link": request.build_absolute_uri(path)} for note, path in links]
-    return page(request, Part.PEOPLE, "manage/invite.html", {"form": form, "made": made, "days": form.cleaned_data["days"] if made else 0})
+        mailed = invitation_mails.send(person_of(request), links, chosen["days"]) if chosen["mails"] else set()
+        made = [{"note": note, "link": request.build_absolute_uri(path), "is_mailed": note in mailed} for note, path in links]
+    together = "\n".join(f"{one['note']}: {one['link']}" for one in made)
+    context = {"form": form, "made": made, "together": together, "days": form.cleaned_data["days"] if made else 0}
+    return page(request, Part.PEOPLE, "manage/invite.html", context)
 
 
 @of_part(Part.PEOPLE, "POST")

@@ -111,6 +111,18 @@ def remove(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
     return redirect("sign_in_ways")
 
 
+@require_POST
+@login_required
+@guarded
+def rename(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
+    """Call one's own by another name."""
+    if not entering.is_recent(request):
+        return redirect("sign_in_confirm")
+    entering.admit_change(person_of(request))
+    passkeys.rename(visitor_of(request, "page"), person_of(request), passkey_id, request.POST.get("name", ""))
+    return redirect("sign_in_ways")
+
+
 def is_confirmed(request: HttpRequest, person: User) -> bool:
     """Whether somebody who is signed in has just used a passkey of theirs. Counted, and a refusal is recorded. Raises MustWaitError."""
     if _confirming(request) is None:

@@ -13,7 +13,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatui.accounts import identities, session_list
-from chatui.accounts.second_factor import factors, passkeys
+from chatui.accounts.second_factor import factors, news, passkeys
 from chatui.accounts.sign_in_rules import password_use
 from chatui.web.entrance import entering
 from chatui.web.guards import guarded
@@ -35,11 +35,21 @@ def ways(request: HttpRequest) -> HttpResponse:
         "has_password": password_use.may_use(person) and person.has_usable_password(),
         "second_factor": factors.setting_of(person),
         "passkeys": passkeys.of(person),
+        "most": passkeys.MOST_NAME_CHARS,
         "has_site": passkey_pages.site_of(request) is not None,
         "sessions": session_list.of(person, request.session.session_key),
         "is_recent": entering.is_recent(request),
     }
     return render(request, "ways/ways.html", context)
+
+
+@require_POST
+@login_required
+@guarded
+def dismiss_news(request: HttpRequest) -> HttpResponse:
+    """What is said of changes of one's ways in was read."""
+    news.dismiss(person_of(request))
+    return redirect("home")
 
 
 @sensitive_post_parameters()

@@ -16,7 +16,7 @@ from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
 
-KEEPER = ["view_user", "add_user", "change_user", "view_group", "view_storedbackend", "view_usage", *LOOK]
+KEEPER = ["view_user", "add_user", "change_user", "view_group", "change_group", "view_storedbackend", "view_usage", *LOOK]
 HAPPENED = """
 from uuid import uuid4
 from datetime import timedelta
@@ -41,7 +41,7 @@ for code, cause in (("E-X-BACKEND-SETUP", "HTTP 401, invalid_api_key"), ("E-X-TI
 grace = User.objects.get(username="grace")
 debug_requests.open_debug_view(Visitor(grace, "192.0.2.1", "page"), talk.pk, "an answer broke off in the middle")
 """
-PARTS = ("people/", "people/?show=invited", "people/invite/", "servers/", "failures/", "looks/", "settings/", "system/")
+PARTS = ("people/", "people/?show=invited", "people/invite/", "groups/", "servers/", "failures/", "looks/", "settings/", "system/")
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +88,8 @@ def test_an_admin_finds_their_way(server: Server, visits: Visits) -> None:
     page.get_by_label("Whom to invite").fill("\n".join(f"person{number}@example.org" for number in range(10)))
     page.get_by_role("button", name="Make the links").click()
     expect(page.locator("code.manage-link")).to_have_count(10)
+    page.get_by_role("button", name="Copy all links").click()
+    expect(page.get_by_role("button", name="Copied").or_(page.get_by_role("button", name="Could not copy"))).to_be_visible()
 
     for name in ("ada", "bela"):
         go(page, "People")
@@ -100,7 +102,7 @@ def test_an_admin_finds_their_way(server: Server, visits: Visits) -> None:
         expect(page.get_by_role("status")).to_contain_text("Done.")
         expect(page.get_by_text("May debug")).to_be_visible()
 
-    go(page, "Who looked at what")
+    go(page, "Looks")
     expect(page.locator(".manage-row")).to_contain_text("an answer broke off in the middle")
     expect(page.locator(".manage-row")).to_contain_text("grace in a conversation of ada")
 
@@ -109,11 +111,29 @@ def test_an_admin_finds_their_way(server: Server, visits: Visits) -> None:
     expect(page.get_by_role("link", name="Debug view of").first).to_be_visible()
 
     go(page, "People")
+    page.get_by_role("link", name="Groups", exact=True).click()
+    page.get_by_role("link", name="debuggers", exact=True).click()
+    expect(page.get_by_text("would have to set one up at their next sign-in:")).to_be_visible()
+    page.get_by_role("button", name="Demand a second factor").click()
+    expect(page.get_by_role("status")).to_contain_text("Done.")
+    expect(page.get_by_text("Second factor required")).to_be_visible()
+
+    go(page, "People")
     page.get_by_role("link", name="bela", exact=True).click()
     page.get_by_role("link", name="Close this account…").click()
     expect(page.get_by_text("What was written there is kept.")).to_be_visible()
     page.get_by_role("button", name="Close this account").click()
     expect(page.get_by_role("button", name="Open this account again")).to_be_visible()
+
+
+@pytest.mark.parametrize("language", ["en-GB", "de-DE", "ko-KR", "zh-CN"])
+def test_the_whole_menu_is_one_row_on_a_small_desktop(language: str, server: Server, visits: Visits) -> None:
+    page = visits.open(server, "root", "/manage/system/", viewport={"width": 1280, "height": 800}, locale=language)
+    menu = page.locator(".manage-menu")
+    expect(menu.get_by_role("link")).to_have_count(9)
+    box = menu.bounding_box()
+    assert box and box["height"] < 60
+    picture(page, f"menu-{language}")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.model_servers import connected
+from chatui.model_servers import configured, connected
 from chatui.models import AuditEvent, StoredBackend, User
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.several import Configure
@@ -143,6 +143,65 @@ def test_the_form_says_what_is_wrong(changes: dict[str, str], words: str, admin_
     configure(backend_url="http://127.0.0.1:9")
     assert words in errors(add(admin_pages, **changes))
     assert not StoredBackend.objects.exists() and recorded() == []
+
+
+OTHER = """
+query = { api-version = "2024-10-21" }
+key_header = "api-key"
+more_urls = ["https://two.example.org/v1"]
+sampling = { temperature = 0.7 }
+model_sampling = { b = { top_p = 0.9 } }
+ask_for_reasoning = false
+"""
+
+
+def test_a_row_says_whatever_the_file_of_back_ends_says_of_a_server(configure: Configure) -> None:
+    seer = make_person("sera", "add_storedbackend", "view_storedbackend", "view_hidden_channels", staff=True)
+    response = add(signed_in(seer), other_settings=OTHER)
+    assert response.status_code == 302, errors(response)
+    row = StoredBackend.objects.get()
+    spec = configured.of_row(row, ())
+    assert (spec.query, spec.key_header, spec.more_urls) == ({"api-version": "2024-10-21"}, "api-key", ("https://two.example.org/v1",))
+    assert spec.sampling_of("b") == {"temperature": 0.7, "top_p": 0.9} and not spec.ask_for_reasoning
+    ((_, _, detail),) = recorded()
+    assert "; other settings query = " in detail, "where it sends what is told first"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("sampling", "Must be lines such as sampling"),
+        ("sampling = { heat = 1 }", "Sampling has no field 'heat'"),
+        ("sampling = { temperature = 9 }", "Sampling must have temperature from 0 to 2"),
+        ('query = { key = "sk-7261" }', "Query must hold no key"),
+        ('server_tools = [{ type = "web_search" }]', "Server_tools needs kind"),
+        ('server_tools = [{ type = "mcp", authorization = "sk-7261" }]', "Server_tools must hold no key"),
+        ('server_tools = [{ type = "mcp", more = [{ headers = { X-Api-Key = "sk-7261" } }] }]', "Server_tools must hold no key"),
+        (f"sampling = {'[' * 7000}", "too many brackets"),
+        ("samplin = {}", "did you mean 'sampling'?"),
+        ('proxy = "http://127.0.0.1:3128"', "only the operator may say it"),
+        ('ca_file = "/etc/passwd"', "only the operator may say it"),
+        ('certificate_key_file = "/etc/passwd"', "only the operator may say it"),
+        ('key_file = "/etc/passwd"', "only the operator may say it"),
+        ('key_env = "PATH"', "only the operator may say it"),
+        ('url = "http://elsewhere.test"', "it has a field of its own"),
+        ('name = "other"', "it has a field of its own"),
+        ("more_urls = ['http://me:pw@host']", "user name or password"),
+        ("x" * 8001, "at most 8000 characters"),
+    ],
+)
+def test_what_it_cannot_say_is_told_beside_the_field(text: str, words: str, admin_pages: Client, configure: Configure) -> None:
+    said = errors(add(admin_pages, other_settings=text))
+    assert words in said and "sk-7261" not in said
+    assert not StoredBackend.objects.exists() and recorded() == []
+
+
+def test_another_address_of_a_trusted_server_is_like_a_moved_one(admin_pages: Client, configure: Configure) -> None:
+    seer = make_person("sera", "add_storedbackend", "view_storedbackend", "view_hidden_channels", staff=True)
+    assert add(signed_in(seer), summaries="server", kind="responses").status_code == 302
+    row = StoredBackend.objects.get()
+    moved = FIELDS | {"summaries": "server", "kind": "responses", "other_settings": 'more_urls = ["https://thief.example.org"]'}
+    assert "Only those who may see hidden channels" in errors(admin_pages.post(f"{LIST}{row.pk}/change/", moved))
 
 
 def test_a_name_cannot_be_given_twice(admin_pages: Client) -> None:

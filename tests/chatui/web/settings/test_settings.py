@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -255,3 +255,15 @@ def test_the_archive_has_ones_own_settings(ada: User) -> None:
     signed_in(ada).post("/settings/", WANTED)
     found = dict(exports.everything(User.objects.get(pk=ada.pk)))
     assert json.loads(found["settings.json"])["instructions"] == "Be brief."
+
+
+def test_a_temporary_chat_has_the_switch_of_instructions_in_its_menu_on_a_page_of_its_own(ada: User) -> None:
+    row = Conversation.objects.create(owner=ada, temporary_until=timezone.now() + timedelta(hours=1))
+    entry = f'<a class="menu-item" href="/c/{row.pk}/instructions/"\ntarget="_blank">'
+    assert entry not in signed_in(ada).get(f"/c/{row.pk}/").content.decode(), "without instructions there is nothing to switch"
+    User.objects.filter(pk=ada.pk).update(instructions="Be brief.")
+    client = signed_in(ada)
+    assert entry in client.get(f"/c/{row.pk}/").content.decode()
+    assert client.post(f"/c/{row.pk}/instructions/", {"off": "on"}).status_code == 302
+    row.refresh_from_db()
+    assert row.without_instructions

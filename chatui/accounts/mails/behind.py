@@ -1,0 +1,55 @@
+"""Work behind the page, one piece after the other, that holds nobody up: not whoever waits for the page, and not a process that ends."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import threading
+from collections.abc import Callable
+from queue import Queue
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+END_SECONDS = 5.0
+"""For so long a process that ends waits for the work that it has. A mail server that hangs would take ten seconds for each mail."""
+
+
+class Behind:
+    """A queue and a thread of its own, which is begun with the first piece of work. ``name``: of the thread."""
+
+    def __init__(self, name: str, end_seconds: float = END_SECONDS) -> None:
+        self._name, self._end_seconds = name, end_seconds
+        self._lock = threading.Lock()
+        self._is_begun = False
+        self._waiting: Queue[tuple[Callable[..., object], tuple[Any, ...]]] = Queue()
+
+    def submit(self, work: Callable[..., object], *values: Any) -> None:
+        """Have it done soon. Whatever it raises is logged by its kind, and ends nothing."""
+        with self._lock:
+            if not self._is_begun:
+                # Not an executor: it would let no process end before all its work is done.
+                threading.Thread(target=self._go_on, name=self._name, daemon=True).start()
+                atexit.register(self._end)
+                self._is_begun = True
+        self._waiting.put((work, values))
+
+    def wait(self) -> None:
+        """Until all that was handed over is done, or has failed."""
+        self._waiting.join()
+
+    def _go_on(self) -> None:
+        while True:
+            work, values = self._waiting.get()
+            try:
+                work(*values)
+            except Exception as error:  # noqa: BLE001 - the next piece is to be done all the same, and the words may quote an address
+                log.error("work behind a page failed (%s)", type(error).__name__)
+            finally:
+                self._waiting.task_done()
+
+    def _end(self) -> None:
+        done = self._waiting.all_tasks_done
+        with done:
+            if not done.wait_for(lambda: not self._waiting.unfinished_tasks, self._end_seconds):
+                log.error("the process ended before %d mails were sent", self._waiting.unfinished_tasks)

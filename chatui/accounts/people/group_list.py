@@ -1,0 +1,54 @@
+"""The groups for those who look after accounts: how many people are in each, what it allows, and whether it demands a second factor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.contrib.auth.models import Group
+from django.db.models import Count, Q, QuerySet
+from django.utils.translation import gettext
+
+from chatui.accounts.second_factor import required
+from chatui.models import User
+from chatui.permissions import catalogue, managing
+from chatui.permissions.access import NotFoundError
+
+
+@dataclass(frozen=True, slots=True)
+class ListedGroup:
+    """``members``: open accounts. ``allows``: its permissions in words. ``is_outside``: the operator demands the second factor."""
+
+    id: int
+    name: str
+    members: int
+    allows: tuple[str, ...]
+    needs_second_factor: bool
+    is_outside: bool
+
+
+def all_of_them(staff: User) -> list[ListedGroup]:
+    """By name. Raises NotFoundError for whoever may not see groups."""
+    return [_listed(group) for group in _rows(staff).order_by("name")]
+
+
+def one(staff: User, group_id: int) -> tuple[Group, ListedGroup]:
+    """The group of that key. Raises NotFoundError as ``all_of_them``, and where there is none."""
+    group = _rows(staff).filter(pk=group_id).first()
+    if group is None:
+        raise NotFoundError
+    return group, _listed(group)
+
+
+def _rows(staff: User) -> QuerySet[Group]:
+    if not managing.may_see_groups(staff):
+        raise NotFoundError
+    rows = Group.objects.annotate(members=Count("user", filter=Q(user__is_active=True)))
+    return rows.select_related("required_factor").prefetch_related("permissions__content_type")
+
+
+def _listed(group: Group) -> ListedGroup:
+    names = [f"{each.content_type.app_label}.{each.codename}" for each in group.permissions.all()]
+    allows = tuple(gettext(catalogue.WORDS[name]) for name in names if name in catalogue.WORDS)
+    is_outside = required.is_said_outside(group)
+    needs = is_outside or hasattr(group, "required_factor")
+    return ListedGroup(group.pk, group.name, group.members, allows, needs, is_outside)  # type: ignore[attr-defined]

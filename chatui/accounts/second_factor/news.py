@@ -1,0 +1,57 @@
+"""Tells people of changes of their ways in: by a notice on their pages until they dismiss it, and by mail where that is configured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as noop
+
+from chatui.accounts.mails import sending
+from chatui.branding.brand import brand
+from chatui.env import environment
+from chatui.models import User
+
+MOST = 10
+"""How many are kept for somebody who dismisses none, the latest."""
+SENTENCES = {
+    "passkey-added": noop("A passkey was added to your account."),
+    "passkey-removed": noop("A passkey was removed from your account."),
+    "codes-set-up": noop("One-time codes were set up for your account."),
+    "codes-off": noop("One-time codes were switched off for your account."),
+    "factor-removed": noop("The second factor of your account was removed."),
+    "recovery-codes": noop("New recovery codes were made for your account, in the place of all earlier ones."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """One thing that happened. ``sentence`` is in the language of the page."""
+
+    sentence: str
+    at: datetime
+
+
+def tell(person: User, what: str) -> None:
+    """Tell the person soon. In the transaction of the change. ``what`` is a key of SENTENCES."""
+    held = User.objects.select_for_update(no_key=True).get(pk=person.pk)
+    lines = [*held.sign_in_news.splitlines(), f"{what} {timezone.now().isoformat()}"]
+    User.objects.filter(pk=person.pk).update(sign_in_news="\n".join(lines[-MOST:]))
+    with translation.override(held.language or environment().language):
+        words = {"site": brand().name, "name": held.get_username(), "what": _(SENTENCES[what])}
+        subject = _("Signing in to %(site)s") % words
+        body = _("%(what)s\n\nThe account is %(name)s at %(site)s. If it was not you, tell an administrator.") % words
+    sending.send_later(held.email, subject, body)
+
+
+def of(person: User) -> list[News]:
+    """What the person has not dismissed, the latest first. No statement: it is a column of the account."""
+    found = [line.split(" ") for line in person.sign_in_news.splitlines()]
+    return [News(_(SENTENCES[what]), datetime.fromisoformat(at)) for what, at in reversed(found) if what in SENTENCES]
+
+
+def dismiss(person: User) -> None:
+    """The person has read them."""
+    User.objects.filter(pk=person.pk).update(sign_in_news="")

@@ -1,0 +1,68 @@
+"""Who needs a second factor: members of groups that the operator names in the environment, or that staff have set so. Recorded."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import Group
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from chatui.accounts import session_list
+from chatui.accounts.sign_in_rules import password_use
+from chatui.audit_log.record import Visitor, record
+from chatui.env import environment
+from chatui.models import Passkey, RequiredFactor, SecondFactor, User
+from chatui.permissions import four_eyes, managing
+from chatui.permissions.access import NotFoundError, person_of
+
+
+def is_required(person: User) -> bool:
+    """Whether a group of theirs demands one. One statement."""
+    named = Q(name__in=environment().second_factor_groups)
+    return person.groups.filter(named | Q(required_factor__isnull=False)).exists()
+
+
+def is_said_outside(group: Group) -> bool:
+    """Whether the operator demands it in the environment, where no page can change it."""
+    return group.name in environment().second_factor_groups
+
+
+def without(group: Group) -> list[User]:
+    """The members who sign in with a password and have no second factor: they are asked to set one up. By name."""
+    open_accounts = group.user_set.filter(is_active=True).order_by("username")
+    return [person for person in _lacking(open_accounts) if person.has_usable_password() and password_use.may_use(person)]
+
+
+@transaction.atomic
+def set_for(visitor: Visitor, group: Group, *, is_on: bool, ends_sessions: bool = False) -> list[User]:
+    """Demand a second factor of the members of a group, or not any more. Recorded.
+
+    ``ends_sessions``: of those who have none, so that they are asked at their next page; but not the visitor's own, nor of anybody who has
+    more permissions. Returns whose sessions were ended.
+
+    Raises:
+        NotFoundError: the visitor may not change that group.
+    """
+    staff = person_of(visitor)
+    if not managing.may_change_group(staff, group):
+        raise NotFoundError
+    if is_on == RequiredFactor.objects.filter(group=group).exists():
+        return []
+    if is_on:
+        RequiredFactor.objects.get_or_create(group=group)
+    else:
+        RequiredFactor.objects.filter(group=group).delete()
+    words = "needs a second factor now" if is_on else "needs no second factor any more"
+    record("group changed", visitor, f"group {group.name}", detail=words)
+    if not is_on:
+        # As with a factor that is taken away: whoever does so could sign in with a password alone.
+        four_eyes.note(visitor.user, group.user_set.values_list("pk", flat=True), f"group changed: {words}")
+    kept = {staff, *managing.mightier(staff)}
+    ended = [person for person in without(group) if person not in kept] if is_on and ends_sessions else []
+    for person in ended:
+        session_list.end_all_of(visitor, person)
+    return ended
+
+
+def _lacking(people: QuerySet[User]) -> QuerySet[User]:
+    app = SecondFactor.objects.filter(user=OuterRef("pk")).exclude(confirmed_at=None)
+    return people.exclude(Exists(app)).exclude(Exists(Passkey.objects.filter(user=OuterRef("pk"))))

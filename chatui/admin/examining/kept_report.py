@@ -1,0 +1,163 @@
+"""What is kept of a doctor's report, and how a page shows it: names of closed lists and numbers, nothing that a server said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from chatui.doctor.faults import Fault, Finding, Level
+from chatui.doctor.report import FormatReport, Report
+
+PRODUCTS = ("llama.cpp", "vLLM", "Ollama", "SGLang", "LiteLLM")
+_OF_US = frozenset(
+    {
+        Fault.BROKEN_OFF,
+        Fault.BUSY,
+        Fault.CONTEXT_SMALL,
+        Fault.FAILED,
+        Fault.IDS_INCOMPLETE,
+        Fault.IDS_MISSING,
+        Fault.KEY_MISSING,
+        Fault.KEY_REFUSED,
+        Fault.MODEL_UNKNOWN,
+        Fault.NO_STREAM,
+        Fault.OUT_OF_TIME,
+        Fault.REFUSED,
+        Fault.SILENT,
+        Fault.SLOW_FIRST,
+        Fault.UNREACHABLE,
+    }
+)
+"""Faults whose evidence is in words of ours with numbers. That of the others may name what a server calls itself or its models."""
+_MOST_CONTEXT, _SEEN_CHARS = 1_000_000_000, 200
+"""A server can name numbers of any length; no page shows those."""
+VERDICTS = {
+    Level.NOTE: _("Healthy as it is set up."),
+    Level.FAULT: _("It works as it is set up, with the faults listed."),
+    Level.UNASKED: _("It could not be asked."),
+    Level.UNUSABLE: _("It cannot be used as it is set up."),
+    Level.LEAK: _("Do not use it as it is set up: people would see hidden text."),
+}
+LEVELS = {
+    Level.NOTE: pgettext_lazy("a finding", "Note"),
+    Level.FAULT: pgettext_lazy("a finding", "Fault"),
+    Level.UNASKED: pgettext_lazy("a finding", "Not asked"),
+    Level.UNUSABLE: pgettext_lazy("a finding", "Unusable"),
+    Level.LEAK: pgettext_lazy("a finding", "Leak"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFinding:
+    """``level`` in words; ``sentence``, ``advice`` and ``seen`` in English, as the doctor says them. ``is_bad``: more than a note."""
+
+    fault: str
+    level: str
+    is_bad: bool
+    sentence: str
+    advice: str
+    seen: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFormat:
+    """One wire format. ``first_seconds``: the shortest wait for the first word, None if none arrived."""
+
+    kind: str
+    is_configured: bool
+    was_tried: bool
+    works: bool
+    first_seconds: float | None
+    findings: tuple[ShownFinding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownReport:
+    """``product`` is empty for a server that does not say what it is; ``is_gpt_oss`` is None if unknown; ``best`` empty if none works."""
+
+    verdict: str
+    level: Level
+    is_bad: bool
+    product: str
+    is_gpt_oss: bool | None
+    context: int | None
+    best: str
+    is_best_configured: bool
+    seconds: float
+    general: tuple[ShownFinding, ...]
+    formats: tuple[ShownFormat, ...]
+
+
+def kept(reports: Sequence[Report], of: str) -> dict[str, Any]:
+    """What is stored of the reports of each address, as plain values for JSON. ``of``: what tells apart how the server was set up then."""
+    first, *others = [_kept_report(report) for report in reports]
+    return first | {"others": others, "of": of}
+
+
+def shown(stored: dict[str, Any]) -> tuple[ShownReport, ...]:
+    """What a page shows, of each address. What another release named and this one does not know is left out."""
+    return tuple(_shown(each) for each in (stored, *stored.get("others", ())))
+
+
+def _shown(stored: dict[str, Any]) -> ShownReport:
+    level = Level(stored["level"])
+    return ShownReport(
+        str(VERDICTS[level]),
+        level,
+        level > Level.NOTE,
+        stored["product"],
+        stored["gpt_oss"],
+        stored["context"],
+        stored["best"],
+        stored["best"] == stored["configured"],
+        stored["seconds"],
+        tuple(_findings(stored["general"])),
+        tuple(
+            ShownFormat(
+                one["kind"],
+                one["kind"] == stored["configured"],
+                one["tried"],
+                one["works"],
+                one["first_seconds"],
+                tuple(_findings(one["findings"])),
+            )
+            for one in stored["formats"]
+        ),
+    )
+
+
+def _kept_report(report: Report) -> dict[str, Any]:
+    identity, best = report.identity, report.best
+    return {
+        "level": report.level.value,
+        "product": identity.product if identity.product in PRODUCTS else "",
+        "gpt_oss": identity.is_gpt_oss,
+        "context": identity.context if 0 < (identity.context or 0) <= _MOST_CONTEXT else None,
+        "configured": report.configured,
+        "best": best.kind if best else "",
+        "seconds": round(report.seconds, 1),
+        "general": [_kept(finding) for finding in report.general],
+        "formats": [_kept_format(one) for one in report.formats],
+    }
+
+
+def _kept(finding: Finding) -> list[str | int]:
+    return [finding.fault.value, finding.level.value, finding.seen[:_SEEN_CHARS] if finding.fault in _OF_US else ""]
+
+
+def _kept_format(one: FormatReport) -> dict[str, Any]:
+    first = None if one.first_seconds is None else round(one.first_seconds, 2)
+    findings = [_kept(finding) for finding in one.findings]
+    return {"kind": one.kind, "tried": not one.not_tried, "works": one.works, "first_seconds": first, "findings": findings}
+
+
+def _findings(stored: list[list[Any]]) -> Iterator[ShownFinding]:
+    known = set(Fault)
+    for name, number, seen in stored:
+        if name in known:
+            fault, level = Fault(name), Level(number)
+            yield ShownFinding(fault.value, str(LEVELS[level]), level > Level.NOTE, fault.sentence, fault.advice, seen)

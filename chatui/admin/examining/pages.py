@@ -1,0 +1,56 @@
+"""The administration page of one model server: examines it, and shows how far that is and what was found."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+from chatui.admin.examining import runs
+from chatui.admin.examining.runs import BusyError
+from chatui.backends.spec.definition import BackendSpec
+from chatui.doctor.examination import SECONDS
+from chatui.model_servers import connected
+from chatui.permissions import managing
+from chatui.permissions.access import NotFoundError
+from chatui.permissions.managing import Part
+from chatui.throttle import Throttle
+from chatui.web.manage.parts import of_part, page
+from chatui.web.people import person_of
+from chatui.web.visitors import visitor_of
+
+_begun = Throttle("examinations", attempts=30, seconds=600)
+
+
+@of_part(Part.SERVERS, "GET", "POST")
+def server(request: HttpRequest, name: str) -> HttpResponse:
+    """What the last examination found; whoever may change back ends begins another here."""
+    spec = next((known for known in connected.specs() if known.name == name and not known.is_demo), None)
+    if spec is None:
+        raise NotFoundError
+    if request.method == "POST":
+        return _begin(request, spec)
+    return _page(request, spec)
+
+
+def _begin(request: HttpRequest, spec: BackendSpec) -> HttpResponse:
+    staff = person_of(request)
+    if not managing.may_examine(staff):
+        raise NotFoundError
+    _begun.check(str(staff.pk))
+    try:
+        runs.begin(visitor_of(request, "admin"), spec)
+    except BusyError:
+        return _page(request, spec, is_busy=True)
+    return redirect("manage_server", name=spec.name)
+
+
+def _page(request: HttpRequest, spec: BackendSpec, *, is_busy: bool = False) -> HttpResponse:
+    context: dict[str, object] = {
+        "server": {"name": spec.name, "label": spec.label, "addresses": 1 + len(spec.more_urls)},
+        "found": runs.standing_of(spec),
+        "most": runs.most_questions(spec),
+        "seconds": round(SECONDS),
+        "may_examine": managing.may_examine(person_of(request)),
+        "is_busy": is_busy,
+    }
+    return page(request, Part.SERVERS, "manage/servers/server.html", context, 409 if is_busy else 200)

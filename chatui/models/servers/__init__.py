@@ -1,0 +1,1 @@
+"""What is known of model servers beside how they are set up."""

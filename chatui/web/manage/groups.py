@@ -1,0 +1,53 @@
+"""The administration pages about groups: what each allows, and whether its members need a second factor."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from chatui.accounts.people import group_list
+from chatui.accounts.second_factor import factors, required
+from chatui.permissions import inviting, managing
+from chatui.permissions.access import NotFoundError
+from chatui.permissions.managing import Part
+from chatui.web.manage.parts import of_part, page
+from chatui.web.people import person_of, tell_sockets
+from chatui.web.visitors import visitor_of
+
+MOST_NAMED = 50
+"""How many people a page names who have no second factor; of others it says how many."""
+
+
+@of_part(Part.PEOPLE)
+def groups(request: HttpRequest) -> HttpResponse:
+    """All of them."""
+    staff = person_of(request)
+    context = {"groups": group_list.all_of_them(staff), "show": "groups", "may_invite": inviting.may_invite(staff, None)}
+    return page(request, Part.PEOPLE, "manage/groups/groups.html", context)
+
+
+@of_part(Part.PEOPLE, "GET", "POST")
+def group(request: HttpRequest, group_id: int) -> HttpResponse:
+    """One group; a form that demands a second factor of its members, or not any more."""
+    staff = person_of(request)
+    row, shown = group_list.one(staff, group_id)
+    if request.method == "POST":
+        if request.POST.get("required") not in ("on", "off"):
+            raise NotFoundError  # less is demanded only where somebody says so
+        is_on, ends_sessions = request.POST["required"] == "on", "sessions" in request.POST
+        for person in required.set_for(visitor_of(request, "admin"), row, is_on=is_on, ends_sessions=ends_sessions):
+            tell_sockets(person)
+        return redirect(f"{reverse('manage_group', args=[row.pk])}?done=changed")
+    lacking = required.without(row)
+    context = {
+        "group": shown,
+        "done": request.GET.get("done") == "changed",
+        "may_change": managing.may_change_group(staff, row),
+        "lacking": lacking[:MOST_NAMED],
+        "mightier": not set(lacking).isdisjoint(managing.mightier(staff)),
+        "more": max(0, len(lacking) - MOST_NAMED),
+        "is_among": staff in lacking,
+        "has_none": not factors.is_on(staff),
+    }
+    return page(request, Part.PEOPLE, "manage/groups/group.html", context)

@@ -1,0 +1,49 @@
+"""A model server is examined from its page in a browser: the page follows it by itself, and without scripts by looking again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.test_phone import fits
+from tests.browser.visits import PHONE, Visits
+from tests.chatui.admin.examining.test_served import FAULTY, PAGE, SILENT, answering, deployed
+
+pytestmark = pytest.mark.browser
+
+
+def picture(page: Page, name: str) -> None:
+    """For whoever looks at them: only where a directory is named."""
+    if directory := os.environ.get("PICTURES"):
+        page.screenshot(path=Path(directory) / f"{name}.png", full_page=True)
+
+
+def test_the_page_follows_the_examination_and_shows_the_report(tmp_path: Path, visits: Visits) -> None:
+    with answering(FAULTY) as url, deployed(tmp_path, url) as (_, server):
+        page = visits.open(server, "kim", "/manage/servers/")
+        page.get_by_role("link", name="Examine… main").click()
+        page.get_by_role("button", name="Examine").click()
+        expect(page.get_by_role("status")).to_have_text("It works as it is set up, with the faults listed.", timeout=60_000)
+        expect(page.get_by_role("heading", name="Report of")).to_be_visible()
+        expect(page.get_by_text("cut-unsaid")).to_be_visible()
+        expect(page.get_by_role("button", name="Examine again")).to_be_visible()
+        picture(page, "report-light")
+        for scheme in ("light", "dark"):
+            phone = visits.open(server, "sam", PAGE, **PHONE | {"color_scheme": scheme, "viewport": {"width": 360, "height": 740}})
+            expect(phone.get_by_role("heading", name="Report of")).to_be_visible()
+            expect(phone.get_by_role("button", name="Examine again")).to_have_count(0)
+            fits(phone)
+            picture(phone, f"report-{scheme}-360")
+
+
+def test_without_scripts_people_look_again(tmp_path: Path, visits: Visits) -> None:
+    with answering(SILENT) as url, deployed(tmp_path, url) as (_, server):
+        page = visits.open(server, "kim", PAGE, java_script_enabled=False)
+        page.get_by_role("button", name="Examine").click()
+        expect(page.get_by_role("progressbar")).to_be_visible()
+        page.get_by_role("link", name="Look again").click()
+        expect(page.get_by_role("status")).to_contain_text("It is being examined:")
+        picture(page, "examining-light")

@@ -1,0 +1,176 @@
+"""Examinations: one at a time for each server and in each process, and what is kept of a report holds no word of a server."""
+
+from __future__ import annotations
+
+import json
+import threading
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from chatui.admin.examining import kept_report, runs
+from chatui.audit_log.record import Visitor
+from chatui.backends.spec.definition import BackendSpec
+from chatui.doctor.examination import Progress, Target
+from chatui.doctor.faults import Fault, Finding, Level
+from chatui.doctor.identity import Identity
+from chatui.doctor.report import FormatReport, Report
+from chatui.model_servers import connected
+from chatui.models import AuditEvent, Examination, User
+from tests.chatui.conftest import make_person, signed_in
+
+SPEC = BackendSpec(name="one", url="http://127.0.0.1:9")
+PAGE = "/manage/servers/one/"
+HOSTILE = "heron <script>"
+
+
+@pytest.fixture
+def kim(db: None, monkeypatch: pytest.MonkeyPatch) -> User:
+    """May change back ends; the server that is there is never asked."""
+    configure(monkeypatch, SPEC)
+    monkeypatch.setattr(runs, "_conduct", lambda spec, run: runs._here.release())
+    return make_person("kim", "view_storedbackend", "change_storedbackend", staff=True)
+
+
+def configure(monkeypatch: pytest.MonkeyPatch, spec: BackendSpec) -> None:
+    """That server is set up, and the demo."""
+    monkeypatch.setattr(connected, "specs", lambda: (spec, BackendSpec(name="demo", kind="demo")))
+
+
+def busy() -> Report:
+    """Of a server that had no time."""
+    return Report("one", "chat", Identity("place"), (Finding(Fault.BUSY, Level.UNASKED),))
+
+
+def row_of(**values: object) -> Examination:
+    now = timezone.now()
+    row: Examination = Examination.objects.create(
+        **{"server": "one", "begun_at": now, "lease_until": now + timedelta(seconds=10), "asked": 3} | values
+    )
+    return row
+
+
+def test_while_another_process_examines_the_server_nobody_begins(kim: User) -> None:
+    row_of()
+    client = signed_in(kim)
+    assert "3 of at most 10 questions" in client.get(PAGE).content.decode()
+    answer = client.post(PAGE)
+    assert answer.status_code == 409 and "An examination is running already" in answer.content.decode()
+    assert not AuditEvent.objects.exists() and not runs._here.locked()
+
+
+def test_a_run_of_a_process_that_is_gone_makes_room(kim: User) -> None:
+    row = row_of(lease_until=timezone.now() - timedelta(seconds=1))
+    client = signed_in(kim)
+    page = client.get(PAGE).content.decode()
+    assert "ended without a report" in page and "data-running" not in page
+    assert client.post(PAGE).status_code == 302
+    runs._note(row.run, finished_at=timezone.now(), report={"level": 0})
+    new = Examination.objects.get()
+    assert new.run != row.run and new.finished_at is None, "the old run writes nothing into the new one"
+    assert list(AuditEvent.objects.values_list("action", "owner_name")) == [("back end examined", "one")]
+
+
+def test_a_process_examines_one_server_at_a_time(kim: User) -> None:
+    with runs._here:
+        assert signed_in(kim).post(PAGE).status_code == 409
+    assert not Examination.objects.exists()
+
+
+def test_only_whoever_may_change_back_ends_begins_one(kim: User, ada: User) -> None:
+    reader = signed_in(make_person("reader", "view_storedbackend", staff=True))
+    page = reader.get(PAGE).content.decode()
+    assert "Whoever may change back ends can examine it." in page and reader.post(PAGE).status_code == 404
+    assert {client.get(PAGE).status_code for client in (signed_in(ada), signed_in(make_person("sam", staff=True)))} == {404}
+    changer = signed_in(make_person("changer", "change_storedbackend", staff=True))
+    assert {changer.get(PAGE).status_code, changer.post(PAGE).status_code} == {404}, "who may not see them"
+    client = signed_in(kim)
+    assert {client.post(f"/manage/servers/{name}/").status_code for name in ("demo", "two", "x" * 300)} == {404}
+    assert not Examination.objects.exists()
+
+
+def test_the_demo_is_not_examined_and_others_are_offered_it(kim: User) -> None:
+    page = signed_in(kim).get("/manage/servers/").content.decode()
+    assert f'href="{PAGE}"' in page and "/manage/servers/demo/" not in page
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_cannot_be_asked_ends_with_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "BEAT_SECONDS", 0.05)
+    spec = BackendSpec(name="keyless", url="http://127.0.0.1:9", key_env="NO_SUCH_KEY_IS_SET")
+    root = User.objects.create_superuser("root", password="correct horse battery")
+    runs.begin(Visitor(root, "", "admin"), spec)
+    [thread] = [each for each in threading.enumerate() if each.name == "examination of keyless"] or [threading.current_thread()]
+    if thread is not threading.current_thread():
+        thread.join(20)
+    standing = runs.standing_of(spec)
+    assert standing is not None and standing.worst is not None and not standing.is_running and not standing.is_outdated
+    assert [finding.fault for finding in standing.worst.general] == ["key-missing"]
+    assert not runs._here.locked()
+
+
+def test_no_word_of_a_server_is_kept() -> None:
+    findings = tuple(Finding(fault, Level.FAULT, HOSTILE) for fault in Fault if fault not in kept_report._OF_US)
+    identity = Identity("place", HOSTILE, HOSTILE, (HOSTILE,), HOSTILE, 4096, True, HOSTILE)
+    own = Finding(Fault.KEY_REFUSED, Level.UNUSABLE, "HTTP 401.")
+    report = Report("one", "chat", identity, (own,), (FormatReport("chat", findings), FormatReport("responses", (), HOSTILE)))
+    stored = json.loads(json.dumps(kept_report.kept([report], "mark")))
+    assert "heron" not in json.dumps(stored) and "place" not in json.dumps(stored)
+    [shown] = kept_report.shown(stored)
+    assert shown.general[0].seen == "HTTP 401." and shown.product == "" and len(shown.formats[0].findings) == len(findings)
+    assert not shown.formats[1].was_tried
+
+
+def test_a_fault_that_only_another_release_knows_is_left_out() -> None:
+    stored = kept_report.kept([busy()], "mark")
+    stored["general"].append(["not-known-yet", 1, "words"])
+    assert [finding.fault for finding in kept_report.shown(stored)[0].general] == ["busy"]
+
+
+def test_a_report_of_another_address_is_not_taken_for_this_one(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    healthy = kept_report.kept([Report("one", "chat", Identity("place"))], runs._mark(SPEC))
+    row_of(finished_at=timezone.now(), report=healthy)
+    client, words = signed_in(kim), "were changed since"
+    page = client.get(PAGE).content.decode()
+    assert "Healthy as it is set up." in page and words not in page
+    same: tuple[dict[str, object], ...] = ({"label": "Quick"}, {"effort": "low"})
+    others: tuple[dict[str, object], ...] = (
+        {"url": "http://127.0.0.1:10"},
+        {"kind": "responses"},
+        {"more_urls": ("http://127.0.0.1:11",)},
+        {"summaries": "server"},
+    )
+    for changes, is_said in ((same, False), (others, True)):
+        for changed in changes:
+            configure(monkeypatch, SPEC.model_copy(update=changed))
+            assert (words in client.get(PAGE).content.decode()) is is_said, changed
+
+
+def test_each_address_has_a_report_and_the_worst_speaks_for_the_server(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = SPEC.model_copy(update={"more_urls": ("http://127.0.0.1:10", "http://127.0.0.1:11")})
+    asked: list[str] = []
+
+    async def examine(target: Target, *, progress: Progress) -> Report:
+        asked.append(target.url)
+        progress("chat", 4)
+        return busy() if target.url.endswith(":10") else Report("one", "chat", Identity("place"))
+
+    monkeypatch.setattr(runs, "examine", examine)
+    configure(monkeypatch, spec)
+    examined = runs._Examined()
+    reports = runs._reports(spec, examined)
+    assert set(asked) == {spec.url, *spec.more_urls} and examined.asked == 12
+    row_of(finished_at=timezone.now(), report=kept_report.kept(reports, runs._mark(spec)))
+    page = signed_in(kim).get(PAGE).content.decode()
+    state = page.partition('id="examination-state"')[2].partition("</p>")[0]
+    assert "Of 3 addresses, the one that is worst off: It could not be asked." in state and "30 short test questions" in page
+    assert [f"(address {number} of 3)" in page for number in (1, 2, 3, 4)] == [True, True, True, False]
+
+
+def test_numbers_without_end_are_not_kept() -> None:
+    context = 10**4000
+    found = Finding(Fault.IDS_INCOMPLETE, Level.UNUSABLE, f"It counts {context} tokens.")
+    stored = kept_report.kept([Report("one", "chat", Identity("place", context=context), (found,))], "mark")
+    assert stored["context"] is None and len(json.dumps(stored)) < 1000
+    assert kept_report.kept([Report("one", "chat", Identity("place", context=131_072))], "")["context"] == 131_072

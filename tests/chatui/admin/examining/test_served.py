@@ -1,0 +1,121 @@
+"""A model server is examined from the administration page, as it is really served, with a peer that answers by a script."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+import sqlite3
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from chatui.admin.examining import runs
+from tests.chatui.doctor.peers import PLANNED, THOUGHT, chat, chat_answers, peer, responses_answers
+from tests.support.served import Deployment, Server
+
+pytestmark = pytest.mark.served
+
+KEEPER = ["view_storedbackend", "change_storedbackend"]
+KEY = "sk-this-is-the-key"
+PAGE = "/manage/servers/main/"
+FAULTY = {**chat_answers(cut=chat({"reasoning": "I count."}, tokens=24)), **responses_answers()}
+MODEL = "a-model-by-its-own-name"
+
+
+async def never(writer: asyncio.StreamWriter) -> None:
+    """No answer at all, as long as the connection stands."""
+    await asyncio.sleep(120)
+
+
+SILENT: dict[str, Callable[[asyncio.StreamWriter], Awaitable[None]]] = dict.fromkeys(("chat", "responses", "ids"), never)
+
+
+@contextmanager
+def answering(answers: dict[str, Any]) -> Iterator[str]:
+    """The address of a peer, which runs beside the test."""
+    places: list[str] = []
+    is_up, is_over = threading.Event(), threading.Event()
+
+    async def serve() -> None:
+        async with peer(answers, models={"data": [{"id": MODEL, "owned_by": "vllm"}]}) as server:
+            places.append(server.url)
+            is_up.set()
+            await asyncio.to_thread(is_over.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    thread.start()
+    assert is_up.wait(10)
+    try:
+        yield places[0]
+    finally:
+        is_over.set()
+        thread.join(10)
+
+
+@contextmanager
+def deployed(tmp_path: Path, url: str) -> Iterator[tuple[Deployment, Server]]:
+    deployment = Deployment(tmp_path, CHATUI_BACKEND_URL=url, CHATUI_BACKEND_KEY=KEY, CHATUI_BACKEND_KIND="chat")
+    try:
+        server = deployment.start()
+        deployment.make_people(kim=(True, KEEPER), sam=(True, ["view_storedbackend"]), ada=(False, []))
+        yield deployment, server
+    finally:
+        deployment.stop()
+
+
+def post(client: httpx.Client) -> httpx.Response:
+    token = client.get("/settings/").text.partition('name="csrf-token" content="')[2].partition('"')[0]
+    return client.post(PAGE, headers={"X-CSRFToken": token, "Origin": str(client.base_url).rstrip("/")})
+
+
+def until(client: httpx.Client, words: str, seconds: float = 60) -> str:
+    end = time.monotonic() + seconds
+    while words not in (text := client.get(PAGE).text):
+        assert time.monotonic() < end, text
+        time.sleep(0.3)
+    return text
+
+
+def test_staff_examine_a_server_and_read_of_it_nothing_that_it_said(tmp_path: Path) -> None:
+    with answering(FAULTY) as url, deployed(tmp_path, url) as (_, server):
+        kim, sam = server.sign_in("kim"), server.sign_in("sam")
+        assert "It was not examined from here yet." in kim.get(PAGE).text
+        assert f'href="{PAGE}"' in kim.get("/manage/servers/").text
+        assert post(sam).status_code == 404 and "Examine again" not in sam.get(PAGE).text
+        assert post(server.sign_in("ada")).status_code == 404
+        assert post(kim).status_code == 302
+        text = until(kim, "It works as it is set up, with the faults listed.")
+        assert "cut-unsaid" in text and "<code>responses</code>" in text and "Examine again" in text
+        assert "cut-unsaid" in sam.get(PAGE).text
+        said = (THOUGHT, "heron", PLANNED, "I count", MODEL, KEY)
+        assert not [word for word in said if word in text]
+        with sqlite3.connect(tmp_path / "chatui.sqlite3") as database:
+            [row] = database.execute("SELECT * FROM chatui_examination").fetchall()
+            lines = database.execute("SELECT actor_name, way FROM chatui_auditevent WHERE action = 'back end examined'").fetchall()
+        assert not [word for word in said if word in repr(row)]
+        assert lines == [("kim", "admin")]
+        assert not [word for word in said if word in server.console]
+
+
+def test_a_run_whose_process_was_killed_is_shown_as_ended_and_another_can_begin(tmp_path: Path) -> None:
+    with answering(SILENT) as url, deployed(tmp_path, url) as (deployment, server):
+        kim = server.sign_in("kim")
+        assert post(kim).status_code == 302
+        text = until(kim, "It is being examined: ")
+        assert "data-running" in text and re.search(r"<progress\b", text) and "Examine again" not in text
+        refused = post(kim)
+        assert refused.status_code == 409 and "An examination is running already" in refused.text
+        server.process.send_signal(signal.SIGKILL)
+        server.process.wait(15)
+        again = deployment.start_again(server).sign_in("kim")
+        text = until(again, "ended without a report", runs.LEASE.total_seconds() + 10)
+        assert "data-running" not in text and "Examine again" in text
+        assert post(again).status_code == 302
+        until(again, "It is being examined: ", 5)

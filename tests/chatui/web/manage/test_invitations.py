@@ -1,0 +1,91 @@
+"""Invitations on the administration pages: links by mail, all links at once, and who takes which back."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import pytest_django
+from django.contrib.auth.models import Group, Permission
+from django.core import mail
+
+from chatui.accounts.mails import sending
+from chatui.models import AuditEvent, Invitation, User
+from tests.chatui.conftest import make_person, signed_in
+from tests.support.environment import change
+
+pytestmark = pytest.mark.django_db
+
+KEEPER = ("view_user", "add_user", "change_user")
+FORM = {"people": "nora@example.org\nOtto", "group": "", "days": "7"}
+INVITE = "/manage/people/invite/"
+
+
+@pytest.fixture
+def kim() -> User:
+    """Staff who look after accounts."""
+    return make_person("kim", *KEEPER, staff=True)
+
+
+@pytest.fixture
+def _mails(monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, {"mail_url": "smtp://localhost", "mail_from": "chat@example.org", "origins": ["https://chat.example.org"]})
+
+
+@pytest.mark.usefixtures("_mails")
+def test_links_are_mailed_to_addresses(kim: User, django_capture_on_commit_callbacks: pytest_django.DjangoCaptureOnCommitCallbacks) -> None:
+    client = signed_in(kim)
+    assert 'name="mails"' in client.get(INVITE).content.decode()
+    with django_capture_on_commit_callbacks(execute=True):
+        page = client.post(INVITE, FORM | {"mails": "on"}).content.decode()
+    sending.wait()
+    [sent] = mail.outbox
+    links = re.findall(r"/invitation/[0-9a-f-]+/[0-9a-f]+/", page)
+    assert sent.to == ["nora@example.org"] and f"https://chat.example.org{links[0]}" in sent.body and "kim" in sent.body
+    assert page.count("sent by e-mail") == 1 and len(set(links)) == 2
+
+
+@pytest.mark.usefixtures("_mails")
+def test_none_is_mailed_unasked(kim: User, django_capture_on_commit_callbacks: pytest_django.DjangoCaptureOnCommitCallbacks) -> None:
+    with django_capture_on_commit_callbacks(execute=True):
+        signed_in(kim).post(INVITE, FORM)
+    sending.wait()
+    assert Invitation.objects.count() == 2 and not mail.outbox
+
+
+def test_without_a_mail_server_there_is_no_such_choice(
+    kim: User, django_capture_on_commit_callbacks: pytest_django.DjangoCaptureOnCommitCallbacks
+) -> None:
+    client = signed_in(kim)
+    assert 'name="mails"' not in client.get(INVITE).content.decode()
+    with django_capture_on_commit_callbacks(execute=True):
+        page = client.post(INVITE, FORM | {"mails": "on"}).content.decode()
+    sending.wait()
+    assert "sent by e-mail" not in page and not mail.outbox
+
+
+def test_all_links_can_be_copied_at_once(kim: User) -> None:
+    client = signed_in(kim)
+    page = client.post(INVITE, FORM).content.decode()
+    together = page.partition("<textarea")[2].partition("</textarea>")[0]
+    assert "nora@example.org: http://testserver/invitation/" in together and "Otto: http://" in together
+    assert "<textarea" not in client.post(INVITE, FORM | {"people": "Otto"}).content.decode(), "one link is there to be copied itself"
+
+
+def test_staff_take_back_only_what_they_could_have_made(kim: User) -> None:
+    root = User.objects.create_superuser("root", password="correct horse battery")
+    readers = Group.objects.create(name="readers")
+    readers.permissions.set(Permission.objects.filter(codename="view_auditevent"))
+    for name, group in (("Nora", readers), ("Otto", Group.objects.create(name="plain")), ("Pia", None)):
+        assert signed_in(root).post(INVITE, FORM | {"people": name, "group": str(group.pk) if group else ""}).status_code == 200
+    client = signed_in(kim)
+    page = client.get("/manage/people/?show=invited").content.decode()
+    rows = {row.note: row for row in Invitation.objects.all()}
+    assert f"{rows['Nora'].pk}/revoke/" not in page and f"{rows['Otto'].pk}/revoke/" in page and f"{rows['Pia'].pk}/revoke/" in page
+    answers = {name: client.post(f"/manage/people/invitations/{row.pk}/revoke/").status_code for name, row in rows.items()}
+    assert answers == {"Nora": 404, "Otto": 302, "Pia": 302}
+    client.post("/admin/chatui/invitation/", {"action": "revoke", "_selected_action": str(rows["Nora"].pk)})
+    assert list(Invitation.objects.filter(revoked_at=None).values_list("note", flat=True)) == ["Nora"]
+    assert AuditEvent.objects.filter(action="revoke invitation").count() == 2
+    signed_in(root).post("/admin/chatui/invitation/", {"action": "revoke", "_selected_action": str(rows["Nora"].pk)})
+    assert not Invitation.objects.filter(revoked_at=None).exists()
