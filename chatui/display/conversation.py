@@ -20,6 +20,7 @@ from chatui.display.ratings.shown import ShownRating, unrated
 from chatui.display.siblings import Siblings, siblings, siblings_at
 from chatui.display.tools import cards
 from chatui.display.tools.cards import ShownCard
+from chatui.display.tools.sources import sources_of
 from chatui.model_servers import connected
 from chatui.models import Conversation, Message, Turn
 from chatui.models.conversation import Effort
@@ -31,7 +32,7 @@ from chatui.store.browsing import opened_pages
 from renderer.frame_kinds import SUMMARY_NAME, is_document, is_preamble, is_tool_line
 from renderer.frames import Terminator
 from renderer.gate import Audience, VisibleText, show
-from renderer.markup import citations, html, questions
+from renderer.markup import html, questions
 from renderer.markup.citations import Cited, Pages
 from renderer.markup.html import SafeHtml
 from renderer.summary import frame as summary_frame
@@ -216,15 +217,16 @@ class _Page:
             return None
         shown = [message for message in messages if message.is_visible and not _is_summary(message)]
         turns = dict.fromkeys(message.turn_id for message in messages if message.turn_id)
-        answers = [_text_of(message) for message in shown if self._pages and _kind(message) == "final"]
+        answers = [_text_of(message) for message in shown if _kind(message) == "final"]
+        written = list(dict.fromkeys(message.turn for message in messages if message.turn))
         ending, parts = _ending(turn, end, self._labels, question), tuple(_part(message, self._pages) for message in shown)
         return replace(
             ending,
             parts=parts,
             rated=unrated(self._row, ending.turn_id, ending.state, _finals(parts)),
-            sources=tuple(citations.cited("\n".join(answers), self._pages)),
+            sources=sources_of(answers, self._pages, written),
             siblings=_answer_siblings(question, messages, self._versions, self._children),
-            thought=_thought({turn, *(message.turn for message in messages if message.turn)}, messages) if turn else None,
+            thought=_thought({turn, *written}, messages) if turn else None,
             cards=tuple(card for key in turns for card in self._cards.get(key, ())),
             files=tuple(file for key in turns for file in self._files.get(key, ())),
         )

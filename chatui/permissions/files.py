@@ -1,15 +1,15 @@
-"""Which files a person may open: those in their own conversations, and under the rules of the debug view those of others."""
+"""Which files a person may open or send again: those in their own conversations, and under the rules of the debug view those of others."""
 
 from __future__ import annotations
 
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from chatui.audit_log.record import Visitor
 from chatui.models import StoredFile, User
 from chatui.models.files.stored_file import FileSource
-from chatui.permissions import access
+from chatui.permissions import access, listed
 from chatui.permissions.access import NotFoundError
 
 
@@ -26,6 +26,12 @@ def own_file(user: User | None, file_id: UUID) -> StoredFile:
     waits = Q(conversation=None, source=FileSource.PERSON)
     kept = Q(conversation__owner=user, conversation__deleted_at=None, conversation__unfinished_until=None, conversation__isnull=False)
     return _first(StoredFile.objects.filter(waits | kept, owner=user, pk=file_id).select_related("content").first())
+
+
+def own_documents(user: User) -> QuerySet[StoredFile]:
+    """What this person may send again, in no order: what they have sent in conversations that are neither temporary nor in the bin."""
+    conversations = listed.listed(user).filter(deleted_at=None, unfinished_until=None)
+    return StoredFile.objects.filter(owner=user, source=FileSource.PERSON, conversation__in=conversations)
 
 
 def hidden_file(visitor: Visitor, conversation_id: UUID, file_id: UUID, *, action: str) -> StoredFile:

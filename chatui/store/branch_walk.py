@@ -29,7 +29,7 @@ _SEEN = (
     "WHEN above.role = 'user' AND above.name = 'document' THEN LENGTH(above.text) / 4 ELSE LENGTH(above.text) END, "
     "above.role = 'assistant' AND above.channel = 'final' AND above.intent = '' AND above.is_visible, up.is_past_answer OR up.is_answer "
     "FROM up JOIN chatui_message above ON above.id = up.parent_id WHERE up.chars < %s) "
-    "SELECT message.id, up.parent_id, message.role, message.name, message.is_visible, message.text "
+    "SELECT message.id, up.parent_id, message.role, message.name, message.is_visible, message.text, message.author "
     "FROM up JOIN chatui_message message ON message.id = up.id "
     "WHERE NOT (message.channel = 'analysis' AND (up.is_past_answer OR NOT message.is_complete)) ORDER BY up.depth DESC"
 )
@@ -62,7 +62,7 @@ _NEAREST_QUESTION = (
 
 @dataclass(frozen=True, slots=True)
 class SeenMessage:
-    """A message on the way, as much of it as a prompt needs."""
+    """A message on the way, as much of it as a prompt needs. ``author``: a value of ``Author``."""
 
     key: UUID
     parent_id: UUID | None
@@ -70,6 +70,7 @@ class SeenMessage:
     name: str
     is_visible: bool
     text: str = field(repr=False)
+    author: str
 
 
 def path(conversation_id: UUID, leaf_id: UUID) -> list[UUID]:
@@ -83,10 +84,10 @@ def seen(leaf_id: UUID, most_chars: int) -> list[SeenMessage]:
     """The messages down to ``leaf_id`` that a model may be sent, in order: the nearest, with about ``most_chars`` characters."""
     with connection.cursor() as cursor:
         cursor.execute(_SEEN, [as_parameter(leaf_id), most_chars])
-        rows: Sequence[tuple[object, object, str, str, object, str]] = cursor.fetchall()
+        rows: Sequence[tuple[object, object, str, str, object, str, str]] = cursor.fetchall()
     return [
-        SeenMessage(as_uuid(key), as_uuid(parent) if parent else None, role, name, bool(is_visible), text)
-        for key, parent, role, name, is_visible, text in rows
+        SeenMessage(as_uuid(key), as_uuid(parent) if parent else None, role, name, bool(is_visible), text, author)
+        for key, parent, role, name, is_visible, text, author in rows
     ]
 
 

@@ -6,9 +6,12 @@ It is hidden text.
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from dataclasses import dataclass, field
 from typing import Any
+
+from chatui.backends.hosted.tools import KEY_WORDS, is_key_field
 
 MOST_KEPT = 4 << 20
 """The longest compressed request that is stored, in bytes. Of a longer one, only the path and the size are stored."""
@@ -24,8 +27,8 @@ class Sent:
 
 
 def pack(path: str, body: bytes) -> bytes:
-    """Pack a request for the column. Headers are left out, and with them the model server's key; so is reasoning that a server encrypted,
-    which is only given back to it."""
+    """Pack a request for the column. Headers are left out, and with them the model server's key; so are the keys of tools that the server
+    runs by itself, and reasoning that a server encrypted, which is only given back to it."""
     text = _without_sealed(body)
     packed = _packed({"path": path, "body": text, "size": len(body)})
     return packed if len(packed) <= MOST_KEPT else _packed({"path": path, "body": None, "size": len(body)})
@@ -42,16 +45,33 @@ def unpack(packed: bytes) -> Sent | None:
 
 def _without_sealed(body: bytes) -> str:
     text = body.decode("utf-8", "replace")
-    if not any(sign in text for sign in _SEALED):
+    if not any(sign in text for sign in _SEALED) and not _KEY_FIELD.search(text):
         return text
     try:
-        return json.dumps(_opened(json.loads(text)), ensure_ascii=False)
+        found = json.loads(text)
+        if isinstance(found, dict) and isinstance(found.get("tools"), list):
+            found["tools"] = [_without_keys(each) if _is_of_server(each) else each for each in found["tools"]]
+        return json.dumps(_opened(found), ensure_ascii=False)
     except (ValueError, RecursionError):
         return text
 
 
 _SEALED = ('"encrypted_content"', '"reasoning.encrypted"', '"signature"')
+_KEY_FIELD = re.compile(rf'(?i)"[a-z0-9_-]*(?:{"|".join(KEY_WORDS)})[a-z0-9_-]*"\s*:')
 _LEFT_OUT = "(left out)"
+
+
+def _is_of_server(tool: Any) -> bool:
+    return isinstance(tool, dict) and tool.get("type") != "function"
+
+
+def _without_keys(value: Any, *, is_key: bool = False) -> Any:
+    """The definition of a tool as an operator wrote it, without what signs its server in somewhere."""
+    if isinstance(value, dict):
+        return {name: _without_keys(each, is_key=is_key or is_key_field(name)) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_without_keys(each, is_key=is_key) for each in value]
+    return _LEFT_OUT if is_key and isinstance(value, str) else value
 
 
 def _opened(value: Any) -> Any:

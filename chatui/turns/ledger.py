@@ -57,7 +57,8 @@ class Job:
     ``place_id`` is the parent of the turn's first frame. Where the turn continues an answer, ``shown_before`` is what people already see of
     it, ``thought_before`` how many seconds it was thought about, and ``steps_before`` the lines of their summary. ``cut_answer`` is the cut
     answer (empty where it has no text yet), and ``cut_message_id`` the message that the whole one replaces. ``call_ids``: of all calls in
-    the branch. ``counted``: how many tokens the documents among the frames have.
+    the branch. ``counted``: how many tokens the documents among the frames have. ``imported``: what stands in the branch as questions and
+    the person did not write here: anybody may have.
     """
 
     turn_id: UUID
@@ -80,6 +81,7 @@ class Job:
     temporary_until: datetime | None = None
     today: date | None = None
     counted: Mapping[Frame, int] = field(default_factory=dict, repr=False)
+    imported: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,8 @@ class Account:
     """What the back end reported about a turn's samples; None or empty where it did not. ``request``: the path and body that were sent.
 
     ``sampled_with``: the last sample's keys of ``generation_settings``; None where nothing was sampled. ``context``: how full it is after
-    the last sample; None where that is not known. ``spent``: by all samples; ``summaries``: on those of the hidden work.
+    the last sample; None where that is not known. ``spent``: by all samples; ``summaries``: on those of the hidden work. ``by_server``:
+    that column of the turn.
     """
 
     backend: str = ""
@@ -116,6 +119,7 @@ class Account:
     context: ContextUse | None = None
     spent: Spent = field(default_factory=Spent)
     summaries: tuple[Charge, ...] = ()
+    by_server: Mapping[str, object] | None = None
 
 
 def job_of(turn: Turn) -> Job:
@@ -145,6 +149,7 @@ def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
         place_id=place_id,
         turns_left_out=left_out,
         counted=_counted(messages),
+        imported=_imported(messages),
         call_ids=frozenset(frame.header.call_id for frame in seen if frame.terminator is Terminator.CALL and frame.header.call_id),
     )
     if turn.continued_message is None:
@@ -160,6 +165,11 @@ def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
         cut_answer=transcripts.frame_of(cut) if cut else None if program else _NO_ANSWER_YET,
         cut_message_id=cut.pk if cut else None,
     )
+
+
+def _imported(messages: Sequence[SeenMessage]) -> frozenset[str]:
+    questions = (message for message in messages if message.role == Role.USER and message.author == Author.IMPORT)
+    return frozenset(document.parse_frame(message.text).body for message in questions)
 
 
 def _counted(messages: Sequence[SeenMessage]) -> dict[Frame, int]:
@@ -182,7 +192,7 @@ def _steps(text: str) -> list[VisibleText]:
 def _branch(turn: Turn, place_id: UUID) -> list[SeenMessage]:
     question = turn.question
     if place_id == question.pk and question.parent_id is None:
-        return [SeenMessage(question.pk, None, question.role, question.name, question.is_visible, question.text)]
+        return [SeenMessage(question.pk, None, question.role, question.name, question.is_visible, question.text, question.author)]
     return branch_walk.seen(place_id, SEEN_CHARS)
 
 
@@ -298,6 +308,7 @@ def _shown(outcome: Outcome, account: Account) -> dict[str, Any]:
         # The server's own name for its model goes into the header of transcripts, which must not hold control tokens.
         "model": transcripts.header_text(account.model),
         "turns_left_out": account.turns_left_out,
+        "by_server": account.by_server,
         "context_size": context.size if context else None,
         "context_used": context.used if context else None,
     }

@@ -6,7 +6,7 @@ import { MemoryStorage } from "./memory-storage.js";
 
 /** @param {string} clientId @returns {import("../../static/js/writing/next-messages.js").NextMessage} */
 const message = (clientId) => {
-  return { text: "next", effort: "low", choice: "", clientId, state: "waiting", turn: "t1", reason: "" };
+  return { text: "next", effort: "low", choice: "", clientId, state: "waiting", turn: "t1", reason: "", files: [] };
 };
 
 test("two tabs cannot both take a message", () => {
@@ -81,4 +81,17 @@ test("the characters that are left are told near the limit, as the server counts
   assert.equal(remainingCharacters("😀".repeat(10), 1000), null);
   assert.equal(remainingCharacters("x".repeat(99_500), 100_000), "Characters left: 500");
   assert.equal(remainingCharacters("x", Infinity), null);
+});
+
+test("files go with a message, and what is damaged of them is left out", () => {
+  const storage = new MemoryStorage();
+  const messages = new NextMessages(storage, "ada");
+  const file = { id: "f1", use: "places", places: "1-2", name: "notes.txt" };
+  messages.keep("c1", { ...message("a"), files: [file] });
+  assert.deepEqual(messages.load("c1")?.files, [file]);
+  const [key] = Array.from({ length: storage.length }, (_, index) => storage.key(index) ?? "");
+  storage.setItem(key, JSON.stringify({ ...message("a"), files: [file, { id: 1 }, null, "x"] }));
+  assert.deepEqual(messages.load("c1")?.files, [file]);
+  storage.setItem(key, JSON.stringify({ ...message("a"), files: "f1" }));
+  assert.deepEqual(messages.load("c1")?.files, []);
 });

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from chatui.display.debug.prompts import sent_for
 from chatui.model_servers import connected
@@ -13,8 +15,10 @@ from chatui.models import Conversation, Turn
 from chatui.models.message import Author
 from chatui.permissions import access
 from chatui.store import transcripts
+from chatui.store.retention import hidden_text
 from renderer import history
 from renderer.errors import OpenChatMLError
+from renderer.frames import Frame
 from renderer.gate import VisibleText, as_debug_text
 from renderer.harmony import hip1
 from renderer.harmony.vocabulary import ORDINARY_IDS, Vocabulary, VocabularyError, marker_name
@@ -76,9 +80,10 @@ def _prompt(row: Conversation, turn: Turn, vocabulary: Vocabulary) -> tuple[list
     if ids := _sent_ids(turn):
         return ids, _("These are the exact ids that were sent.")
     messages = transcripts.branch(row, turn.question)
-    frames = history.seen_again([transcripts.frame_of(message) for message in messages])
-    written, *_rest = hip1.to_tokens(frames, vocabulary)
-    return written, _("The server was sent no ids and built its own prompt. These are the same frames as this product would write them.")
+    stored = [transcripts.frame_of(message) for message in messages]
+    written, *_rest = hip1.to_tokens(history.seen_again(stored), vocabulary)
+    note = _("The server was sent no ids and built its own prompt. These are the same frames as this product would write them.")
+    return written, _with_emptied(note, stored)
 
 
 def _sent_ids(turn: Turn) -> list[int]:
@@ -96,8 +101,22 @@ def _sent_ids(turn: Turn) -> list[int]:
 
 def _output(turn: Turn, vocabulary: Vocabulary) -> tuple[list[int], str]:
     messages = turn.messages.filter(author=Author.MODEL).order_by("position")
-    written, *_rest = hip1.to_tokens([transcripts.frame_of(message) for message in messages], vocabulary)
-    return written, _("Encoded again from the stored frames: the model may have sampled the same text as other ids.")
+    stored = [transcripts.frame_of(message) for message in messages]
+    written, *_rest = hip1.to_tokens(stored, vocabulary)
+    return written, _with_emptied(_("Encoded again from the stored frames: the model may have sampled the same text as other ids."), stored)
+
+
+def _with_emptied(note: str, frames: Sequence[Frame]) -> str:
+    """The note, and that the text of frames was taken away, where it was: what stands there instead nobody has sampled."""
+    count = sum(hidden_text.is_emptied(frame) for frame in frames)
+    if not count:
+        return note
+    emptied = ngettext(
+        "The text of %(count)d hidden frame was not kept, so its tokens are missing here.",
+        "The text of %(count)d hidden frames was not kept, so their tokens are missing here.",
+        count,
+    )
+    return f"{note} {emptied % {'count': count}}"
 
 
 def _shown(number: int, vocabulary: Vocabulary) -> ShownToken:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
+from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -72,6 +74,16 @@ def as_json(file: StoredFile, asked: Reader) -> dict[str, Any] | None:
         "search": asked.can_search,
         "text": reverse("file_text", args=[file.pk]),
         "delete": reverse("file_delete", args=[file.pk]),
+    }
+
+
+def earlier_as_json(file: StoredFile) -> dict[str, Any]:
+    """A file that was sent before, for the list of those. ``again``: the address at which it waits once more."""
+    day = formats.date_format(timezone.localtime(file.created_at), "DATE_FORMAT")
+    return {
+        "name": file.name,
+        "said": f"{filesizeformat(file.content.size)} · {day}",
+        "again": reverse("file_again", args=[file.pk]),
     }
 
 

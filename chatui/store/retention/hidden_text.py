@@ -48,6 +48,12 @@ def keeps_reasoning() -> bool:
     return environment().hidden_days != 0
 
 
+def is_emptied(frame: Frame) -> bool:
+    """Whether the text of a stored frame was taken away."""
+    is_place = frame.header.intent == Intent.DEBUG or frame.header == BROKEN
+    return is_place and frame.body in (NOT_KEPT, NOT_KEPT_CALL)
+
+
 def forget_reasoning(turn_id: UUID) -> None:
     """At the end of a turn, in its transaction: take away what the model has thought, where the operator wants none kept. Calls and replies
     stay until ``forget_old``."""

@@ -59,7 +59,7 @@ class AnswerNow:
             return request
         self._is_heeded = True
         frames = (frame for frame in request.frames if frame not in self._cut)
-        return replace(request, frames=(*frames, *self._seen), effort="low", cut_answer=Frame(ANSWER, ""), tools=())
+        return replace(request, frames=(*frames, *self._seen), effort="low", cut_answer=Frame(ANSWER, ""), tools=(), hosted=None)
 
     def feed(self, event: RawEvent) -> None:
         """What a sampling writes, for the turn's frames. What it still writes once it is cut is hidden, and says why it ended."""

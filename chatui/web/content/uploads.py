@@ -1,4 +1,4 @@
-"""The addresses at which a person brings a file, reads what was read of it, and deletes it."""
+"""The addresses at which a person brings a file or finds an earlier one, reads what was read of it, and deletes it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chatui.documents.kinds import Reason
 from chatui.env import environment
 from chatui.permissions import access
 from chatui.throttle import Throttle
-from chatui.transfer import bringing, taking_back
+from chatui.transfer import bringing, earlier, taking_back
 from chatui.transfer.bringing import NotBroughtError, Place
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
@@ -38,9 +38,7 @@ _PASSING = ("busy", "unchecked", Reason.UNAVAILABLE)
 @guarded
 def files(request: HttpRequest) -> HttpResponse:
     """Take one file at the message box of ``conversation``, or tell which wait there."""
-    person, choice = person_of(request), request.GET.get("choice", "")
-    asked = request.GET.get("conversation", "")
-    conversation_id = access.own_conversation(person, asked).pk if asked else None
+    person, choice, conversation_id = person_of(request), request.GET.get("choice", ""), _message_box(request)
     if request.method == "POST":
         _uploads.check(str(person.pk))
         return _bring(request, Place(person.pk, None, brought_in=conversation_id))
@@ -55,6 +53,27 @@ def _bring(request: HttpRequest, place: Place) -> HttpResponse:
     except NotBroughtError as error:
         return _refused(error.why, error)
     said = brought.as_json(file, brought.reader(person_of(request), request.GET.get("choice", "")))
+    return JsonResponse({"ok": True, **said}) if said else _refused("gone")
+
+
+@require_GET
+@login_required
+@guarded
+def files_earlier(request: HttpRequest) -> HttpResponse:
+    """The files that the person has sent before whose names have all words of ``q``, the newest first, and whether there are ``more``."""
+    found, more = earlier.found(person_of(request), request.GET.get("q", "")[:_NAME_CHARS])
+    return JsonResponse({"ok": True, "files": [brought.earlier_as_json(file) for file in found], "more": more})
+
+
+@require_POST
+@login_required
+@guarded
+def again(request: HttpRequest, file_id: UUID) -> HttpResponse:
+    """Let such a file wait once more, at the message box of ``conversation``. The reply is that of ``files`` for one that was brought."""
+    person = person_of(request)
+    _uploads.check(str(person.pk))
+    file = earlier.again(person, file_id, _message_box(request))
+    said = brought.as_json(file, brought.reader(person, request.GET.get("choice", "")))
     return JsonResponse({"ok": True, **said}) if said else _refused("gone")
 
 
@@ -90,6 +109,12 @@ def delete(request: HttpRequest, file_id: UUID) -> HttpResponse:
     except taking_back.AnsweringError:
         return refuse(request, ProductCode.BUSY, 409)
     return JsonResponse({"ok": True})
+
+
+def _message_box(request: HttpRequest) -> UUID | None:
+    """The conversation at whose message box files are to wait; None for a new one."""
+    asked = request.GET.get("conversation", "")
+    return access.own_conversation(person_of(request), asked).pk if asked else None
 
 
 def _body(request: HttpRequest) -> bytes:

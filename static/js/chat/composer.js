@@ -10,7 +10,7 @@ import { filesOnDemand } from "../files/first-file.js";
 import { MessageDraft } from "../writing/message-draft.js";
 import { ModelChoice } from "./model-choice.js";
 
-/** @typedef {import("../wire/wire.js").FileUse[] | null} Files */
+/** @typedef {import("../files/chip.js").BroughtFile[] | null} Files */
 /** @typedef {{ text: string, effort: string, choice: string, clientId: string, files?: Files }} Written */
 
 const HELD = t("Your last message has not been sent yet. Please wait for the connection.");

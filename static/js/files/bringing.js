@@ -2,20 +2,19 @@
 
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
+import { aim, dropped } from "./aiming.js";
 import { Chip } from "./chip.js";
 import { offerText } from "./pasted.js";
+import { hint, whyNot } from "./problems.js";
+import { queuedFiles } from "./queued.js";
 import { waiting } from "./sending.js";
 
 /** @import { ChatComposer } from "../chat/composer.js" */
-/** @import { FileUse } from "../wire/wire.js" */
+/** @import { BroughtFile } from "./chip.js" */
 /** @import { Taken } from "./sending.js" */
 
 const MOST = 10;
-const DROP_MS = 300;
-const RUNNING = t("Files can be sent as soon as the answer is finished.");
-const EDITING = t("Files go with your next message. The question that you are changing keeps its own.");
-const READING = t("A file is still being read. The message can be sent as soon as that is done.");
-
+const TOO_MANY = t("A message takes %(count)s files at most.", { count: String(MOST) });
 /** @type {Bringing | null} */
 let bringing = null;
 
@@ -28,8 +27,12 @@ let bringing = null;
 export function bring(composer, what, files, text) {
   bringing ??= new Bringing(composer);
   if (!what) return void bringing.restore();
-  if (what === "dragover") return bringing.aim();
+  if (what === "dragover") return aim();
   const made = bringing;
+  if (what === "earlier") {
+    const again = (/** @type {Taken} */ taken) => made.again(taken);
+    return void import("./earlier.js").then(({ showEarlier }) => showEarlier(composer, again));
+  }
   if (text && !files.length) return offerText(composer, text, (file) => made.add([file]));
   made.add(files);
 }
@@ -43,7 +46,8 @@ class Bringing {
   #chips = [];
   /** Those of the message that is being sent. @type {Chip[]} */
   #sent = [];
-  #aimed = 0;
+  /** Those of the message that waits for the end of the answer. @type {Chip[]} */
+  #queued = [];
 
   /** @param {ChatComposer} composer */
   constructor(composer) {
@@ -64,58 +68,82 @@ class Bringing {
     composer.addEventListener("change", ({ target }) => {
       if (target instanceof HTMLSelectElement && target.name === "choice") void this.#renew();
     });
+    composer.addEventListener("chat:queued", () => this.#queue());
+    // Another tab let a message wait: what goes with it must not be taken away, or sent, from here.
+    addEventListener("storage", () => this.#empty(this.#chips.filter((chip) => this.#held.has(chip.taken?.id ?? ""))));
     composer.addEventListener("chat:settled", (event) => this.#settled(event instanceof CustomEvent && event.detail));
-  }
-
-  /** Something is being dragged over the page: it says where that would go, and leaves the text alone. */
-  aim() {
-    document.documentElement.dataset.aimed = t("Drop the files to attach them");
-    clearTimeout(this.#aimed);
-    this.#aimed = setTimeout(() => delete document.documentElement.dataset.aimed, DROP_MS);
   }
 
   /** @param {File[]} files @returns {Chip | undefined} the last of all */
   add(files) {
     find(this.#composer, "[type=file]", HTMLInputElement).value = "";
-    delete document.documentElement.dataset.aimed;
+    dropped();
     for (const file of files) {
       if (file.type.startsWith("image/") && file.type !== "image/svg+xml") {
         this.#composer.say(t("%(name)s: the model reads text only, and cannot see pictures.", { name: file.name }));
       } else if (this.#chips.length >= MOST) {
-        this.#composer.say(t("A message takes %(count)s files at most.", { count: String(MOST) }));
+        this.#composer.say(TOO_MANY);
         break;
       } else {
-        this.#put(new Chip(file, () => this.#composer.choice, (chip, sentence) => this.#changed(chip, sentence)));
+        this.#put(this.#made(file));
       }
     }
     this.#composer.focus();
     return this.#chips.at(-1);
   }
 
-  /** What was brought here before and not sent is here again. */
+  /** What was brought here before and not sent is here again, but for what goes with the message that waits. */
   async restore() {
-    for (const taken of await this.#waiting()) {
+    const [all, held] = [await this.#waiting(), this.#held];
+    for (const taken of all) {
       const isHere = this.#chips.some((chip) => chip.isBusy || chip.taken?.id === taken.id);
-      if (!isHere && this.#chips.length < MOST) this.take(taken);
+      if (!isHere && !held.has(taken.id) && this.#chips.length < MOST) this.take(taken);
     }
+    this.#queued = this.#queued.filter((chip) => !this.#chips.includes(chip));
+  }
+
+  /** The ids of what goes with the message that waits, whichever tab it comes from. */
+  get #held() {
+    return queuedFiles(this.#composer.dataset.person ?? "");
+  }
+
+  /** The message waits until the answer is finished, and its files with it. */
+  #queue() {
+    this.#queued.push(...this.#chips.filter((chip) => chip.taken));
+    this.#empty(this.#chips);
+  }
+
+  /** One that was sent before, to be sent again. @param {Taken} taken */
+  again(taken) {
+    const isHere = this.#chips.some((chip) => chip.taken?.id === taken.id);
+    if (this.#held.has(taken.id)) this.#composer.say(t("%(name)s goes with the message above.", { name: taken.name }));
+    else if (this.#chips.length >= MOST) this.#composer.say(TOO_MANY);
+    else if (!isHere) this.take(taken);
+    this.#composer.focus();
   }
 
   /** A file that the server has. @param {Taken} taken */
   take(taken) {
-    this.#put(new Chip(taken, () => this.#composer.choice, (chip, sentence) => this.#changed(chip, sentence)));
-    this.#composer.say(this.#hint(), "hint");
+    const before = this.#queued.find((chip) => chip.taken?.id === taken.id); // with what was chosen of it
+    this.#put(before ?? this.#made(taken));
+    hint(this.#composer, this.#chips);
   }
 
   /** Another model reads more or less at once. */
   async #renew() {
     if (!this.#chips.some((chip) => chip.taken)) return;
     for (const taken of await this.#waiting()) this.#chips.find((chip) => chip.taken?.id === taken.id)?.renew(taken);
-    this.#composer.say(this.#hint(), "hint");
+    hint(this.#composer, this.#chips);
   }
 
   /** @returns {Promise<Taken[]>} */
   #waiting() {
     return waiting(this.#composer.choice).catch(() => []);
+  }
+
+  /** @param {File | Taken} file */
+  #made(file) {
+    return new Chip(file, () => this.#composer.choice, (chip, sentence) => this.#changed(chip, sentence));
   }
 
   /** @param {Chip} chip */
@@ -133,31 +161,13 @@ class Bringing {
       this.#list.hidden = this.#chips.length === 0;
       this.#composer.focus();
     }
-    this.#composer.say(this.#hint(), "hint");
-  }
-
-  /** Why the message cannot be sent as it is; empty where it can. */
-  #problem() {
-    const room = Math.min(...this.#chips.map((chip) => chip.taken?.room ?? Infinity));
-    const tokens = this.#chips.reduce((sum, chip) => sum + chip.tokens, 0);
-    const wrong = this.#chips.map((chip) => chip.problem).find(Boolean);
-    if (wrong) return wrong;
-    if (tokens <= room) return "";
-    return t("Together the files are longer than the model can read. Take some away, or choose a part.");
-  }
-
-  /** What whoever brings files should know before they send anything. */
-  #hint() {
-    const problem = this.#problem();
-    if (problem || !this.#chips.length) return problem;
-    if (document.querySelector(".question-editor")) return EDITING;
-    return this.#composer.isRunning ? RUNNING : "";
+    hint(this.#composer, this.#chips);
   }
 
   /** @param {Event} event */
   #check = (event) => {
     if (!this.#chips.length || !this.#composer.text.trim()) return;
-    const problem = this.#whyNot();
+    const problem = whyNot(this.#chips);
     if (!problem) return;
     event.preventDefault();
     event.stopPropagation();
@@ -165,18 +175,12 @@ class Bringing {
     this.#live.textContent = problem;
   };
 
-  #whyNot() {
-    if (this.#chips.some((chip) => chip.isBusy)) return READING;
-    if (this.#chips.some((chip) => !chip.taken)) return t("A file could not be read. Take it away, or try it again.");
-    if (this.#composer.isRunning) return RUNNING;
-    return this.#problem();
-  }
-
-  /** @returns {FileUse[] | null} */
+  /** @returns {BroughtFile[] | null} */
   #take() {
-    this.#sent = this.#chips;
+    // While an answer is written, the message may be refused a place; "chat:queued" says that it has one.
+    this.#sent = this.#composer.isRunning ? [] : this.#chips;
     for (const chip of this.#sent) chip.element.inert = true; // it is on its way
-    return this.#sent.length ? this.#sent.flatMap((chip) => chip.use ?? []) : null;
+    return this.#chips.length ? this.#chips.flatMap((chip) => chip.use ?? []) : null;
   }
 
   /** @param {boolean} isRefused */
@@ -184,9 +188,13 @@ class Bringing {
     const sent = this.#sent;
     this.#sent = []; // what is accepted after a refusal is another message
     for (const chip of sent) chip.element.inert = false;
-    if (isRefused || !sent.length) return;
-    this.#chips = this.#chips.filter((chip) => !sent.includes(chip));
-    for (const chip of sent) chip.element.remove();
+    if (!isRefused && sent.length) this.#empty(sent);
+  }
+
+  /** @param {Chip[]} gone from the message box */
+  #empty(gone) {
+    this.#chips = this.#chips.filter((chip) => !gone.includes(chip));
+    for (const chip of gone) chip.element.remove();
     this.#list.hidden = this.#chips.length === 0;
   }
 }

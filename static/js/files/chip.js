@@ -8,6 +8,8 @@ import { NotTaken, send } from "./sending.js";
 /** @import { Taken } from "./sending.js" */
 /** @import { FileUse } from "../wire/wire.js" */
 
+/** @typedef {FileUse & { name: string }} BroughtFile what is sent of a file, and how the page calls it */
+
 /** @param {string} name @param {string} className @param {string} [text] */
 function made(name, className, text = "") {
   const element = document.createElement(name);
@@ -69,9 +71,11 @@ export class Chip {
     return isRight ? "" : t("Say which pages of %(name)s are wanted, such as 1-12, 15.", { name: this.taken.name });
   }
 
-  /** @returns {FileUse | null} */
+  /** @returns {BroughtFile | null} */
   get use() {
-    return this.taken && { id: this.taken.id, use: this.#use?.value ?? "whole", places: this.#places?.value ?? "" };
+    if (!this.taken) return null;
+    const { id, name } = this.taken;
+    return { id, name, use: this.#use?.value ?? "whole", places: this.#places?.value ?? "" };
   }
 
   /** @param {File} file */
@@ -121,7 +125,7 @@ export class Chip {
     this.element.dataset.state = taken.tokens > taken.room ? "large" : "ready";
     const name = /** @type {HTMLAnchorElement} */ (made("a", "chip-name", taken.name));
     const title = t("What the model can read of it");
-    Object.assign(name, { href: taken.text, target: "_blank", rel: "noopener", title });
+    Object.assign(name, { href: taken.text, target: "_blank", rel: "noopener", dir: "auto", title });
     this.element.querySelector(".chip-name")?.replaceWith(name);
     const said = [taken.said, taken.note].filter(Boolean).join(". ");
     if (taken.tokens > taken.room || taken.places.length > 1) this.#offer(taken);

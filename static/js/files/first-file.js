@@ -14,6 +14,7 @@ export function filesOnDemand(composer) {
     import("./bringing.js"), laterStyles(),
   ]).then(([made]) => made.bring(composer, ...all));
   if (some === "") bring(some, [], some);
+  composer.querySelector(".earlier")?.addEventListener("click", () => bring("earlier", [], ""));
   for (const name of ["change", "dragover", "drop", "paste"]) {
     addEventListener(name, (/** @type {Brings} */ event) => {
       const from = event.clipboardData ?? event.dataTransfer ?? event.target;

@@ -67,10 +67,18 @@ export async function waiting(choice) {
   return /** @type {{ files?: Taken[] }} */ (JSON.parse(await read(address(choice)))).files ?? [];
 }
 
-/** The message box of this page. @param {string} choice */
-function address(choice) {
-  const conversation = /^\/c\/([0-9a-f-]{36})\//.exec(location.pathname)?.[1] ?? "";
-  return `/files/?${new URLSearchParams({ choice, conversation })}`;
+/** The conversation whose message box this is; null for a new one. */
+export function conversationHere() {
+  return /^\/c\/([0-9a-f-]{36})\//.exec(location.pathname)?.[1] ?? null;
+}
+
+/**
+ * With the message box of this page.
+ * @param {string} choice
+ * @param {string} [path]
+ */
+export function address(choice, path = "/files/") {
+  return `${path}?${new URLSearchParams({ choice, conversation: conversationHere() ?? "" })}`;
 }
 
 /** @param {string} text @returns {{ id?: string, message?: string }} */

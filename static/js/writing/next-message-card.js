@@ -26,11 +26,14 @@ export function offeredSentence(reason) {
 export class NextMessageCard {
   /** On the page only while it shows something. */
   #element = piece("next-message", HTMLElement);
+  #files = document.createElement("p");
   /** @type {QuestionEditor | null} */
   #editor = null;
 
   /** @param {Actions} actions */
   constructor({ send, edit, takeBack, edited }) {
+    this.#files.className = "next-message-files";
+    find(this.#element, ".question-text", HTMLElement).before(this.#files);
     this.#element.addEventListener("click", (event) => {
       const action = around(event, "[data-action]")?.dataset.action;
       if (action === "send-next") send();
@@ -71,6 +74,11 @@ export class NextMessageCard {
     const sentence = waits ? WAITING : offeredSentence(message.reason);
     find(this.#element, ".next-message-state", HTMLElement).textContent = this.isEditing ? EDITING : sentence;
     find(this.#element, ".question-text", HTMLElement).textContent = message.text;
+    const names = (message.files ?? []).map(({ name }) => name);
+    const [before = "", behind = ""] = t("With %(names)s", { names: "\n" }).split("\n");
+    const isolated = names.map((name) => Object.assign(document.createElement("bdi"), { textContent: name }));
+    this.#files.replaceChildren(before, ...isolated.flatMap((name, at) => (at ? [", ", name] : [name])), behind);
+    this.#files.hidden = !names.length;
     find(this.#element, ".question-source", HTMLTemplateElement).content.replaceChildren(message.text);
     find(this.#element, "[data-action=send-next]", HTMLElement).hidden = waits;
   }

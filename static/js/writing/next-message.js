@@ -1,9 +1,8 @@
 // The next message, written while an answer is being written: it can be changed and taken back, and is sent once when
 // the answer is finished. After an answer that was stopped or failed it is offered instead.
 
-import { t } from "../language/words.js";
 import { textStorage } from "../page/storage.js";
-import { problemWith } from "../models/typing.js";
+import { TAKEN, bringBack, joined } from "./next-files.js";
 import { NextMessageCard, WAITING, offeredSentence } from "./next-message-card.js";
 import { NextMessages } from "./next-messages.js";
 import { exclusively, isOfThisTab, markAsOfThisTab } from "./tabs.js";
@@ -22,8 +21,6 @@ import { exclusively, isOfThisTab, markAsOfThisTab } from "./tabs.js";
  * @property {() => string} newId an id for a command
  */
 
-const OCCUPIED = t("Please send the message above first, or take it back.");
-const TAKEN = t("This message was sent or changed in another tab meanwhile.");
 
 export class NextMessage {
   #around;
@@ -82,20 +79,18 @@ export class NextMessage {
 
   /** Something was sent while an answer is being written: it waits, behind what waits already. @param {Event} event */
   #written = (event) => {
-    const { composer, announce } = this.#around;
-    const { text, effort, choice } = /** @type {CustomEvent<Written>} */ (event).detail;
-    const before = this.#message;
-    const isJoined = before?.state === "waiting";
-    const whole = isJoined ? `${before.text}\n\n${text}` : text;
-    const problem = before && !isJoined ? OCCUPIED : problemWith(whole, composer.limit);
+    const { composer } = this.#around;
+    const written = /** @type {CustomEvent<Written>} */ (event).detail;
+    const { text, files, problem } = joined(this.#message, written, composer.limit);
     if (problem) {
       event.preventDefault();
       return composer.say(problem, "hint");
     }
-    const clientId = this.#around.newId();
+    const [{ effort, choice }, clientId] = [written, this.#around.newId()];
     markAsOfThisTab(clientId);
-    this.#keep({ text: whole, effort, choice, clientId, state: "waiting", turn: this.#runningTurn, reason: "" });
-    announce(WAITING);
+    this.#keep({ text, effort, choice, clientId, files, state: "waiting", turn: this.#runningTurn, reason: "" });
+    composer.dispatchEvent(new CustomEvent("chat:queued"));
+    this.#around.announce(WAITING);
   };
 
   /** An answer is being written, or is not any more. */
@@ -134,10 +129,13 @@ export class NextMessage {
     send(claimed);
   }
 
-  /** The server took or refused what was sent, or it was taken back: then its text is in the box. */
-  #settled = () => {
-    const conversation = this.#conversation;
-    if (this.#sent && this.#messages.load(conversation)?.clientId === this.#sent) this.#messages.clear(conversation);
+  /** The server took or refused what was sent, or it is taken back, and its text in the box. @param {Event} event */
+  #settled = (event) => {
+    const message = this.#messages.load(this.#conversation);
+    if (this.#sent && message?.clientId === this.#sent) {
+      this.#messages.clear(this.#conversation);
+      if (event instanceof CustomEvent && event.detail) bringBack(this.#around.composer, message);
+    }
     this.#sent = "";
     this.#reload();
   };
@@ -157,6 +155,7 @@ export class NextMessage {
     this.#messages.clear(this.#conversation);
     this.#reload();
     this.#around.composer.putBack(message.text, "");
+    bringBack(this.#around.composer, message);
   }
 
   /** While it is edited, nobody sends it. */

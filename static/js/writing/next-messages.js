@@ -2,6 +2,7 @@
 // that they survive a reload and are the same in all tabs.
 
 /** @import { TextStorage } from "../models/drafts.js" */
+/** @import { BroughtFile } from "../files/chip.js" */
 
 /**
  * - `waiting`: is sent when the answer is finished.
@@ -19,6 +20,7 @@
  * @property {NextState} state
  * @property {string} turn the one whose end it waits for; empty until that is known
  * @property {string} reason why it is only offered: the state in which that turn ended, or nothing
+ * @property {BroughtFile[]} [files] what goes with it
  */
 
 const PREFIX = "chatui:next:";
@@ -133,5 +135,12 @@ function read(stored) {
   const names = ["text", "effort", "choice", "clientId", "state", "turn", "reason"];
   if (names.some((name) => typeof message[name] !== "string")) return null;
   if (!message.text || !STATES.includes(String(message.state))) return null;
-  return /** @type {NextMessage} */ (stored);
+  const files = Array.isArray(message.files) ? message.files.filter(isFile) : [];
+  return /** @type {NextMessage} */ ({ ...message, files });
+}
+
+/** @param {unknown} stored */
+function isFile(stored) {
+  const file = /** @type {Record<string, unknown>} */ (stored ?? {});
+  return ["id", "use", "places", "name"].every((name) => typeof file[name] === "string");
 }

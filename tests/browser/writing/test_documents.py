@@ -121,10 +121,6 @@ def test_it_is_said_beforehand_where_files_do_not_go(demo: Server, visits: Visit
     expect(chat.problem).to_contain_text("keeps its own")
     chat.last.get_by_role("button", name="Cancel").click()
     chat.page.get_by_role("button", name="Remove notes.txt").click()
-    chat.page.locator("chat-composer").evaluate("composer => { composer.running = true; }")
-    attach(chat.page, TABLE)
-    expect(chat.problem).to_contain_text("as soon as the answer is finished")
-    chat.page.get_by_role("button", name="Remove figures.csv").click()
 
 
 def test_a_picture_is_refused_before_it_is_sent(demo: Server, visits: Visits) -> None:

@@ -117,3 +117,17 @@ async def test_a_turn_keeps_what_was_sent_for_it_and_its_owner_is_sent_nothing_o
     kept = requests.unpack(bytes(turn.request or b""))
     assert kept is not None and kept.body is not None
     assert [message["content"] for message in json.loads(kept.body)["messages"]] == ["INSTRUCTIONS-CANARY", "Hello"]
+
+
+def test_keys_of_tools_that_the_server_runs_itself_are_left_out_and_nothing_else_is() -> None:
+    schema = {"type": "object", "properties": {"token": {"type": "string", "title": "A token"}}}
+    own = {"type": "function", "name": "look", "parameters": schema}
+    theirs = {"type": "mcp", "server_url": "https://mcp.test/", "authorization": "s3cret-1", "headers": {"X-Any": ["s3cret-2"]}, "n": 1}
+    nested = {"type": "code_interpreter", "container": {"type": "auto", "API_Key": "s3cret-3", "memory_limit": "1g"}}
+    said = [{"role": "user", "content": 'my "authorization": "plain"'}]
+    body = json.dumps({"input": said, "tools": [theirs, nested, own]}).encode()
+    kept = requests.unpack(requests.pack("/v1/responses", body))
+    assert kept is not None and kept.body is not None and "s3cret" not in kept.body
+    found = json.loads(kept.body)
+    assert found["input"] == said and found["tools"][2] == own
+    assert found["tools"][0]["server_url"] == "https://mcp.test/" and found["tools"][1]["container"]["memory_limit"] == "1g"

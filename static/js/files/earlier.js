@@ -1,0 +1,107 @@
+// The dialog in which a person finds a file that they have sent before, to send it again.
+
+import { t } from "../language/words.js";
+import { act, read } from "../page/server.js";
+import { address } from "./sending.js";
+
+/** @import { ChatComposer } from "../chat/composer.js" */
+/** @import { Taken } from "./sending.js" */
+/** @typedef {{ name: string, said: string, again: string }} Earlier */
+
+const DELAY_MS = 200;
+const MORE = t("These are the newest ones. Others can be found by their names.");
+
+/**
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} name
+ * @param {string} className
+ * @param {string} [text]
+ */
+function made(name, className, text = "") {
+  return Object.assign(document.createElement(name), { className, textContent: text });
+}
+
+/**
+ * @param {ChatComposer} composer
+ * @param {(taken: Taken) => void} take
+ */
+export function showEarlier(composer, take) {
+  const dialog = made("dialog", "move-dialog");
+  const title = made("h2", "", t("Earlier files"));
+  const head = made("div", "move-head");
+  const close = made("button", "quiet", "×");
+  const search = made("input", "earlier-search");
+  const list = made("ul", "move-places");
+  const state = made("p", "card-lead");
+  title.id = "earlier-title";
+  dialog.setAttribute("aria-labelledby", title.id);
+  close.type = "button";
+  close.setAttribute("aria-label", t("Close"));
+  Object.assign(search, { type: "search", autocomplete: "off", maxLength: 200, placeholder: t("Find by name") });
+  search.setAttribute("aria-label", t("Find by name"));
+  state.setAttribute("role", "status");
+  head.append(title, close);
+  dialog.append(head, search, state, list);
+
+  let asked = 0;
+  let timer = 0;
+  const show = async () => {
+    const mine = ++asked;
+    try {
+      const { files, more } = await found(search.value);
+      if (mine !== asked) return;
+      list.replaceChildren(...files.map((file) => item(file, choose)));
+      state.textContent = more ? MORE : files.length ? "" : none(search.value);
+    } catch (error) {
+      if (mine === asked) state.textContent = error instanceof Error ? error.message : "";
+    }
+  };
+  /** @param {Earlier} file */
+  const choose = async (file) => {
+    try {
+      const taken = /** @type {Taken & { message?: string }} */ (await act(address(composer.choice, file.again)));
+      if (!taken.id) throw new Error(taken.message);
+      dialog.close(); // first: it gives the focus back
+      take(taken);
+    } catch (error) {
+      await show(); // it may have been deleted in another tab
+      search.focus();
+      state.textContent = error instanceof Error ? error.message : "";
+    }
+  };
+  search.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => void show(), DELAY_MS);
+  });
+  close.addEventListener("click", () => dialog.close());
+  // A click beside the dialog hits the dialog itself.
+  dialog.addEventListener("click", ({ target }) => target === dialog && dialog.close());
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  search.focus();
+  void show();
+}
+
+/** @param {string} words */
+async function found(words) {
+  const said = /** @type {unknown} */ (JSON.parse(await read(`/files/earlier/?${new URLSearchParams({ q: words })}`)));
+  return /** @type {{ files: Earlier[], more: boolean }} */ (said);
+}
+
+/** @param {string} words that were looked for */
+function none(words) {
+  return words.trim() ? t("No file has such a name.") : t("Files that you have sent can be sent again from here.");
+}
+
+/** @param {Earlier} file @param {(file: Earlier) => Promise<void>} choose */
+function item(file, choose) {
+  const button = made("button", "move-place");
+  button.classList.add("earlier-file");
+  button.type = "button";
+  button.append(made("bdi", "", file.name), made("span", "earlier-said", file.said));
+  button.addEventListener("click", () => void choose(file));
+  const row = document.createElement("li");
+  row.append(button);
+  return row;
+}

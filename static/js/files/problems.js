@@ -1,0 +1,46 @@
+// Why a message with these files cannot be sent as it is.
+
+import { t } from "../language/words.js";
+import { find } from "../page/dom.js";
+
+/** @import { ChatComposer } from "../chat/composer.js" */
+/** @import { Chip } from "./chip.js" */
+
+const EDITING = t("Files go with your next message. The question that you are changing keeps its own.");
+const READING = t("A file is still being read. The message can be sent as soon as that is done.");
+
+/** What is wrong with what was chosen; empty where nothing is. @param {Chip[]} chips */
+function problemOf(chips) {
+  const room = Math.min(...chips.map((chip) => chip.taken?.room ?? Infinity));
+  const tokens = chips.reduce((sum, chip) => sum + chip.tokens, 0);
+  const wrong = chips.map((chip) => chip.problem).find(Boolean);
+  if (wrong) return wrong;
+  if (tokens <= room) return "";
+  return t("Together the files are longer than the model can read. Take some away, or choose a part.");
+}
+
+/**
+ * Says what whoever brings files should know before they send anything. It takes nothing away that is said of something
+ * else.
+ * @param {ChatComposer} composer
+ * @param {Chip[]} chips
+ */
+export function hint(composer, chips) {
+  const sentence = hintFor(chips);
+  const { kind } = find(composer, ".composer-problem", HTMLElement).dataset;
+  if (sentence || kind === "hint") composer.say(sentence, "hint");
+}
+
+/** @param {Chip[]} chips */
+function hintFor(chips) {
+  const problem = problemOf(chips);
+  if (problem || !chips.length) return problem;
+  return document.querySelector("chat-transcript .question-editor") ? EDITING : "";
+}
+
+/** Why they cannot be sent now; empty where they can. @param {Chip[]} chips */
+export function whyNot(chips) {
+  if (chips.some((chip) => chip.isBusy)) return READING;
+  if (chips.some((chip) => !chip.taken)) return t("A file could not be read. Take it away, or try it again.");
+  return problemOf(chips);
+}

@@ -1,0 +1,34 @@
+"""A document that does not fit, over a real server: its person chooses what the model is given, or that it searches in it."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import FilePayload, expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import Visits
+from tests.browser.writing.test_documents import attach
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+LONG: FilePayload = {"name": "long.txt", "mimeType": "text/plain", "buffer": b"A word and another. " * 60_000}
+
+
+def test_it_is_searched_in_where_its_person_says_so(llama: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(llama, "bela"))
+    attach(chat.page, LONG)
+    chip = chat.page.locator(".chip")
+    expect(chip).to_contain_text("more than fits")
+    choice = chat.page.get_by_label("What the model is given of long.txt")
+    expect(choice.locator("option")).to_have_text(["The beginning, as far as it fits", "Nothing at once: it searches in it"])
+    choice.select_option(label="Nothing at once: it searches in it")
+    chat.ask("ping")
+    documents = chat.last.get_by_role("region", name="Documents").get_by_role("listitem")
+    expect(documents).to_contain_text(["to be searched"])
+    expect(chip).to_have_count(0)
+    # What the tiny model makes of a tool that it does not know is its own affair: the turn ends, and is asked again like any other.
+    expect(chat.last).not_to_have_attribute("data-state", "running")
+    chat.settle()
+    chat.page.reload()
+    expect(documents).to_contain_text(["to be searched"])

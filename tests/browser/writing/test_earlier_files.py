@@ -1,0 +1,76 @@
+"""The dialog with earlier files: a person finds one by its name, with keys alone or on a phone, and sends it again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import PHONE, Visits
+from tests.browser.writing.test_documents import NOTES, TABLE, attach, opened
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+
+def with_two_sent(demo: Server, visits: Visits, **options: Any) -> Chat:
+    """The page of a new conversation of somebody who has sent two files."""
+    chat = opened(demo, visits, **options)
+    attach(chat.page, NOTES, TABLE)
+    expect(chat.page.locator(".chip")).to_contain_text(["of what fits", "of what fits"])
+    chat.ask_and_wait("What is in them?")
+    chat.settle()
+    chat.page.goto("/")
+    chat.page.wait_for_load_state("networkidle")
+    return chat
+
+
+def test_an_earlier_file_is_found_with_keys_alone_and_sent_again(demo: Server, visits: Visits) -> None:
+    chat = with_two_sent(demo, visits)
+    chat.page.get_by_role("button", name="Earlier files").focus()
+    chat.page.keyboard.press("Enter")
+    dialog = chat.page.get_by_role("dialog", name="Earlier files")
+    files = dialog.get_by_role("listitem").get_by_role("button")
+    expect(files.filter(has_text="figures.csv")).to_have_count(1)
+    expect(dialog.get_by_role("searchbox")).to_be_focused()
+    chat.page.keyboard.type("no such")
+    expect(dialog.get_by_role("status")).to_have_text("No file has such a name.")
+    expect(files).to_have_count(0)
+    chat.page.keyboard.press("ControlOrMeta+a")
+    chat.page.keyboard.type("fig")
+    expect(files).to_have_count(1)
+    chat.page.keyboard.press("Tab")
+    expect(files).to_be_focused()
+    chat.page.keyboard.press("Enter")
+    expect(dialog).to_be_hidden()
+    expect(chat.box).to_be_focused()
+    chips = chat.page.locator(".chip")
+    expect(chips).to_contain_text(["figures.csv"])
+    chat.page.keyboard.type("And again?")
+    chat.page.keyboard.press("Enter")
+    chat.finish()
+    expect(chat.last.get_by_role("region", name="Documents").get_by_role("listitem")).to_contain_text(["figures.csv"])
+    expect(chips).to_have_count(0)
+
+
+def test_it_works_on_a_phone_and_escape_changes_nothing(demo: Server, visits: Visits) -> None:
+    chat = with_two_sent(demo, visits, **PHONE)
+    button = chat.page.get_by_role("button", name="Earlier files")
+    button.click()
+    dialog = chat.page.get_by_role("dialog", name="Earlier files")
+    expect(dialog.get_by_role("listitem").first).to_be_visible()
+    assert chat.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), "nothing is wider than the phone"
+    chat.page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(chat.page.locator(".chip")).to_have_count(0)
+    button.click()
+    for _ in range(2):
+        dialog.get_by_role("button", name="notes.txt").first.click()
+        expect(chat.page.locator(".chip")).to_contain_text(["notes.txt"])
+        button.click()
+    dialog.get_by_role("button", name="Close").click()
+    expect(chat.page.locator(".chip")).to_have_count(1)
+    chat.page.get_by_role("button", name="Remove notes.txt").click()
+    expect(chat.page.locator(".chip")).to_have_count(0)

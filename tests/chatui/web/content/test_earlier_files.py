@@ -1,0 +1,109 @@
+"""Files that were sent before: their owner finds them and sends them again, and nothing is stored twice."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from chatui.models import Conversation, DocumentText, FileContent, StoredFile, User
+from chatui.store.documents import sent
+from tests.chatui.conftest import signed_in
+from tests.chatui.store.documents.brought import brought
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def talk(ada: User) -> Conversation:
+    return Conversation.objects.create(owner=ada, title="With files")
+
+
+def sent_file(conversation: Conversation, name: str, text: str = "") -> StoredFile:
+    file = brought(conversation.owner, name, text or f"Words of {name}.")
+    StoredFile.objects.filter(pk=file.pk).update(conversation=conversation)
+    return file
+
+
+def names(client: Client, words: str = "") -> list[str]:
+    response = client.get("/files/earlier/", {"q": words})
+    assert response.status_code == 200
+    return [file["name"] for file in response.json()["files"]]
+
+
+def again(client: Client, file: StoredFile, conversation: Conversation | None = None) -> Any:
+    place = f"?conversation={conversation.pk}" if conversation else ""
+    return client.post(f"/files/{file.pk}/again/{place}")
+
+
+def test_the_newest_come_first_each_once_and_words_of_the_name_are_enough(ada: User, talk: Conversation) -> None:
+    for name in ("Budget 2025.csv", "notes.txt", "Budget 2026.csv", "notes.txt"):
+        sent_file(talk, name)
+    brought(ada, "waiting.txt")
+    assert names(signed_in(ada)) == ["notes.txt", "Budget 2026.csv", "Budget 2025.csv"]
+    assert names(signed_in(ada), "budget") == ["Budget 2026.csv", "Budget 2025.csv"]
+    assert names(signed_in(ada), "2026 bud") == ["Budget 2026.csv"]
+    assert names(signed_in(ada), "%") == [] == names(signed_in(ada), "\0_" + "x " * 900)
+
+
+def test_the_answer_says_whether_there_are_more_than_it_names(ada: User, talk: Conversation) -> None:
+    def said(words: str = "") -> tuple[int, bool]:
+        answer = signed_in(ada).get("/files/earlier/", {"q": words}).json()
+        return len(answer["files"]), answer["more"]
+
+    for number in range(50):
+        sent_file(talk, f"{number}.txt")
+    assert said() == (50, False)
+    sent_file(talk, "more.txt")
+    assert said() == (50, True)
+    assert said("more") == (1, False)
+
+
+def test_it_waits_once_more_with_its_text_and_no_second_copy(ada: User, talk: Conversation) -> None:
+    file = sent_file(talk, "notes.txt")
+    other = Conversation.objects.create(owner=ada)
+    contents = FileContent.objects.count(), DocumentText.objects.count()
+    client = signed_in(ada)
+    said = again(client, file, other).json()
+    assert said["ok"] and said["name"] == "notes.txt" and said["tokens"] > 0 and said["id"] != str(file.pk)
+    assert again(client, file, other).json()["id"] == said["id"], "pressed twice, it is one"
+    assert (FileContent.objects.count(), DocumentText.objects.count()) == contents
+    assert [each["id"] for each in client.get(f"/files/?conversation={other.pk}").json()["files"]] == [said["id"]]
+    assert "Words of notes.txt." in client.get(said["text"]).content.decode()
+
+
+def test_deleting_one_of_them_leaves_the_other_its_text(ada: User, talk: Conversation) -> None:
+    file = sent_file(talk, "notes.txt")
+    said = again(signed_in(ada), file).json()
+    sent.delete(StoredFile.objects.get(pk=file.pk))
+    assert "Words of notes.txt." in signed_in(ada).get(said["text"]).content.decode()
+    assert names(signed_in(ada)) == [] and again(signed_in(ada), file).status_code == 404
+
+
+@pytest.mark.parametrize("change", ["deleted_at", "unfinished_until", "temporary_until", "unread", "tool"])
+def test_what_is_in_no_list_or_has_no_text_is_not_offered(change: str, ada: User, talk: Conversation) -> None:
+    file = sent_file(talk, "notes.txt")
+    assert names(signed_in(ada)) == ["notes.txt"], "the premise"
+    if change == "unread":
+        DocumentText.objects.update(state="unreadable")
+    elif change == "tool":
+        StoredFile.objects.update(source="tool")
+    else:
+        Conversation.objects.filter(pk=talk.pk).update(**{change: timezone.now() + timedelta(hours=1)})
+    assert names(signed_in(ada)) == [] and again(signed_in(ada), file).status_code == 404
+
+
+def test_nobody_finds_or_takes_what_is_somebody_elses(ada: User, bela: User, grace: User, talk: Conversation) -> None:
+    file = sent_file(talk, "notes.txt")
+    for other in (bela, grace):
+        assert names(signed_in(other)) == [] and again(signed_in(other), file).status_code == 404
+    theirs = Conversation.objects.create(owner=bela)
+    assert again(signed_in(ada), file, theirs).status_code == 404
+    assert Client().get("/files/earlier/").status_code == 302 == again(Client(), file).status_code
+    assert StoredFile.objects.count() == 1
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(ada)
+    assert again(strict, file).status_code == 403

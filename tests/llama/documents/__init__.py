@@ -1,0 +1,1 @@
+"""Documents that people bring, and a real llama.cpp server."""

@@ -1,0 +1,71 @@
+"""Stands between the product and a model server, and keeps every byte that either sends to the other."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+_POST = re.compile(rb"POST (?P<path>[^ ]+) HTTP/1\.1\r\n(?P<head>(?:[^\r\n]+\r\n)+)\r\n")
+_LENGTH = re.compile(rb"(?i)content-length: *([0-9]+)")
+
+
+class Between:
+    """``url``: where the product connects to. Each connection is one pair of what was sent and what was answered."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self._talks: list[tuple[bytearray, bytearray]] = []
+
+    def asked(self) -> list[dict[str, Any]]:
+        """The bodies of all requests for answers, in the order of their connections."""
+        found: list[dict[str, Any]] = []
+        for sent, _ in self._talks:
+            for match in _POST.finditer(sent):
+                length = _LENGTH.search(match["head"])
+                assert length is not None, "requests say how long they are"
+                body = json.loads(sent[match.end() : match.end() + int(length[1])])
+                found += [body] if body.get("stream") else []
+        return found
+
+    def cached(self) -> list[int]:
+        """How many tokens of each prompt the server says that it had already, in the same order."""
+        counts = [re.findall(rb'"(?:cached_tokens|cache_n)":(\d+)', answered) for _, answered in self._talks]
+        return [int(found[-1]) for found in counts if found]
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._talks.clear()
+
+    async def talk(self, server: tuple[str, int], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection of the product."""
+        sent, answered = bytearray(), bytearray()
+        self._talks.append((sent, answered))
+        upstream_reader, upstream_writer = await asyncio.open_connection(*server)
+        await asyncio.gather(_passed(reader, upstream_writer, sent), _passed(upstream_reader, writer, answered))
+
+
+async def _passed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, kept: bytearray) -> None:
+    with suppress(ConnectionError):
+        while data := await reader.read(65536):
+            kept += data
+            writer.write(data)
+            await writer.drain()
+    writer.close()
+
+
+@asynccontextmanager
+async def standing_between(url: str) -> AsyncIterator[Between]:
+    """One that passes everything to the server at this address."""
+    between, parts = Between(), urlsplit(url)
+    upstream = (str(parts.hostname), int(parts.port or 0))
+    server = await asyncio.start_server(lambda reader, writer: between.talk(upstream, reader, writer), "127.0.0.1", 0)
+    between.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    try:
+        yield between
+    finally:
+        server.close()

@@ -1,0 +1,135 @@
+"""Whole turns with documents against a real llama.cpp server, over each wire format: what it was sent, and what it had already."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+import pytest_asyncio
+from channels.db import database_sync_to_async
+
+from chatui.backends import registry
+from chatui.backends.base import Endpoint
+from chatui.codes import ProductCode
+from chatui.model_servers import connected
+from chatui.models import Message, Turn, User
+from chatui.models.turn import TurnState
+from chatui.store.documents import sent
+from chatui.turns import running, summarizing
+from chatui.turns.asked.by_person import FileUse
+from chatui.turns.start import Ask, AskRefusedError, Kind
+from renderer.harmony.vocabulary import Vocabulary
+from tests.chatui.store.documents.brought import brought
+from tests.chatui.turns.test_turns import ask, run
+from tests.llama.documents.between import Between, standing_between
+from tests.llama.fixture import CONTEXT
+from tests.llama.test_chat import LIMITS
+from tests.support import environment
+
+pytestmark = [pytest.mark.llama, pytest.mark.asyncio, pytest.mark.django_db(transaction=True)]
+
+CONTROL_TOKENS = 199_998
+"""The first of them: what people write is made of those below."""
+LONG = "\n".join(f"Line {number} of a report that nobody can read at once." for number in range(2000))
+bring = database_sync_to_async(brought)
+
+
+@pytest_asyncio.fixture(params=["chat", "responses", "harmony-llamacpp"])
+async def server(
+    request: pytest.FixtureRequest, llama_server: str, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Between]:
+    async with standing_between(llama_server) as between:
+        endpoint = Endpoint(between.url, model="gpt-oss-tiny", limits=LIMITS)
+        backend = registry.build(endpoint, kind=request.param, vocabulary=lambda: vocabulary)
+        environment.change(monkeypatch, {"backend_url": between.url, "backend_context_tokens": CONTEXT})
+        monkeypatch.setattr(connected, "backend", lambda choice="": backend)
+        monkeypatch.setattr(connected, "gpt_oss_vocabulary", lambda: vocabulary)
+        monkeypatch.setattr(summarizing, "FIRST_SECONDS", 86_400.0)
+        yield between
+        await running.settle()
+        await backend.aclose()
+
+
+async def answered(person: User, wanted: Ask) -> Turn:
+    """The turn that ends with an answer. What the tiny model makes of an unknown conversation it cannot always read."""
+    turn = await run(person, wanted)
+    for _ in range(20):
+        if turn.state == TurnState.COMPLETED:
+            break
+        place = {"conversation": turn.conversation_id, "question": turn.question_id}
+        turn = await run(person, ask(Kind.REGENERATE, "", **place))
+    said = [message async for message in Message.objects.filter(turn=turn, role="assistant", is_visible=True)]
+    assert turn.state == TurnState.COMPLETED and said, turn.error_code
+    return turn
+
+
+def texts_of(body: dict[str, Any], vocabulary: Vocabulary) -> str:
+    """All that a request tells the model, as text; of token ids, the ordinary ones."""
+    if "prompt" in body:
+        return vocabulary.decode([each for each in body["prompt"] if each < CONTROL_TOKENS]).decode()
+    return "\n".join(str(message["content"]) for message in body.get("messages") or body["input"])
+
+
+async def read_anew(llama_server: str) -> int:
+    """How many tokens of prompts the server has read since it started: those that it had already do not count."""
+    async with httpx.AsyncClient() as client:
+        said = (await client.get(f"{llama_server}/metrics")).text
+    return int(next(line for line in said.splitlines() if line.startswith("llamacpp:prompt_tokens_total ")).split()[1])
+
+
+async def test_the_second_turn_hits_the_prefix_and_a_deleted_document_is_in_no_later_request(
+    ada: User, server: Between, llama_server: str, vocabulary: Vocabulary
+) -> None:
+    texts = [f"{uuid4().hex} " + "What this document says of the meeting. " * 80 for _ in range(2)]
+    files = [await bring(ada, f"{number}.txt", text) for number, text in enumerate(texts)]
+    before = await read_anew(llama_server)
+    first = await answered(ada, ask(text="ping", files=tuple(FileUse(file.pk) for file in files)))
+    [body, *_] = server.asked()
+    assert all(text in texts_of(body, vocabulary) for text in texts)
+    of_first = await read_anew(llama_server) - before
+    assert of_first > 1000, "it had none of it"
+
+    server.forget()
+    before = await read_anew(llama_server)
+    await answered(ada, ask(text="Hello!", conversation=first.conversation_id))
+    [body, *_] = server.asked()
+    assert all(text in texts_of(body, vocabulary) for text in texts)
+    of_second = await read_anew(llama_server) - before
+    assert of_second < of_first / 4, "it had the documents already"
+    assert all(count > 1000 for count in server.cached()), "so it says, where it says so"
+
+    server.forget()
+    await database_sync_to_async(sent.delete)(files[1])
+    await answered(ada, ask(text="ping", conversation=first.conversation_id))
+    bodies = server.asked()
+    assert bodies and all(texts[0] in texts_of(body, vocabulary) for body in bodies)
+    assert not any(texts[1][:32] in texts_of(body, vocabulary) for body in bodies)
+
+
+async def test_of_a_document_that_is_longer_than_the_context_the_beginning_goes(ada: User, server: Between, vocabulary: Vocabulary) -> None:
+    file = await bring(ada, "long.txt", LONG)
+    with pytest.raises(AskRefusedError) as refused:
+        await run(ada, ask(text="ping", files=(FileUse(file.pk),)))
+    assert refused.value.code is ProductCode.TOO_LARGE and server.asked() == []
+    turn = await answered(ada, ask(text="ping", files=(FileUse(file.pk, "first"),)))
+    assert turn.turns_left_out == 0 and CONTEXT / 2 < (turn.input_tokens or 0) < CONTEXT
+    for body in server.asked():
+        said = texts_of(body, vocabulary)
+        given = said.partition("\n\nLine 0 of")[2].rpartition("Line ")[0]
+        assert "Only its beginning is here" in said and LONG.startswith(f"Line 0 of{given}") and len(given) > 4000
+        assert "ping" in said and "Line 1999 " not in said
+
+
+async def test_a_document_that_is_longer_than_the_context_is_searched_in(ada: User, server: Between, vocabulary: Vocabulary) -> None:
+    file = await bring(ada, "long.txt", LONG)
+    await answered(ada, ask(text="ping", files=(FileUse(file.pk, "search"),)))
+    bodies = server.asked()
+    assert bodies
+    for body in bodies:
+        said = texts_of(body, vocabulary)
+        assert "search in it" in said and "Line 0 of" not in said and "ping" in said
+        assert "find_in_documents" in (said if "prompt" in body else json.dumps(body["tools"]))

@@ -1,0 +1,127 @@
+"""Five people bring long files at once: whoever reads an answer meanwhile does not notice, and the process stays within its memory."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import pairwise
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from tests.processes.counting import counts_until
+from tests.support import stub
+from tests.support.served import Deployment, LiveSocket, Server, free_port
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+
+PEOPLE = [f"person{number}" for number in range(5)]
+MEGABYTES = 18
+TOKEN_SECONDS = 0.05
+PAUSE_SECONDS = 0.2
+"""No upload makes anybody wait for longer, beyond what a busy machine itself takes: see ``control``."""
+MOST_MEGABYTES = 250
+"""More than before: three files are in memory at once, each with its text, and a request has its body in pieces besides."""
+UPLOAD = """
+import sys
+import httpx
+url, cookie, token, megabytes = sys.argv[1:]
+rows = int(megabytes) * 1024 * 1024 // 32
+data = b"a line of a long file, and more\\n" * rows
+headers = {"Cookie": cookie, "X-CSRFToken": token, "X-File-Name": "long.txt", "Origin": url, "Referer": url + "/"}
+answer = httpx.post(url + "/files/", content=data, headers=headers, timeout=240, trust_env=False)
+print(answer.status_code, answer.json()["ok"])
+"""
+
+
+@asynccontextmanager
+async def control(folder: Path) -> AsyncIterator[str]:
+    """A server that does nothing else: how long it takes, the machine takes."""
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1"],
+        cwd=folder,
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        process.kill()
+        process.wait()
+
+
+async def longest(url: str, end: asyncio.Event) -> float:
+    """The longest that an address took to answer, in seconds."""
+    took = 0.0
+    async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
+        while not end.is_set():
+            begun = time.monotonic()
+            assert (await client.get(url)).status_code == 200
+            took = max(took, time.monotonic() - begun)
+            await asyncio.sleep(0.02)
+    return took
+
+
+async def gaps(socket: LiveSocket, end: asyncio.Event) -> float:
+    """The longest time in which nothing of a running answer came, in seconds."""
+    came = [time.monotonic()]
+    while not end.is_set():
+        event = await socket.next()
+        if "text" in event or "html" in event:
+            came.append(time.monotonic())
+    assert len(came) > 20, "the premise: an answer was being written"
+    return max(after - before for before, after in pairwise(came))
+
+
+def memory(server: Server, name: str) -> float:
+    """``VmRSS`` or ``VmHWM`` of a server process, in megabytes."""
+    found = re.search(rf"{name}:\s+(\d+) kB", Path(f"/proc/{server.process.pid}/status").read_text())
+    assert found
+    return int(found[1]) / 1024
+
+
+async def bring(server: Server, name: str) -> str:
+    """Bring a long file, from a process of its own. What it printed."""
+    client = await asyncio.to_thread(server.sign_in, name)
+    token = re.search(r'name="csrf-token" content="([^"]+)"', client.get("/").text)
+    assert token
+    cookie = "; ".join(f"{key}={value}" for key, value in client.cookies.items())
+    arguments = ["nice", "-n", "10", sys.executable, "-c", UPLOAD, server.url, cookie, token[1], str(MEGABYTES)]
+    process = await asyncio.create_subprocess_exec(*arguments, stdout=subprocess.PIPE)
+    printed, _ = await process.communicate()
+    return printed.decode().strip()
+
+
+async def test_nobody_waits_for_files_that_others_bring_and_memory_is_bounded(tmp_path: Path) -> None:
+    written, end = asyncio.Event(), asyncio.Event()
+    async with stub.running(counts_until(written, TOKEN_SECONDS)) as model, control(tmp_path) as idle:
+        deployment = Deployment(tmp_path, CHATUI_BACKEND_URL=model.url, CHATUI_BACKEND_MODEL="stub")
+        try:
+            server = await asyncio.to_thread(deployment.start)
+            await asyncio.to_thread(deployment.make_people, reader=(False, []), **dict.fromkeys(PEOPLE, (False, list[str]())))
+            reader = await asyncio.to_thread(server.sign_in, "reader")
+            before = memory(server, "VmRSS")
+            async with asyncio.timeout(400), LiveSocket(server, reader) as socket:
+                asked = {"text": "Count", "effort": "low", "conversation": None, "folder": None, "choice": None}
+                await socket.say("send", client_id=str(uuid4()), **asked, tools_off=None, temporary=None, files=None)
+                measured = asyncio.gather(gaps(socket, end), longest(f"{server.url}/healthz", end), longest(idle, end))
+                said = await asyncio.gather(*(bring(server, name) for name in PEOPLE))
+                end.set()
+                silence, health, machine = await measured
+            written.set()
+            grown = memory(server, "VmHWM") - before
+        finally:
+            await asyncio.to_thread(deployment.stop)
+    print(f"silence {silence:.3f} s, /healthz {health:.3f} s, control {machine:.3f} s, {grown:.0f} MB more")
+    assert said == ["200 True"] * len(PEOPLE)
+    most = PAUSE_SECONDS + 3 * machine  # which no test has for itself
+    assert health < most and silence < most + 2 * TOKEN_SECONDS, (silence, health, machine)
+    assert grown < MOST_MEGABYTES, grown
