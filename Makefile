@@ -63,9 +63,12 @@ messages: development ## Bring the catalogues of translations up to date with th
 	@$(PY) -m tests.tools.messages
 
 attack: development chromium ## Load every known attack in a real browser, play every shape of the canary, ask in every way; takes long
-	@$(PY) -m tests.attacks
-	@CHATUI_TEST_SHAPES=all $(PY) -m pytest --quiet tests/chatui/canary/test_runs.py -k every_shape $(PYTEST_FLAGS)
-	@CHATUI_TEST_SHAPES=all $(PY) -m pytest --numprocesses auto --quiet -m slow tests/canary tests/chatui/turns/streams $(PYTEST_FLAGS)
+	@failed=; \
+	$(PY) -m tests.attacks || failed=1; \
+	export CHATUI_TEST_SHAPES=all; \
+	$(PY) -m pytest --quiet tests/chatui/canary/test_runs.py -k every_shape $(PYTEST_FLAGS) || failed=1; \
+	$(PY) -m pytest --numprocesses auto --quiet -m slow tests/canary tests/chatui/turns/streams $(PYTEST_FLAGS) || failed=1; \
+	[ -z "$$failed" ]
 
 accessibility: development chromium ## Every state of every page by keyboard, zoomed and by finger; make test takes some
 	@CHATUI_TEST_STATES=all $(PY) -m pytest --numprocesses auto --quiet tests/browser/accessibility $(PYTEST_FLAGS)
@@ -81,14 +84,15 @@ image-steps: development ## Carry out the Dockerfile's steps in a clean director
 	@$(PY) -m tests.tools.docker_steps
 
 # The lock holds pins and hashes only, never where a file came from. LOCK_FLAGS=--upgrade takes the newest that pyproject.toml admits.
-lock: venv ## Write requirements.txt and requirements-dev.txt anew from pyproject.toml
+lock: venv ## Write the three requirements files anew from pyproject.toml
 	@set -e; scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT; \
 	$(PY) -m venv "$$scratch"; \
 	"$$scratch/bin/python" -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION); \
 	compile="$$scratch/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate $(LOCK_FLAGS)"; \
 	$$compile pyproject.toml --output-file requirements.txt >/dev/null; \
-	$$compile pyproject.toml --group dev --constraint requirements.txt --output-file requirements-dev.txt >/dev/null; \
-	echo "requirements.txt and requirements-dev.txt are written. Look at the difference, then run make test."
+	$$compile pyproject.toml --group dev --extra traces --constraint requirements.txt --output-file requirements-dev.txt >/dev/null; \
+	$$compile pyproject.toml --extra traces --constraint requirements.txt --output-file requirements-traces.txt >/dev/null; \
+	echo "requirements.txt, requirements-dev.txt and requirements-traces.txt are written. Look at the difference, then run make test."
 
 clean: ## Remove what the other commands made; the data in var/ stays
 	@rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache tests/js/node_modules

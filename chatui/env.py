@@ -87,7 +87,11 @@ class Environment(BaseSettings):
         "", description="Header that the key is sent in, such as api-key. Empty: Authorization, as a bearer token."
     )
     backend_ca_file: Path | None = Field(None, description="PEM file of the only authorities that are trusted to certify the model server.")
-    backend_proxy: str = Field("", description="Address of the HTTP proxy through which the model server is reached. Empty: none.")
+    backend_proxy: str = Field(
+        "",
+        description="Address of the HTTP proxy through which the model server is reached: http://proxy:3128, or with user:password@. "
+        "Empty: none.",
+    )
     backend_sampling: str = Field(
         "", description="What answers are sampled with, such as temperature=0.7,top_p=0.9. Empty: the server decides."
     )
@@ -207,6 +211,14 @@ class Environment(BaseSettings):
     usage_contact: str = Field("", description="A sentence for whoever has reached a limit of usage, such as whom they ask for more.")
     api: bool = Field(True, description="Whether programs can ask with the keys that people make, at /v1.")
     metrics_token: str = Field("", description="Bearer token for /metrics. Empty: there are no metrics.", repr=False)
+    traces_url: str = Field(
+        "", description="Where traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces. Empty: there are none."
+    )
+    traces_header: str = Field("", description="Header for that collector, such as Authorization: Bearer KEY.", repr=False)
+    traces_share: float = Field(1.0, ge=0, le=1, description="Which share of the traces is sent, from 0 to 1.")
+    traces_to_model_servers: bool = Field(
+        False, description="Whether requests to model servers say to which trace they belong (the header traceparent)."
+    )
     log_format: Literal["text", "json"] = Field("text", description="Log lines for people, or JSON objects for a program: text or json.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Lowest level of the product's own log lines.")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import include, path
 
+from chatui.admin.examining import pages as examining
 from chatui.api.documentation import page as api_reference
 from chatui.web import (
     access_notices,
@@ -29,6 +30,7 @@ from chatui.web.lists import archive as archive_pages
 from chatui.web.lists import bin as bin_pages
 from chatui.web.lists import folders as folder_pages
 from chatui.web.lists import temporary
+from chatui.web.manage import groups as manage_groups
 from chatui.web.manage import operating as manage
 from chatui.web.manage import overview as manage_overview
 from chatui.web.manage import people as manage_people
@@ -98,7 +100,10 @@ urlpatterns = [
     path("manage/people/<uuid:person_id>/", manage_people.person, name="manage_person"),
     path("manage/people/<uuid:person_id>/close/", manage_people.person_close, name="manage_person_close"),
     path("manage/people/<uuid:person_id>/<slug:what>/", manage_people.person_act, name="manage_person_act"),
+    path("manage/groups/", manage_groups.groups, name="manage_groups"),
+    path("manage/groups/<int:group_id>/", manage_groups.group, name="manage_group"),
     path("manage/servers/", manage.servers, name="manage_servers"),
+    path("manage/servers/<str:name>/", examining.server, name="manage_server"),
     path("manage/failures/", manage.failures, name="manage_failures"),
     path("manage/looks/", manage.looks, name="manage_looks"),
     path("manage/settings/", manage.settings, name="manage_settings"),
@@ -133,6 +138,8 @@ urlpatterns = [
     path("sign-in/passkey/options/<slug:what>/", passkeys.options, name="passkey_options"),
     path("sign-in/code/passkey/", passkeys.step, name="sign_in_code_passkey"),
     path("sign-in/passkeys/new/", passkeys.new, name="passkey_new"),
+    path("sign-in/news/dismiss/", ways.dismiss_news, name="sign_in_news_dismiss"),
+    path("sign-in/passkeys/<uuid:passkey_id>/rename/", passkeys.rename, name="passkey_rename"),
     path("sign-in/passkeys/<uuid:passkey_id>/remove/", passkeys.remove, name="passkey_remove"),
     path("sign-in/sessions/end/", own_sessions.end_others, name="sessions_end_others"),
     path("sign-in/sessions/<uuid:session_id>/end/", own_sessions.end, name="session_end"),
@@ -152,9 +159,11 @@ urlpatterns = [
     path("usage/everybody/file/", usage_pages.file, name="usage_file"),
     path("v1/", include("chatui.api.urls")),
     path("files/", uploads.files, name="files"),
+    path("files/earlier/", uploads.files_earlier, name="files_earlier"),
     path("scim/v2/", include("chatui.web.scim.urls")),
     path("files/<uuid:file_id>/", files.file, name="file"),
     path("files/<uuid:file_id>/text/", uploads.text, name="file_text"),
+    path("files/<uuid:file_id>/again/", uploads.again, name="file_again"),
     path("files/<uuid:file_id>/delete/", uploads.delete, name="file_delete"),
     path("documents/<uuid:file_id>/<int:number>/", uploads.passage, name="passage"),
     path("diagram/", diagrams.diagram, name="diagram"),

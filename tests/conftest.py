@@ -1,4 +1,4 @@
-"""What all tests share: settings of their own, reasons in plain sentences for what is left out, and the closing summary."""
+"""What all tests share: settings of their own, and reasons in plain sentences for what is left out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import shutil
 import socket
 import sys
 import tempfile
-from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,14 @@ from urllib.parse import urlsplit
 import hypothesis
 import pytest
 from _pytest.mark.expression import Expression
-from _pytest.runner import runtestprotocol
 
 from chatui.languages import catalogues
 from tests.support import places
 from tests.support.cases import ROUNDS
 from tests.support.deployments import prepared
-from tests.tools import chromium, not_run
+from tests.tools import chromium
+
+pytest_plugins = ["tests.reporting"]
 
 # Said by whoever runs the tests; every other CHATUI_… variable is a setting of their own product and must not reach a test.
 OF_TESTS = {
@@ -52,7 +52,6 @@ SERVICES = ("CHATUI_TEST_DATABASE_URL", "CHATUI_TEST_REDIS_URL")
 
 # Not in pyproject.toml: without the plugin (-p no:django) that setting would be an unknown one, and an error.
 os.environ["DJANGO_SETTINGS_MODULE"] = "chatui.settings"
-_NOTED = pytest.StashKey[list[str]]()
 _DATA = tempfile.TemporaryDirectory(prefix="chatui-tests-")
 for _name in [name for name in os.environ if name.startswith("CHATUI_") and name not in OF_TESTS]:
     del os.environ[_name]
@@ -163,9 +162,7 @@ def _flush_although_the_audit_log_refuses(request: pytest.FixtureRequest) -> Ite
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Load the settings, which makes pytest-django set Django up before any test is imported; take over what make check noted."""
-    config.stash[_NOTED] = not_run.sentences()
-    not_run.forget()
+    """Load the settings, which makes pytest-django set Django up before any test is imported."""
     if config.pluginmanager.hasplugin("django"):
         from django.conf import settings
 
@@ -256,74 +253,3 @@ def _no_services() -> str | None:
         except OSError as error:
             return f"{name} names a server that does not answer: {error.strerror or error}."
     return None
-
-
-SECOND_TRY = "second try"
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """A test that fails is tried once more, and the summary names it with its first failure: what is late on a busy machine, or belongs to
-    the test before, does not stop the others, and is not hidden either."""
-    if item.config.getoption("usepdb"):
-        return None
-    reports = runtestprotocol(item, log=False, nextitem=nextitem)
-    failures = [report.longreprtext for report in reports if report.failed]
-    if failures and (again := getattr(item, "_initrequest", None)):
-        again()
-        reports = runtestprotocol(item, log=False, nextitem=nextitem)
-        reports[0].user_properties.append((SECOND_TRY, [item.nodeid, *failures]))
-    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    for report in reports:
-        item.ihook.pytest_runtest_logreport(report=report)
-    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-    return True
-
-
-def _second_tries(reporter: pytest.TerminalReporter) -> dict[str, list[str]]:
-    """The failures of the first tries, by test."""
-    reports = [report for reports in reporter.stats.values() for report in reports if isinstance(report, pytest.TestReport)]
-    tries = [value for report in reports for name, value in report.user_properties if name == SECOND_TRY and isinstance(value, list)]
-    return {nodeid: failures for nodeid, *failures in sorted(tries)}
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """One paragraph at the end: what ran, what could not run and why."""
-    ran: Counter[str] = Counter()
-    for outcome in ("passed", "failed", "error", "xfailed", "xpassed"):
-        ran.update(_part(report.nodeid) for report in terminalreporter.getreports(outcome))
-    left_out: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for report in terminalreporter.getreports("skipped"):
-        left_out[_reason(report)][_part(report.nodeid)] += 1
-
-    parts = ", ".join(f"{count} of {part}" for part, count in sorted(ran.items()))
-    sentences = [f"Tests that ran: {parts}." if parts else "No test ran."]
-    sentences += [f"Not run: {_listed(parts)}. {reason}" for reason, parts in sorted(left_out.items())]
-    if tries := _second_tries(terminalreporter):
-        sentences.append(f"Tried a second time: {', '.join(tries)}.")
-    for nodeid, failures in tries.items():
-        terminalreporter.section(f"first try of {nodeid}", sep="_")
-        terminalreporter.write_line("\n".join(failures))
-    noted = config.stash[_NOTED]
-    sentences += noted
-    if len(sentences) == 1:
-        sentences.append("Nothing was left out.")
-    terminalreporter.section("what ran and what did not", sep="-")
-    terminalreporter.write_line(" ".join(sentences))
-
-
-def _part(nodeid: str) -> str:
-    """The directory of a test: ``tests/renderer``. A test directly under ``tests`` counts as ``tests``."""
-    return Path(nodeid.split("::")[0]).parent.as_posix()
-
-
-def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
-    """The reason that a skip gave, as a sentence."""
-    if isinstance(report.longrepr, tuple):
-        reason = report.longrepr[2].removeprefix("Skipped: ").strip()
-        return reason if reason.endswith((".", "!", "?")) else f"{reason}."
-    return "No reason was given."
-
-
-def _listed(parts: Counter[str]) -> str:
-    return ", ".join(f"{count} of {part}" for part, count in sorted(parts.items()))

@@ -11,6 +11,7 @@ import secrets
 import zipfile
 import zlib
 from collections.abc import Iterator
+from functools import lru_cache
 from urllib.parse import unquote_plus
 
 # No hexadecimal digits, so that no id, hash or token of ours can hold a marker by chance.
@@ -59,11 +60,12 @@ class Canary:
         return raw.hex() in text.lower() or any(form in text for form in encoded)
 
 
-def _forms(text: str) -> set[str]:
+@lru_cache(maxsize=2)  # one text is searched for several beginnings
+def _forms(text: str) -> frozenset[str]:
     """The text in all usual encodings, and without what may be inside a word: tags, spaces."""
     plain = text.lower()
     unescaped = html.unescape(plain)
-    return {plain, unescaped, unquote_plus(plain), _BETWEEN.sub("", plain), _BETWEEN.sub("", _TAGS.sub("", unescaped))}
+    return frozenset((plain, unescaped, unquote_plus(plain), _BETWEEN.sub("", plain), _BETWEEN.sub("", _TAGS.sub("", unescaped))))
 
 
 def _texts(haystack: str | bytes) -> Iterator[str]:

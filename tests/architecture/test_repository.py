@@ -9,7 +9,7 @@ import pytest
 
 from tests.architecture.sources import ROOT, Source, all_paths, all_sources
 
-LOCKS = ("requirements.txt", "requirements-dev.txt")
+LOCKS = ("requirements.txt", "requirements-dev.txt", "requirements-traces.txt")
 PIN = re.compile(r"[A-Za-z0-9._-]+(?:\[[a-z0-9,-]+\])?==[^\s;]+(?: ; .+)?(?: --hash=sha256:[0-9a-f]{64})+")
 UNFINISHED = re.compile(r"\b(?:TO[D]O|FIX[M]E|X[X]X|HA[C]K)\b")
 MACHINE_PATHS = re.compile(r"(?<![\w.~-])/(?:home|Users|root|work|workspace)/[\w.]")
@@ -29,8 +29,13 @@ def test_each_requirement_is_a_pin_with_hashes_and_names_no_place(name: str) -> 
 
 
 def test_what_tests_need_is_pinned_to_what_runs() -> None:
-    runs, tests = (dict(re.findall(r"^([\w.\[\]-]+)==(\S+)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)) for name in LOCKS)
-    assert {name: version for name, version in runs.items() if tests.get(name) != version} == {}
+    runs, tests, traces = (pins((ROOT / name).read_text(encoding="utf-8")) for name in LOCKS)
+    assert runs.items() <= traces.items() <= tests.items()
+
+
+def pins(lock: str) -> dict[str, str]:
+    """The version of each package."""
+    return dict(re.findall(r"^([\w.\[\]-]+)==(\S+)", lock, re.MULTILINE))
 
 
 def test_vendored_files_are_what_their_checksums_say() -> None:

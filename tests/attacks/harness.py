@@ -21,6 +21,7 @@ from tests.attacks.policy import POLICY
 MODES = ("document", "set", "set again")
 PER_PAGE = 150
 _ADDRESS = "http://attacks.test/"
+_PATIENT_MS = 120_000
 _WATCH = (Path(__file__).parent / "watch.js").read_text(encoding="utf-8")
 # Only reports: what the product's own policy would stop is to be seen here, not stopped.
 _HEADERS = {
@@ -84,7 +85,7 @@ def _load(browser: Browser, mode: str, htmls: Sequence[str]) -> list[tuple[int, 
     page.add_init_script(_WATCH)
     requests = _answer_all_requests(page, _document(mode, htmls))
     try:
-        page.goto(_ADDRESS, wait_until="load", timeout=30_000)
+        page.goto(_ADDRESS, wait_until="load", timeout=_PATIENT_MS)
         page.wait_for_timeout(30)
         found = page.evaluate("([policy, count]) => window.__look(policy, count)", [POLICY, len(htmls)])
         return [*map(tuple, found), *((-1, "request", request) for request in requests)]

@@ -23,7 +23,8 @@ POLICY: dict[str, object] = {
     "schemes": ["http:", "https:", "mailto:"],
     "fragment": r"^#md-[a-z0-9_-]+$",
     "classes": r"^(language-[A-Za-z0-9][\w+#.-]*|block|plain|pending|page|toc|anchor|admonition|admonition-title|[a-z]{1,20}"
-    r"|contains-task-list|task-list-item|footnote|footnote-ref|footnote-label|math|math-inline|math-display|link-host|image-link)$",
+    r"|contains-task-list|task-list-item|footnote|footnote-ref|footnote-label|math|math-inline|math-dollars|math-display|link-host"
+    r"|image-link)$",
     "ids": r"^md-[a-z0-9_-]+$",
     "rel": ["noopener", "noreferrer", "nofollow"],
 }

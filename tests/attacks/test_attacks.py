@@ -15,6 +15,36 @@ from tests.attacks.ways import WAYS, appended
 COUNT = {"a model's text, whole": 300, "a model's text, streamed": 45, "a model's text, wrapped": 75, "a person's text": 75}
 SEED = 20_261_120
 
+HONEST = """# Heading
+
+A *word*, a **word**, ~~a word~~, `code`, H~2~O, <kbd>Esc</kbd>, [a link](https://example.org/a), ![a picture](https://example.org/b.png).[^1]
+Mathematics: $a^2 + b^2$, \\(c\\), and
+
+$$
+\\int_0^1 x
+$$
+
+> Quoted
+
+1. One
+2. Two
+   - [x] done
+   - [ ] open
+
+| Left | Right |
+|:-----|------:|
+| a    | b     |
+
+```python
+print("x")
+```
+
+!!! note "Mind"
+    This.
+
+[^1]: A footnote.
+"""
+
 pytestmark = pytest.mark.browser
 
 
@@ -74,6 +104,13 @@ def test_the_harness_is_content_with_what_is_harmless(browser: Browser) -> None:
     harmless = '<p>a <a href="http://a.test" rel="noopener noreferrer nofollow ugc" target="_blank">b</a></p>'
     findings: list[Finding] = list(attack(browser, [harmless, "<pre><code>x</code></pre>"]))
     assert findings == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_honest_holds_nothing_but_what_the_policy_names(way: str, browser: Browser) -> None:
+    pieces = list(WAYS[way](HONEST))
+    assert not way.startswith("a model's") or any("math-dollars" in html for html in pieces), "the premise: it is rendered as Markdown"
+    assert list(attack(browser, pieces)) == []
 
 
 def test_appended_text_stands_in_the_innermost_last_box_and_is_text() -> None:

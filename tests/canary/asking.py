@@ -9,7 +9,7 @@ from http.cookies import SimpleCookie
 from typing import Any
 from uuid import uuid4
 
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
 from django.core.cache import cache
 from django.db import transaction
@@ -29,6 +29,7 @@ from chatui.models import (
     ModelPrice,
     ProgramAnswer,
     StoredBackend,
+    StoredFile,
     ToolApproval,
     UsageLimit,
     User,
@@ -96,6 +97,10 @@ def places(world: World) -> dict[str, str]:
     )
     inviter = make_person("inviter", "view_user", "add_user", staff=True)
     invited = invitations.make(Visitor(inviter, ADDRESS, "shell"), days=7, group=None, note="").split("/")
+    seers = Group.objects.create(name="seers")
+    seers.permissions.set(Permission.objects.filter(codename="view_hidden_channels"))
+    seer = make_person("seer", "view_user", "add_user", "view_hidden_channels", staff=True)
+    beyond = invitations.make(Visitor(seer, ADDRESS, "shell"), days=7, group=seers, note="").split("/")
     foreign = append(second, None, Header("user"), "Elsewhere")
     files = [
         keeping.keep(Place(row.owner_id, row.pk), NewFile.of("a visible file.txt", b"visible")) for row in (world.hers.conversation, second)
@@ -103,6 +108,10 @@ def places(world: World) -> dict[str, str]:
     deleted_file = keeping.keep(Place(owner.pk, world.deleted.conversation.pk), NewFile.of("in the bin.txt", b"visible"))
     waiting_file = brought(owner, "a visible waiting file.txt", "words of its own")
     passages.index(waiting_file.content_id)
+    sent_file = brought(owner, "a visible sent file.txt", "words of another")
+    deleted_document = brought(owner, "in the bin, too.txt", "more words")
+    for file, place in ((sent_file, world.hers.conversation), (deleted_document, world.deleted.conversation)):
+        StoredFile.objects.filter(pk=file.pk).update(conversation=place)
     key = making.make(Visitor(owner, ADDRESS, "shell"), making.Wanted("A script", for_responses=True, for_chat=True))
     return {
         "api_key": key.id,
@@ -111,6 +120,8 @@ def places(world: World) -> dict[str, str]:
         "file_elsewhere": str(files[1].pk),
         "deleted_file": str(deleted_file.pk),
         "waiting_file": str(waiting_file.pk),
+        "sent_file": str(sent_file.pk),
+        "deleted_document": str(deleted_document.pk),
         "folder": str(Folder.objects.create(owner=owner, name="A visible folder", instructions="Be brief.").pk),
         "foreign_folder": str(Folder.objects.create(owner=bystander, name="Somebody's folder").pk),
         "conversation": str(world.hers.conversation.pk),
@@ -141,6 +152,7 @@ def places(world: World) -> dict[str, str]:
         "deleted_link": str(world.deleted.link.pk),
         "invitation": invited[2],
         "invitation_token": invited[3],
+        "invitation_beyond": beyond[2],
         "password_link": password[3],
         "password_token": password[4],
         "token": world.hers.link.token,

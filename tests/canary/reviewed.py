@@ -219,8 +219,18 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "manage/people/invitations/<uuid:invitation_id>/revoke/",
-        "Staff who may add accounts take an invitation back. Recorded.",
-        (Ask("POST", "/manage/people/invitations/{nothing}/revoke/", _NOBODY),),
+        "Staff who may add accounts take an invitation back that they could have made: not one into a group with more rights. Recorded.",
+        (
+            Ask("POST", "/manage/people/invitations/{nothing}/revoke/", _NOBODY),
+            Ask(
+                "POST",
+                "/manage/people/invitations/{invitation}/revoke/",
+                _MANAGER_ACTS,
+                action="revoke invitation",
+                detail="made by inviter, to no group",
+            ),
+            Ask("POST", "/manage/people/invitations/{invitation_beyond}/revoke/", _NOBODY),
+        ),
     ),
     Route(
         "manage/people/<uuid:person_id>/",
@@ -247,6 +257,28 @@ ROUTES: tuple[Route, ...] = (
         ),
     ),
     Route("manage/servers/", "Staff who may see back ends: states, counts and codes.", (Ask("GET", "/manage/servers/", _USAGE),)),
+    Route(
+        "manage/servers/<str:name>/",
+        "Staff who may see back ends: what the doctor found, in words of ours. Whoever may change them begins it. Recorded. None is here.",
+        (Ask("GET", "/manage/servers/nothing/", _NOBODY), Ask("POST", "/manage/servers/demo/", _NOBODY)),
+    ),
+    Route("manage/groups/", "Staff who may see accounts and groups: names and permissions.", (Ask("GET", "/manage/groups/", _USAGE),)),
+    Route(
+        "manage/groups/<int:group_id>/",
+        "Staff who may see accounts and groups: one group, and who has no second factor. Whoever may change it demands one. Recorded.",
+        (
+            Ask("GET", "/manage/groups/{group}/", _USAGE),
+            Ask("GET", "/manage/groups/999999/", _NOBODY),
+            Ask(
+                "POST",
+                "/manage/groups/{group}/",
+                _MANAGER_ACTS,
+                {"required": "on"},
+                "group changed",
+                "needs a second factor now",
+            ),
+        ),
+    ),
     Route(
         "manage/failures/",
         "Staff who may see back ends: codes, causes in words of ours and times. A link to the debug view for whoever may open it.",
@@ -858,6 +890,19 @@ ROUTES: tuple[Route, ...] = (
         ),
     ),
     Route(
+        "sign-in/news/dismiss/",
+        "A signed-in person: takes the notice about their own ways to sign in away.",
+        (Ask("POST", "/sign-in/news/dismiss/", "302 " * 8 + "302"), Ask("GET", "/sign-in/news/dismiss/", _NEVER)),
+    ),
+    Route(
+        "sign-in/passkeys/<uuid:passkey_id>/rename/",
+        "A signed-in person who has just shown who they are renames one of their own passkeys. Recorded.",
+        (
+            Ask("POST", "/sign-in/passkeys/{nothing}/rename/", "302 " * 8 + "302", {"name": "Phone"}),
+            Ask("GET", "/sign-in/passkeys/{nothing}/rename/", _NEVER),
+        ),
+    ),
+    Route(
         "sign-in/passkeys/<uuid:passkey_id>/remove/",
         "A signed-in person who has just shown who they are takes one of their own passkeys away. Recorded.",
         (
@@ -1111,6 +1156,30 @@ ROUTES: tuple[Route, ...] = (
             Ask("GET", "/files/{deleted_file}/text/", _NOBODY),
             Ask("GET", "/files/{nothing}/text/", _NOBODY),
             Ask("POST", "/files/{waiting_file}/text/", _NEVER),
+        ),
+    ),
+    Route(
+        "files/earlier/",
+        "Whoever is signed in: names, sizes and days of the files that they have sent, but for temporary conversations and the bin. "
+        "Nothing of others.",
+        (
+            Ask("GET", "/files/earlier/", _SIGNED_IN),
+            Ask("GET", "/files/earlier/?q=visible", _SIGNED_IN),
+            Ask("POST", "/files/earlier/", _NEVER),
+        ),
+    ),
+    Route(
+        "files/<uuid:file_id>/again/",
+        "The owner: lets a file that they have sent wait at a message box of theirs once more. Everybody else: nothing.",
+        (
+            Ask("POST", "/files/{sent_file}/again/", _OWNER_ONLY),
+            Ask("POST", "/files/{sent_file}/again/?conversation={conversation}", _OWNER_ONLY),
+            Ask("POST", "/files/{sent_file}/again/?conversation={deleted}", _NOBODY),
+            Ask("POST", "/files/{sent_file}/again/?conversation={nothing}", _NOBODY),
+            Ask("POST", "/files/{waiting_file}/again/", _NOBODY),
+            Ask("POST", "/files/{deleted_document}/again/", _NOBODY),
+            Ask("POST", "/files/{nothing}/again/", _NOBODY),
+            Ask("GET", "/files/{sent_file}/again/", _NEVER),
         ),
     ),
     Route(

@@ -37,11 +37,14 @@ def sums_up(world: World, page: Page) -> None:
 
 
 def wait_next(world: World, page: Page) -> None:
+    """With a file, which waits with it."""
+    without_files(page)
     asks(WRITES)(world, page)
     expect(page.locator(".parts")).to_contain_text("Two and two")
+    attach_notes(page)
     page.get_by_role("textbox", name="Message", exact=True).fill("And then this")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("region", name="Next message")).to_be_visible()
+    expect(page.get_by_role("region", name="Next message")).to_contain_text("With notes.txt")
 
 
 def without_files(page: Page) -> None:
@@ -66,10 +69,14 @@ def bring_files(world: World, page: Page) -> None:
 
 def send_files(world: World, page: Page) -> None:
     without_files(page)
-    page.get_by_label("Attach files").set_input_files({"name": "notes.txt", "mimeType": "text/plain", "buffer": b"On Tuesday."})
-    expect(page.locator(".chip[data-state=ready]")).to_be_visible()
+    attach_notes(page)
     asks("When is the meeting?")(world, page)
     expect(page.get_by_role("region", name="Documents")).to_be_visible()
+
+
+def attach_notes(page: Page) -> None:
+    page.get_by_label("Attach files").set_input_files({"name": "notes.txt", "mimeType": "text/plain", "buffer": b"On Tuesday."})
+    expect(page.locator(".chip[data-state=ready]")).to_be_visible()
 
 
 def go_offline(world: World, page: Page) -> None:
@@ -174,6 +181,7 @@ STATES = (
     State("files", "ada", "{files}", seen(".files")),
     State("files to be sent", "ada", "/", bring_files),
     State("documents", "ada", "/", send_files),
+    State("earlier files", "ada", "/", each(send_files, press("Earlier files"), seen(".earlier-file"))),
     State("shortcuts", "ada", "/", shortcuts),
     State("shortcut asked for", "ada", "/", each(shortcuts, press("Search your conversations", "#shortcuts"), seen("[data-asked]"))),
     State("question editor", "ada", "{versions}", edit),

@@ -38,6 +38,11 @@ def first_person(world: World, page: Page) -> None:
     expect(page.locator(".manage-part").first).to_be_visible()
 
 
+def first_group(world: World, page: Page) -> None:
+    page.get_by_role("link", name="guides", exact=True).click()
+    expect(page.locator(".manage-part")).to_be_visible()
+
+
 def closing(world: World, page: Page) -> None:
     first_person(world, page)
     page.get_by_role("link", name="Close this account…").click()
@@ -80,10 +85,15 @@ STATES = (
     State("administration no people", "grace", "/manage/people/?q=nobody"),
     State("administration debuggers", "grace", "/manage/people/?show=debug"),
     State("administration servers", "grace", "/manage/servers/", seen(".manage-part")),
+    State("administration server", "grace", "/manage/servers/writer/"),
+    State("administration groups", "grace", "/manage/groups/", seen(".manage-row")),
+    State("administration group", "grace", "/manage/groups/", first_group),
     State("administration failures", "grace", "/manage/failures/?hours=168"),
     State("administration looks", "grace", "/manage/looks/", seen(".manage-row")),
     State("administration no looks", "grace", "/manage/looks/?who=nobody", seen(".manage-row")),
     State("administration settings", "root", "/manage/settings/", seen(".manage-row")),
+    State("administration settings searched", "root", "/manage/settings/?q=python", seen(".manage-row")),
+    State("administration no settings", "root", "/manage/settings/?q=nothing-like-it"),
     State("administration system", "root", "/manage/system/", seen(".manage-figures")),
     State("administration of everything", "root", "/manage/", seen(".manage-card")),
     State("admin", "grace", "/admin/"),

@@ -170,7 +170,8 @@ def test_another_version_far_above_is_shown_where_the_old_one_was(demo_deploymen
     now = question(chat, number).bounding_box()
     assert top and now and abs(top["y"] - now["y"]) < 2, f"from {top} to {now}"
     found = numbers(chat)
-    assert found[kept] == number and found == list(range(found[0], found[-1] + 1))
+    # Scrolling alone loads what is near: more may stand above by now, but never less.
+    assert found.index(number) >= kept and found == list(range(found[0], found[-1] + 1))
     back = question(chat, number).get_by_role("group", name="Versions of your message").get_by_role("button", name="Next version")
     expect(back).to_be_focused()
     back.click()

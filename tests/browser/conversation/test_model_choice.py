@@ -117,6 +117,7 @@ def shell(deployment: Deployment, code: str) -> None:
 
 def test_the_hint_beside_the_choices_is_shown_whole_or_not_at_all(several: Deployment, visits: Visits) -> None:
     page = visits.open(several.servers[0], "ada", viewport={"width": 1200, "height": 780})
+    page.locator(".earlier").evaluate("button => { button.hidden = true; }")  # so that there is room for some words
     hint = page.locator(".composer-hint")
     model(page).select_option("small")
     assert hint.evaluate(SHOWN) == "all"

@@ -147,7 +147,7 @@ def test_a_form_without_its_token_is_refused_on_every_route(ada: User, grace: Us
 
     client = client_for(grace, enforce_csrf_checks=True)
     key = "0190a0a0-0000-7000-8000-000000000000"
-    keys: defaultdict[str, str] = defaultdict(lambda: key)
+    keys: defaultdict[str, str] = defaultdict(lambda: key, group="1")
     refused = 0
     for ask in (ask for route in ROUTES for ask in route.asks if ask.method == "POST"):
         path = ask.path.format_map(keys)

@@ -244,6 +244,8 @@ def places_names() -> list[str]:
         "file_elsewhere",
         "deleted_file",
         "waiting_file",
+        "sent_file",
+        "deleted_document",
         "folder",
         "foreign_folder",
         "deleted",
@@ -276,6 +278,7 @@ def places_names() -> list[str]:
         "deleted_token",
         "invitation",
         "invitation_token",
+        "invitation_beyond",
         "password_link",
         "password_token",
     ]

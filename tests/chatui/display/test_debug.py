@@ -16,8 +16,10 @@ from chatui.models import Conversation, Message, Turn, User
 from chatui.models.message import Author
 from chatui.permissions.access import NotFoundError
 from chatui.store import requests, transcripts
+from chatui.store.retention import hidden_text
 from renderer.frames import Frame, Header, Terminator
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
+from tests.support import environment
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
@@ -348,6 +350,20 @@ def test_the_ids_that_were_sent_are_shown_with_their_text_a_page_at_a_time(
         ordinary = "".join(token.text for token in shown if not token.is_special)
         assert ordinary.startswith("userTwo␣words⏎and␣a") and "⟨" in ordinary, "a character of several tokens is shown in bytes"
     assert tokens.page(talk.row, turn.pk, tokens.PROMPT, 10**8).start == (len(ids) - 1) // 5 * 5
+
+
+def test_the_tokens_of_a_turn_whose_hidden_text_was_not_kept_say_so(
+    talk: Talk, answered: Turn, words: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk.write(answered, FINAL, hidden_text.NOT_KEPT, 12)
+    assert "not kept" not in tokens.page(talk.row, answered.pk, tokens.OUTPUT, 0).note, "an answer may say the same words"
+    environment.change(monkeypatch, {"hidden_days": 0})
+    hidden_text.forget_reasoning(answered.pk)
+    page = tokens.page(talk.row, answered.pk, tokens.OUTPUT, 0)
+    assert page.note.endswith("The text of 1 hidden frame was not kept, so its tokens are missing here.")
+    hidden_text.forget_old(timezone.now() + timedelta(days=60))
+    page = tokens.page(talk.row, answered.pk, tokens.OUTPUT, 0)
+    assert page.note.endswith("The text of 2 hidden frames was not kept, so their tokens are missing here.")
 
 
 def test_a_marker_that_somebody_wrote_is_no_special_token(talk: Talk, answered: Turn, words: Vocabulary) -> None:

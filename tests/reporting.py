@@ -1,0 +1,125 @@
+"""What is said of a run of the tests: a second try of what failed, what could not run and why, and which modules cost most."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+from tests.tools import not_run
+
+COST = "cost"
+DEAREST = 30
+"""So many modules are listed, where a run was long enough to ask."""
+_LONG_SECONDS = 120.0
+_NOTED = pytest.StashKey[list[str]]()
+
+SECOND_TRY = "second try"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take over what make check noted."""
+    config.stash[_NOTED] = not_run.sentences()
+    not_run.forget()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A test that fails is tried once more, and the summary names it with its first failure: what is late on a busy machine, or belongs to
+    the test before, does not stop the others, and is not hidden either."""
+    if item.config.getoption("usepdb"):
+        return None
+    began, used = time.monotonic(), _processor_seconds()
+    reports = runtestprotocol(item, log=False, nextitem=nextitem)
+    failures = [report.longreprtext for report in reports if report.failed]
+    if failures and (again := getattr(item, "_initrequest", None)):
+        again()
+        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        reports[0].user_properties.append((SECOND_TRY, [item.nodeid, *failures]))
+    reports[0].user_properties.append((COST, [time.monotonic() - began, _processor_seconds() - used]))
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+def _processor_seconds() -> float:
+    """Used so far by this process, and by those it has started and seen end."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def _costs(reporter: pytest.TerminalReporter) -> list[str]:
+    """A line for each of the dearest modules, and one for all: seconds that passed, and seconds of a processor."""
+    costs: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for report in _reports(reporter):
+        for passed, used in (value for name, value in report.user_properties if name == COST and isinstance(value, list)):
+            for one in (costs[report.nodeid.partition("::")[0]], costs["all"]):
+                one[0] += passed
+                one[1] += used
+    if costs["all"][0] < _LONG_SECONDS:
+        return []
+    dearest = sorted((cost for cost in costs.items() if max(cost[1]) >= 1), key=lambda cost: -max(cost[1]))
+    return [f"{passed:7.0f} s  {used:6.0f} s of a processor  {module}" for module, (passed, used) in dearest[: DEAREST + 1]]
+
+
+def _reports(reporter: pytest.TerminalReporter) -> list[pytest.TestReport]:
+    return [report for reports in reporter.stats.values() for report in reports if isinstance(report, pytest.TestReport)]
+
+
+def _second_tries(reporter: pytest.TerminalReporter) -> dict[str, list[str]]:
+    """The failures of the first tries, by test."""
+    tries = [
+        value for report in _reports(reporter) for name, value in report.user_properties if name == SECOND_TRY and isinstance(value, list)
+    ]
+    return {nodeid: failures for nodeid, *failures in sorted(tries)}
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """One paragraph at the end: what ran, what could not run and why."""
+    ran: Counter[str] = Counter()
+    for outcome in ("passed", "failed", "error", "xfailed", "xpassed"):
+        ran.update(_part(report.nodeid) for report in terminalreporter.getreports(outcome))
+    left_out: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for report in terminalreporter.getreports("skipped"):
+        left_out[_reason(report)][_part(report.nodeid)] += 1
+
+    parts = ", ".join(f"{count} of {part}" for part, count in sorted(ran.items()))
+    sentences = [f"Tests that ran: {parts}." if parts else "No test ran."]
+    sentences += [f"Not run: {_listed(parts)}. {reason}" for reason, parts in sorted(left_out.items())]
+    if tries := _second_tries(terminalreporter):
+        sentences.append(f"Tried a second time: {', '.join(tries)}.")
+    for nodeid, failures in tries.items():
+        terminalreporter.section(f"first try of {nodeid}", sep="_")
+        terminalreporter.write_line("\n".join(failures))
+    if costs := _costs(terminalreporter):
+        terminalreporter.section("which modules cost most", sep="-")
+        terminalreporter.write_line("\n".join(costs))
+    noted = config.stash[_NOTED]
+    sentences += noted
+    if len(sentences) == 1:
+        sentences.append("Nothing was left out.")
+    terminalreporter.section("what ran and what did not", sep="-")
+    terminalreporter.write_line(" ".join(sentences))
+
+
+def _part(nodeid: str) -> str:
+    """The directory of a test: ``tests/renderer``. A test directly under ``tests`` counts as ``tests``."""
+    return Path(nodeid.split("::")[0]).parent.as_posix()
+
+
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    """The reason that a skip gave, as a sentence."""
+    if isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2].removeprefix("Skipped: ").strip()
+        return reason if reason.endswith((".", "!", "?")) else f"{reason}."
+    return "No reason was given."
+
+
+def _listed(parts: Counter[str]) -> str:
+    return ", ".join(f"{count} of {part}" for part, count in sorted(parts.items()))
