@@ -35,6 +35,8 @@ pytestmark = [pytest.mark.llama, pytest.mark.asyncio, pytest.mark.django_db(tran
 CONTROL_TOKENS = 199_998
 """The first of them: what people write is made of those below."""
 LONG = "\n".join(f"Line {number} of a report that nobody can read at once." for number in range(2000))
+TRIES = 100
+"""How often the tiny model is asked for an answer: with a document that it never saw, most of what it writes is thinking alone."""
 bring = database_sync_to_async(brought)
 
 
@@ -57,7 +59,7 @@ async def server(
 async def answered(person: User, wanted: Ask) -> Turn:
     """The turn that ends with an answer. What the tiny model makes of an unknown conversation it cannot always read."""
     turn = await run(person, wanted)
-    for _ in range(20):
+    for _ in range(TRIES):
         if turn.state == TurnState.COMPLETED:
             break
         place = {"conversation": turn.conversation_id, "question": turn.question_id}
