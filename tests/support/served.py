@@ -8,7 +8,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -18,8 +17,7 @@ import httpx
 import websockets.asyncio.client
 
 from chatui import wire
-from tests.support.deployments import accounts, prepared
-from tests.support.places import ROOT
+from tests.support.deployments import accounts, prepared, process
 
 START_SECONDS = 180
 PASSWORD = "correct horse battery"
@@ -63,9 +61,7 @@ class Deployment:
 
     def manage(self, *arguments: str) -> str:
         """Run a management command in the deployment's environment."""
-        done = subprocess.run(
-            [sys.executable, "manage.py", *arguments], cwd=ROOT, env=self.environment, capture_output=True, text=True, check=False
-        )
+        done = process.run(["manage.py", *arguments], self.environment)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -96,8 +92,7 @@ class Server:
         self._log = tempfile.TemporaryFile("w+")
         self._printed = ""
         self._clients: list[httpx.Client] = []
-        command = [sys.executable, *program, "serve", "--port", str(self.port)]
-        self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=self._log, stderr=subprocess.STDOUT)
+        self.process = process.start([*program, "serve", "--port", str(self.port)], environment, self._log)
 
     @property
     def console(self) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import Visits
-from tests.support.places import ROOT
+from tests.support.deployments import process
 from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
@@ -237,7 +238,6 @@ def stop(server: Server) -> None:
 
 def start_again(deployment: Deployment, server: Server) -> None:
     """The same command once more: the same port, the same data."""
-    server.process = subprocess.Popen(
-        server.process.args, cwd=ROOT, env=deployment.environment, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
-    )
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        server.process = process.start(["manage.py", "serve", "--port", str(server.port)], deployment.environment, nowhere)
     server.wait_until_healthy()

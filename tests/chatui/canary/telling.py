@@ -1,12 +1,18 @@
-"""``manage.py`` that writes down what the hidden markers of a run begin with, for a test that searches files of the deployment for them."""
+"""``manage.py`` whose canary writes down what its hidden markers begin with, for a test that searches files of the deployment for them.
+
+It can play fewer answers than the real one: a test that looks for one leak needs no answers of other wire formats.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 SETTING = "CANARY_BEGINNINGS"
+KINDS = "CHATUI_TEST_CANARY_KINDS"
+"""The kinds of scripts that are played, with commas; all where it is empty. (Named like the settings, but read by this file alone.)"""
 
 
 def patch() -> None:
@@ -15,6 +21,7 @@ def patch() -> None:
 
     django.setup()
     from chatui.canary import run
+    from chatui.canary.journey import Planted
     from chatui.canary.markers import Canary
 
     class Telling(Canary):
@@ -24,6 +31,14 @@ def patch() -> None:
                 file.write(f"{self.beginning}\n")
 
     run.Canary = Telling  # type: ignore[attr-defined]
+    kinds, planting = os.environ.get(KINDS, "").split(","), run._plant
+
+    def plant(hidden: Canary, visible: Canary, choice: run.Choice) -> tuple[Planted, tuple[str, ...]]:
+        planted, left_out = planting(hidden, visible, choice)
+        scripts = {kind: scripts for kind, scripts in planted.scripts.items() if kinds == [""] or kind in kinds}
+        return replace(planted, scripts=scripts), left_out
+
+    run._plant = plant
 
 
 if __name__ == "__main__":

@@ -20,8 +20,9 @@ from django.core.management import CommandError, call_command
 from chatui.canary.markers import Canary
 from tests.canary.reviewed import COMMANDS
 from tests.chatui.canary.broken import SETTING
+from tests.chatui.canary.telling import KINDS
 from tests.chatui.canary.telling import SETTING as BEGINNINGS
-from tests.support.deployments import rows
+from tests.support.deployments import process, rows
 from tests.support.places import ROOT
 from tests.support.served import Deployment
 
@@ -53,14 +54,14 @@ class Product(Deployment):
     def break_it(self, *ways: str) -> None:
         Path(self.environment[SETTING]).write_text("\n".join(ways), encoding="utf-8")
 
-    def canary(self, *options: str) -> Ran:
-        """What it hides begins with the words in the file ``beginnings``."""
-        done = subprocess.run(self.command(*options), cwd=ROOT, env=self.environment, capture_output=True, text=True, check=False)
+    def canary(self, *options: str, kinds: str = "") -> Ran:
+        """What it hides begins with the words in the file ``beginnings``. ``kinds``: of answers, with commas; all where it is empty."""
+        done = process.run(self.command(*options), self.environment | {KINDS: kinds})
         report = json.loads(done.stdout) if done.stdout.startswith("{") else {}
         return Ran(done.returncode, report, done.stdout + done.stderr)
 
     def command(self, *options: str) -> list[str]:
-        return [sys.executable, "-m", "tests.chatui.canary.telling", "canary", "--url", self.servers[0].url, "--json", *options]
+        return ["-m", "tests.chatui.canary.telling", "canary", "--url", self.servers[0].url, "--json", *options]
 
     def rows(self) -> dict[str, int]:
         """How many rows each table has, but for the audit log and for what says which of its lines belong together."""
@@ -162,55 +163,65 @@ def test_nothing_stays_behind_but_two_lines_in_the_audit_log(sound: Sound) -> No
 
 
 CONVERSATION = "c/<uuid:conversation_id>/"
-# Faults that do not cover one another, each with where it must be found: the place, who sees it there, and what of it or in what.
-FAULTS: list[dict[str, set[tuple[str, str, str]]]] = [
-    {
-        "gate": {
-            ("socket", "owner", "chat: reasoning_content"),
-            (CONVERSATION, "owner", "chat: arguments of a call"),
-            (f"{CONVERSATION}download/", "owner", "responses: content of a reasoning item"),
-            ("s/…/", "holder of a share link", "chat: reasoning"),
-            ("search", "owner", "a search tells that a hidden word is there"),
+# Faults that do not cover one another, each with where it must be found: the place, who sees it there, and what of it or in what. And the
+# kinds of answers that are played for it: the sound run has played all.
+FAULTS: list[tuple[str, dict[str, set[tuple[str, str, str]]]]] = [
+    (
+        "chat,responses",
+        {
+            "gate": {
+                ("socket", "owner", "chat: reasoning_content"),
+                (CONVERSATION, "owner", "chat: arguments of a call"),
+                (f"{CONVERSATION}download/", "owner", "responses: content of a reasoning item"),
+                ("s/…/", "holder of a share link", "chat: reasoning"),
+                ("search", "owner", "a search tells that a hidden word is there"),
+            },
         },
-    },
-    {
-        "guard": {("socket", "owner", "chat: think-tag in the answer"), ("socket", "owner", "responses: think tag in a message")},
-        "archive": {("download/", "owner", "harmony: analysis before the final")},
-        "header": {(f"{CONVERSATION}download/", "owner", "header x-thoughts")},
-        "secret": {("sign-in/", "anonymous", "instructions")},
-        "summary": {
-            ("socket", "owner", "summarized: reasoning that a summarizer copies"),
-            (CONVERSATION, "owner", "trusting: a quoted word in a server's summary"),
-            (CONVERSATION, "owner", "trusting: a word over two lines in a server's summary"),
-            ("socket", "owner", "trusting: an order to the reader in a server's summary"),
+    ),
+    (
+        "chat,responses,harmony,summarized,trusting",
+        {
+            "guard": {("socket", "owner", "chat: think-tag in the answer"), ("socket", "owner", "responses: think tag in a message")},
+            "archive": {("download/", "owner", "harmony: analysis before the final")},
+            "header": {(f"{CONVERSATION}download/", "owner", "header x-thoughts")},
+            "secret": {("sign-in/", "anonymous", "instructions")},
+            "summary": {
+                ("socket", "owner", "summarized: reasoning that a summarizer copies"),
+                (CONVERSATION, "owner", "trusting: a quoted word in a server's summary"),
+                (CONVERSATION, "owner", "trusting: a word over two lines in a server's summary"),
+                ("socket", "owner", "trusting: an order to the reader in a server's summary"),
+            },
+            "notice": {
+                (CONVERSATION, "owner", "responses: body of a refusal"),
+                (f"{CONVERSATION}turns/<uuid:turn_id>/", "owner", "chat: body of a refusal"),
+            },
+            "not refused": {(f"{CONVERSATION}debug/", "owner", "not refused, but answered 200")},
         },
-        "notice": {
-            (CONVERSATION, "owner", "responses: body of a refusal"),
-            (f"{CONVERSATION}turns/<uuid:turn_id>/", "owner", "chat: body of a refusal"),
+    ),
+    (
+        "chat,chat-shapes",
+        {
+            "search": {("search", "owner", "a search tells that a hidden word is there")},
+            "find": {("find", "owner", "a find tells that a hidden word is there")},
+            "not recorded": {("audit log", "owner", "attempts were not recorded"), ("audit log", "stranger", "attempts were not recorded")},
+            "not owned": {(CONVERSATION, "stranger", "what the owner may read"), ("socket", "stranger", "subscribe was not refused")},
+            # Whether it also stood on a socket depends on when the tab began to follow.
+            "not withdrawn": {("database", "owner", "Message.text")},
+            "label": {("socket", "owner", "on a part"), ("database", "owner", "on a part")},
+            "index": {("database", "owner", "SearchEntry.terms")},
+            "not revoked": {("s/…/", "holder of a share link", "a share link that was taken back still opens")},
         },
-        "not refused": {(f"{CONVERSATION}debug/", "owner", "not refused, but answered 200")},
-    },
-    {
-        "search": {("search", "owner", "a search tells that a hidden word is there")},
-        "find": {("find", "owner", "a find tells that a hidden word is there")},
-        "not recorded": {("audit log", "owner", "attempts were not recorded"), ("audit log", "stranger", "attempts were not recorded")},
-        "not owned": {(CONVERSATION, "stranger", "what the owner may read"), ("socket", "stranger", "subscribe was not refused")},
-        # Whether it also stood on a socket depends on when the tab began to follow.
-        "not withdrawn": {("database", "owner", "Message.text")},
-        "label": {("socket", "owner", "on a part"), ("database", "owner", "on a part")},
-        "index": {("database", "owner", "SearchEntry.terms")},
-        "not revoked": {("s/…/", "holder of a share link", "a share link that was taken back still opens")},
-    },
+    ),
 ]
 
 
-@pytest.mark.parametrize("faults", FAULTS, ids=lambda faults: ", ".join(faults))
+@pytest.mark.parametrize(("kinds", "faults"), FAULTS, ids=[", ".join(faults) for _, faults in FAULTS])
 def test_a_broken_deployment_is_found_out_with_the_place_of_each_fault(
-    faults: dict[str, set[tuple[str, str, str]]], product: Product
+    kinds: str, faults: dict[str, set[tuple[str, str, str]]], product: Product
 ) -> None:
     before = product.rows()
     product.break_it(*faults)
-    ran = product.canary(*PATIENT, "--shapes", "6")
+    ran = product.canary(*PATIENT, "--shapes", "6", kinds=kinds)
     assert (ran.code, ran.report.get("outcome")) == (1, "leak"), ran.output
     for fault, places in faults.items():
         for place, viewer, what in places:
@@ -233,19 +244,19 @@ def test_a_run_that_has_no_time_proves_nothing_and_leaves_nothing(product: Produ
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_is_ended_from_outside_leaves_nothing(how: signal.Signals, product: Product) -> None:
     before = product.rows()
-    process = subprocess.Popen(
-        product.command(), cwd=ROOT, env=product.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    running = subprocess.Popen(
+        [sys.executable, *product.command()], cwd=ROOT, env=product.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     deadline = time.monotonic() + 240
     try:
         while product.rows()["chatui.Message"] == before["chatui.Message"]:
-            assert time.monotonic() < deadline and process.poll() is None, "the premise: it is in the middle of something"
+            assert time.monotonic() < deadline and running.poll() is None, "the premise: it is in the middle of something"
             time.sleep(0.05)
-        process.send_signal(how)
-        output, errors = process.communicate(timeout=120)
+        running.send_signal(how)
+        output, errors = running.communicate(timeout=120)
     finally:
-        process.kill()  # one that went on would plant messages under the tests behind this one
-    assert process.returncode == 2, output + errors
+        running.kill()  # one that went on would plant messages under the tests behind this one
+    assert running.returncode == 2, output + errors
     assert json.loads(output)["problems"] == ["It was interrupted."]
     assert product.rows() == before
 

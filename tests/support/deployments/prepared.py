@@ -17,6 +17,9 @@ from tests.support.places import CACHE, ROOT
 _DATABASE = "chatui.sqlite3"
 _KEPT_SECONDS = 7 * 24 * 3600
 _MIGRATE = """from django.core.management import call_command; call_command("migrate", verbosity=0)"""
+_IMPORTED = """import json, sys; from pathlib import Path; import chatui.asgi, chatui.live.server, chatui.urls
+names = [name for name in sys.modules if name.split(".")[0] not in ("__main__", "chatui", "manage")]
+Path("{place}/packages.json").write_text(json.dumps(names))"""
 _COLLECT = """from chatui.static_storage.collecting import collect_changed; collect_changed()"""
 
 
@@ -46,6 +49,12 @@ def migrated() -> Path:
 
 
 @cache
+def imported_packages() -> Path:
+    """A list (JSON) of the modules that a served process has imported, but for the product's own."""
+    return _made("packages", _IMPORTED, "chatui/live") / "packages.json"
+
+
+@cache
 def _collected() -> Path:
     return _made("static", _COLLECT, "chatui/static_storage", "static")
 
@@ -66,7 +75,7 @@ def _made(what: str, code: str, *sources: str) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (place / "made").exists():
             environment = {name: value for name, value in os.environ.items() if not name.startswith("CHATUI_")}
-            command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", code]
+            command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", code.replace("{place}", str(place))]
             subprocess.run(command, cwd=ROOT, env=environment | {"CHATUI_DATA_DIR": str(place)}, check=True, capture_output=True)
             (place / "made").touch()
         _forget_old(place.parent)

@@ -1,0 +1,137 @@
+"""A program of the product in a process of its own: forked where that is the same, because it starts in a third of the time."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import IO
+
+from tests.support.deployments import fork_server, prepared
+from tests.support.places import ROOT
+
+_FORKED = {"manage.py", "-m"}
+"""How programs of the product begin, and those of tests around it. Others are started as they are."""
+
+
+class Forked:
+    """A process that the fork server started, to be used like a ``subprocess.Popen``."""
+
+    def __init__(
+        self, server: _ForkServer, arguments: Sequence[str], environment: Mapping[str, str], files: tuple[IO[str], IO[str]]
+    ) -> None:
+        """``files``: for its output, and for its errors."""
+        self.args = [sys.executable, *arguments]
+        self.returncode: int | None = None
+        self._end, told = os.pipe()
+        try:
+            self.pid = server.fork(arguments, environment, (*(file.fileno() for file in files), told))
+        finally:
+            os.close(told)
+
+    def __del__(self) -> None:
+        with suppress(OSError, AttributeError):
+            os.close(self._end)
+
+    def poll(self) -> int | None:
+        """Its exit code (negative: the number of the signal that ended it); None while it runs."""
+        return self._wait(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end, at most so many seconds: ``subprocess.TimeoutExpired``."""
+        code = self._wait(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0)
+        return code
+
+    def _wait(self, timeout: float | None) -> int | None:
+        if self.returncode is None and select.select([self._end], [], [], timeout)[0]:
+            told = os.read(self._end, 4)
+            self.returncode = struct.unpack("i", told)[0] if told else -signal.SIGKILL  # nobody is left who could tell
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """To it alone. Nothing happens if it has ended."""
+        if self.poll() is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+Process = subprocess.Popen[bytes] | Forked
+
+
+def _without_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if not name.startswith("CHATUI_")}
+
+
+class _ForkServer:
+    """One for each process of pytest, and for what all its programs have alike: the environment but for the product's settings."""
+
+    def __init__(self) -> None:
+        self.environment = _without_settings(os.environ) | {"PYTHONWARNINGS": "default"}
+        self._control, other = socket.socketpair()
+        self._one_at_a_time = threading.Lock()
+        program = [sys.executable, fork_server.__file__, str(prepared.imported_packages())]
+        self._process = subprocess.Popen(program, cwd=ROOT, env=self.environment, stdin=other.fileno())
+        other.close()
+        atexit.register(self._stop)
+
+    def fork(self, arguments: Sequence[str], environment: Mapping[str, str], descriptors: Sequence[int]) -> int:
+        """Start a program. Returns the process's id."""
+        message = {"arguments": list(arguments), "environment": dict(environment), "directory": str(ROOT)}
+        with self._one_at_a_time:
+            socket.send_fds(self._control, [json.dumps(message).encode()], descriptors)
+            return int(struct.unpack("i", self._control.recv(4))[0])
+
+    def suits(self, arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
+        """Whether a forked program would be as any other: variables of Python and of the loader count at a real start only."""
+        return arguments[0] in _FORKED and _without_settings(environment) == self.environment
+
+    def _stop(self) -> None:
+        self._control.close()
+        self._process.wait(10)
+
+
+_server: _ForkServer | None = None
+_starting = threading.Lock()
+
+
+def start(arguments: Sequence[str], environment: Mapping[str, str], output: IO[str], errors: IO[str] | None = None) -> Process:
+    """Run ``python`` with these arguments in the root of the repository. Without ``errors`` they go where the output goes."""
+    global _server
+    with _starting:
+        if _server is None:
+            _server = _ForkServer()
+    if _server.suits(arguments, environment):
+        return Forked(_server, arguments, environment, (output, errors or output))
+    command = [sys.executable, *arguments]
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=errors or subprocess.STDOUT)
+
+
+def run(arguments: Sequence[str], environment: Mapping[str, str], timeout: float | None = None) -> subprocess.CompletedProcess[str]:
+    """Run ``python`` with these arguments to its end. Raises ``subprocess.TimeoutExpired``, and ends it then."""
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        process = start(arguments, environment, output, errors)
+        try:
+            code = process.wait(timeout)
+        finally:
+            process.kill()
+        output.seek(0)
+        errors.seek(0)
+        return subprocess.CompletedProcess([sys.executable, *arguments], code, output.read(), errors.read())
