@@ -34,7 +34,7 @@ def import_packages(names: list[str]) -> None:
         if not name.startswith(_INSTALL_A_REACTOR):
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
-    assert "twisted.internet.reactor" not in sys.modules
+    assert not {"twisted.internet.reactor", "chatui"} & sys.modules.keys()
     gc.collect()
     gc.freeze()
 

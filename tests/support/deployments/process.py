@@ -22,6 +22,8 @@ from tests.support.places import ROOT
 
 _FORKED = {"manage.py", "-m"}
 """How programs of the product begin, and those of tests around it. Others are started as they are."""
+_READ_AT_START = ("PYTHON", "LD_", "FAKETIME", "MALLOC_")
+"""What the names of variables begin with that Python, the loader and libraries read when a process begins."""
 
 
 class Forked:
@@ -76,19 +78,22 @@ class Forked:
 Process = subprocess.Popen[bytes] | Forked
 
 
-def _without_settings(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if not name.startswith("CHATUI_")}
+def _read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith(_READ_AT_START)}
 
 
 class _ForkServer:
-    """One for each process of pytest, and for what all its programs have alike: the environment but for the product's settings."""
+    """One for each process of pytest."""
 
     def __init__(self) -> None:
-        self.environment = _without_settings(os.environ) | {"PYTHONWARNINGS": "default"}
+        # Without the names of settings, so that no package finds any before a program has its own.
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("CHATUI_", "DJANGO_"))}
+        environment["PYTHONWARNINGS"] = "default"
+        self._read_at_start = _read_at_start(environment)
         self._control, other = socket.socketpair()
         self._one_at_a_time = threading.Lock()
         program = [sys.executable, fork_server.__file__, str(prepared.imported_packages())]
-        self._process = subprocess.Popen(program, cwd=ROOT, env=self.environment, stdin=other.fileno())
+        self._process = subprocess.Popen(program, cwd=ROOT, env=environment, stdin=other.fileno())
         other.close()
         atexit.register(self._stop)
 
@@ -101,7 +106,7 @@ class _ForkServer:
 
     def suits(self, arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
         """Whether a forked program would be as any other: variables of Python and of the loader count at a real start only."""
-        return arguments[0] in _FORKED and _without_settings(environment) == self.environment
+        return arguments[0] in _FORKED and _read_at_start(environment) == self._read_at_start
 
     def _stop(self) -> None:
         self._control.close()
