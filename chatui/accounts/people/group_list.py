@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, Permission
+from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext
 
+from chatui.accounts.people import changes
 from chatui.accounts.second_factor import required
+from chatui.audit_log.record import Visitor
 from chatui.env import environment
 from chatui.models import User
 from chatui.permissions import catalogue, managing
-from chatui.permissions.access import NotFoundError
+from chatui.permissions.access import NotFoundError, person_of
 from chatui.prompts import operators
 
 
@@ -41,6 +45,23 @@ def one(staff: User, group_id: int) -> tuple[Group, ListedGroup]:
     if group is None:
         raise NotFoundError
     return group, _listed(group)
+
+
+@transaction.atomic
+def make(visitor: Visitor, name: str, permissions: Collection[Permission]) -> Group:
+    """Make a group with those of these permissions that the visitor may give. Recorded.
+
+    Raises:
+        NotFoundError: they may not make groups.
+        IntegrityError: somebody was faster with the same name.
+    """
+    staff = person_of(visitor)
+    if not managing.may_make_groups(staff):
+        raise NotFoundError
+    group = Group.objects.create(name=name)
+    group.permissions.set(managing.group_permissions(staff).filter(pk__in=[each.pk for each in permissions]))
+    changes.record_made(visitor, group)
+    return group
 
 
 def _rows(staff: User) -> QuerySet[Group]:
