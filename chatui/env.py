@@ -104,6 +104,9 @@ class Environment(BaseSettings):
     backend_summaries: Literal["none", "server", "model"] = Field(
         "none", description="Who sums up hidden reasoning for people: nobody, the server itself, or the model in further requests."
     )
+    summary_groups: CommaList = Field(
+        [], description="Groups whose members get such summaries, with commas between them. Empty: everybody does."
+    )
     backend_summary_review: bool | None = Field(
         None,
         description="Whether the model reviews each line of a summary, for leaks and for harm, before it is shown. Unset: with summaries "
@@ -132,6 +135,9 @@ class Environment(BaseSettings):
     max_answer_tokens: int = Field(0, ge=0, description="Longest answer in tokens. 0: the model server decides.")
     demo_tokens_per_second: float = Field(60.0, ge=0, description="Pace of the demo. 0: as fast as it goes.")
     instructions: str = Field("", description="Developer instructions sent with each request; hidden from people.", repr=False)
+    group_instructions_file: Path | None = Field(
+        None, description="TOML file with developer instructions for members of groups, sent after those for everybody; hidden from people."
+    )
     debug_open_minutes: int = Field(240, gt=0, le=1440, description="Longest time that a debug view stays open before it closes by itself.")
     debug_approval: bool = Field(False, description="Whether a second permitted person has to approve before a debug view opens.")
     four_eyes_days: int = Field(
@@ -204,6 +210,9 @@ class Environment(BaseSettings):
     )
     share_max_days: int = Field(30, ge=-1, description="Longest life of a share link in days. 0: no sharing. -1: links may stay for ever.")
     share_audience: Literal["anyone", "signed-in"] = Field("anyone", description="Who can read a share link: anyone, or signed-in people.")
+    share_groups: CommaList = Field(
+        [], description="Groups whose members may make share links, with commas between them. Empty: everybody may."
+    )
     service_worker: bool = Field(
         True, description="Whether browsers keep static files and an offline page. Off: those that did forget them and stop."
     )
@@ -228,6 +237,8 @@ class Environment(BaseSettings):
             "origins",
             "trusted_proxies",
             "second_factor_groups",
+            "share_groups",
+            "summary_groups",
             "tools_without_approval",
             "browser_allow_hosts",
             "browser_deny_hosts",
@@ -240,6 +251,14 @@ class Environment(BaseSettings):
     def _split(cls, value: Any) -> Any:
         if isinstance(value, str):
             return [part.strip() for part in value.split(",") if part.strip()]
+        return value
+
+    @field_validator("second_factor_groups", "share_groups", "summary_groups", mode="before")
+    @classmethod
+    def _names_a_group(cls, value: Any) -> Any:
+        # A comma alone would give everybody what was meant for some.
+        if isinstance(value, str) and value.strip() and not value.replace(",", "").strip():
+            raise ValueError("must be names of groups, such as staff,research")
         return value
 
     @field_validator("file_key")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
+import time
 
 from django.core.cache import cache
 from redis.exceptions import RedisError
@@ -37,6 +39,24 @@ class Throttle:
         except CACHE_ERRORS as error:
             log.warning("requests (%s) cannot be counted (%s)", self._name, type(error).__name__)
             return False
+
+    def take(self, amount: int, *key: str) -> int:
+        """Count ``amount`` attempts at once, all of them or none. Returns 0, or after how many seconds more are admitted.
+
+        Raises one of CACHE_ERRORS while the cache is unavailable.
+        """
+        place, now = self._place(key), int(time.time())
+        cache.add(f"{place}:ends", now + self._seconds, self._seconds)
+        cache.add(place, 0, self._seconds)
+        try:
+            number = cache.incr(place, amount)
+        except ValueError:
+            return 0  # it expired between the two calls: start again
+        if number <= self._attempts:
+            return 0
+        with contextlib.suppress(ValueError):
+            cache.decr(place, amount)
+        return max(1, int(cache.get(f"{place}:ends") or now) - now)
 
     def count(self, *key: str) -> int:
         """Count one attempt. Returns the number so far. Raises one of CACHE_ERRORS while the cache is unavailable."""

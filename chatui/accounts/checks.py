@@ -1,18 +1,19 @@
-"""``manage.py check`` messages about the file of CHATUI_SIGN_IN_FILE."""
+"""``manage.py check`` messages about signing in, and about the groups that settings name."""
 
 from __future__ import annotations
 
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.contrib.auth.models import Group
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 from django.db import DatabaseError
 
+from chatui.accounts.people import named_groups
 from chatui.accounts.sign_in_rules.sign_in_file import EVERYBODY, sign_in_file
 from chatui.env import environment
 from chatui.models import Passkey, User
+from chatui.prompts import operators
 
 
 @register()
@@ -32,26 +33,24 @@ def secrets_can_be_read(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 @register()
-def groups_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Groups of the tables should exist: none is made by what a provider says."""
-    named = {name for provider in sign_in_file().providers for name in provider.managed}
+def named_groups_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """What a setting says of a group that does not exist counts for nobody. Of back ends and limits of answers other checks say so."""
     try:
-        unknown = sorted(named - set(Group.objects.values_list("name", flat=True))) if named else []
+        missing = [naming for naming in named_groups.missing() if naming.setting not in (named_groups.BACK_ENDS, named_groups.LIMITS)]
     except DatabaseError:
         return []  # not migrated yet, or down: other checks report that
-    return [checks.Warning(f"CHATUI_SIGN_IN_FILE: there is no group {name!r}, so nobody joins it.", id="chatui.W052") for name in unknown]
+    known = {named_groups.SIGN_IN: "chatui.W052", named_groups.FACTOR: "chatui.W054"}
+    words = "{}: there is no group {!r}, so {}."
+    return [
+        checks.Warning(words.format(naming.setting, naming.group, naming.effect), id=known.get(naming.setting, "chatui.W058"))
+        for naming in missing
+    ]
 
 
 @register()
-def second_factor_groups_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """A group that does not exist demands a second factor of nobody."""
-    named = set(environment().second_factor_groups)
-    try:
-        unknown = sorted(named - set(Group.objects.values_list("name", flat=True))) if named else []
-    except DatabaseError:
-        return []
-    words = "CHATUI_SECOND_FACTOR_GROUPS: there is no group {!r}, so nobody needs a second factor for it."
-    return [checks.Warning(words.format(name), id="chatui.W054") for name in unknown]
+def group_instructions_are_right(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """A mistake would leave somebody without the instructions that they are to be under: it is an error."""
+    return [Error(f"CHATUI_GROUP_INSTRUCTIONS_FILE: {problem}.", id="chatui.E053") for problem in operators.of_groups().problems]
 
 
 @register()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import math
 from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
@@ -12,13 +14,54 @@ from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.translation import ngettext
 
 from chatui.audit_log.record import Visitor, record
 from chatui.models import Invitation, User
 from chatui.permissions import four_eyes, inviting
 from chatui.permissions.access import NotFoundError, person_of
+from chatui.throttle import CACHE_ERRORS, Throttle
+
+log = logging.getLogger(__name__)
 
 MOST_DAYS = 30
+MOST_PER_HOUR = 200
+"""Invitations that one member of staff makes, whether or not they are mailed: each can be a mail to somebody who did not ask for it."""
+
+_made = Throttle("invitations", attempts=MOST_PER_HOUR, seconds=3600)
+
+
+class TooManyInvitedError(Exception):
+    """No more can be made now. ``minutes``: until then."""
+
+    def __init__(self, minutes: int) -> None:
+        super().__init__(minutes)
+        self.minutes = minutes
+
+    @property
+    def sentence(self) -> str:
+        """For whoever wanted to invite."""
+        words = ngettext(
+            "That is more than you can invite within an hour. Nobody was invited. Go on in %(count)d minute, or with fewer people.",
+            "That is more than you can invite within an hour. Nobody was invited. Go on in %(count)d minutes, or with fewer people.",
+            self.minutes,
+        )
+        return words % {"count": self.minutes}
+
+
+def admit(maker: User, count: int) -> None:
+    """Count ``count`` invitations, before they are made.
+
+    Raises:
+        TooManyInvitedError: they are too many for now, or cannot be counted: then none may be made.
+    """
+    try:
+        seconds = _made.take(count, str(maker.pk))
+    except CACHE_ERRORS as error:
+        log.warning("invitations cannot be counted, and are refused (%s)", type(error).__name__)
+        raise TooManyInvitedError(1) from None
+    if seconds:
+        raise TooManyInvitedError(math.ceil(seconds / 60))
 
 
 @transaction.atomic

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import admin, messages
@@ -72,10 +72,17 @@ class InvitationAdmin(ReadOnlyAdmin):
             raise PermissionDenied
         form = InvitationForm(request, request.POST or None)
         shown = self.admin_site.each_context(request) | {"form": form, "title": _("New invitation")}
+        status = 200
+        if request.method == "POST" and form.is_valid():
+            try:
+                invitations.admit(cast(User, request.user), 1)
+            except invitations.TooManyInvitedError as error:
+                form.add_error("note", error.sentence)
+                status = 429
         if request.method == "POST" and form.is_valid():
             path = invitations.make(visitor_of(request, "admin"), **form.cleaned_data)
             shown |= {"link": request.build_absolute_uri(path), "days": form.cleaned_data["days"]}
-        return render(request, "admin/invitation.html", shown)
+        return render(request, "admin/invitation.html", shown, status=status)
 
     @admin.action(description=_("Revoke the chosen invitations"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[Invitation]) -> None:

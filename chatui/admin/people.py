@@ -9,11 +9,12 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import Model, Q, QuerySet
 from django.forms import CheckboxSelectMultiple
@@ -24,6 +25,7 @@ from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from chatui.accounts.people import changes
+from chatui.accounts.people.named_groups import settings_that_name
 from chatui.accounts.second_factor import factors
 from chatui.admin import account_keys, password_links
 from chatui.admin.backends import StoredBackendAdmin
@@ -162,11 +164,31 @@ def _is_no_more(request: HttpRequest, obj: Model | None) -> bool:
 admin.site.unregister(Group)
 
 
+class NamedGroupForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Refuses another name for a group that a setting names."""
+
+    def clean_name(self) -> str:
+        """The name that was given."""
+        name: str = self.cleaned_data["name"]
+        named = settings_that_name(str(self.initial.get("name", ""))) if self.instance.pk else []
+        if named and name != self.initial["name"]:
+            words = _("A setting names this group: %(settings)s. Change the setting first.")
+            raise ValidationError(words, params={"settings": ", ".join(named)})
+        return name
+
+
 @admin.register(Group)
 class PeopleGroupAdmin(RecordedAdmin, GroupAdmin):
-    """Groups of people, with the permissions that they share."""
+    """Groups of people, with the permissions that they share. One that a setting names keeps its name: what the setting says, such as
+    that a second factor is needed, would end without a word."""
 
+    form = NamedGroupForm
     filter_horizontal = ()
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """With the settings that name a group as what protects it, in the list and on its own page."""
+        found, counts, needed, protected = super().get_deleted_objects(objs, request)
+        return found, counts, needed, [*protected, *(f"{each}: {group.name}" for group in objs for each in settings_that_name(group.name))]
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any) -> Any:
         """As for people: only permissions that the member of staff has."""

@@ -62,6 +62,7 @@ class SampleRequest:
     ``today``: the date that the model is told where the prompt is written here; None for that of the server's clock (UTC).
     ``counted``: how many tokens documents among the frames have, where that is known.
     ``hosted``: the tools that the server is to run by itself, where it can; it gathers what the server says of them.
+    ``wants_summary``: False, and no server is asked to sum up its reasoning, whatever it is trusted with.
     ``on_sent`` is called before the first event with what is sent: the path and the exact JSON body. It contains hidden text.
     """
 
@@ -79,6 +80,7 @@ class SampleRequest:
     given_back: Mapping[str, GivenReasoning] = field(default_factory=dict, compare=False, repr=False)
     counted: Mapping[Frame, int] = field(default_factory=dict, compare=False, repr=False)
     hosted: HostedTools | None = field(default=None, compare=False, repr=False)
+    wants_summary: bool = True
     on_sent: Callable[[str, bytes], None] | None = field(default=None, compare=False, repr=False)
 
 

@@ -15,7 +15,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from chatui.audit_log import counted
+from chatui.env import environment
 from chatui.models import AttemptWarning, StoredBackend, UsageEntry, User
+from chatui.prompts import operators
 
 LEFT_OVER_AFTER = timedelta(hours=1)
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -69,6 +71,7 @@ def make(run: str, offers: Mapping[str, Offer]) -> Guests:
         trusted.user_permissions.add(Permission.objects.get(content_type__app_label="chatui", codename="view_hidden_channels"))
         for person in (owner, stranger, trusted):
             person.groups.add(group)
+        owner.groups.add(*_needed())
         for name, offer in offers.items():
             row = StoredBackend.objects.create(
                 name=f"{run}-{name}",
@@ -87,6 +90,15 @@ def make(run: str, offers: Mapping[str, Offer]) -> Guests:
             )
             row.groups.add(group)
     return Guests(run, owner, stranger, trusted, password)
+
+
+def _needed() -> list[Group]:
+    """The groups that the owner has to be in, so that there are share links and summaries to look at, and the instructions of groups are
+    sent. Without staff status they give no other right. Not those that demand a second factor: the owner has a password alone."""
+    env = environment()
+    named = Group.objects.filter(required_factor=None).exclude(name__in=env.second_factor_groups)
+    some = [named.filter(name__in=names).first() for names in (env.share_groups, env.summary_groups)]
+    return [*filter(None, some), *named.filter(name__in=operators.of_groups().texts)]
 
 
 def remove(run: str, sessions: Iterable[str] = ()) -> None:

@@ -26,6 +26,7 @@ from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models import User
 from chatui.models.turn import TurnState
+from chatui.prompts import operators
 from renderer.harmony.vocabulary import VocabularyError
 
 log = logging.getLogger(__name__)
@@ -174,7 +175,11 @@ def _of_the_catalogue(planters: Mapping[str, Planter], choice: Choice) -> dict[s
 def _secrets() -> dict[str, str]:
     """Secrets of the operator that are long enough not to appear on a page by chance."""
     env = environment()
-    secrets = {"secret key": env.signing_key(), "instructions": env.instructions, "key of the model server": env.backend_key}
+    secrets = {"secret key": env.signing_key(), "key of the model server": env.backend_key}
+    for name, text in operators.secrets().items():
+        # Line by line: pages, events and replies each write the end of one in their own way.
+        for number, line in enumerate(text.splitlines(), 1):
+            secrets[name if number == 1 else f"{name}, line {number}"] = line
     return {name: secret for name, secret in secrets.items() if len(secret) >= _LEAST_SECRET_CHARS}
 
 

@@ -85,6 +85,10 @@ class User(AbstractUser):
 
     objects: ClassVar[PersonManager] = PersonManager()
 
+    def group_names(self) -> frozenset[str]:
+        """Of the groups that they are in. One statement."""
+        return frozenset(self.groups.values_list("name", flat=True))
+
     def validate_unique(self, exclude: Collection[str] | None = None) -> None:
         """Check that no other account's name looks like this one. Forms and ``full_clean`` call this."""
         super().validate_unique({*(exclude or ()), *SKELETONS})

@@ -32,7 +32,7 @@ GROUPS = (
     SettingGroup(
         noop("Model servers and answers"),
         "docs/back-ends.md",
-        ("backend", "title", "max_", "group_answers_", "demo_", "instructions"),
+        ("backend", "title", "max_", "group_answers_", "group_instructions_", "demo_", "instructions", "summary_"),
     ),
     SettingGroup(noop("Hidden channels and audit"), "docs/operating.md", ("debug_", "four_eyes_", "alert_", "tell_owners", "hidden_days")),
     SettingGroup(noop("Tools"), "docs/tools.md", ("tool", "search", "browser_", "python_")),

@@ -9,18 +9,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NoReturn
 from uuid import UUID
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.expressions import Combinable
 from django.utils import timezone
 
 from chatui.audit_log.record import Cause, Visitor
 from chatui.codes import ProductCode
-from chatui.env import environment
-from chatui.models import Conversation, DebugRequest, Folder, Message, ShareLink, Turn, User
+from chatui.models import Conversation, DebugRequest, Folder, Message, Turn, User
 from chatui.models.turn import TurnState
 from chatui.permissions import attempts, looks
 from chatui.permissions.listed import is_listed, listed
@@ -146,31 +145,6 @@ def own_messages(user: User, keys: Iterable[UUID]) -> dict[UUID, Message]:
 def own_conversations_of(user: User, keys: Iterable[UUID]) -> dict[UUID, Conversation]:
     """The conversations among ``keys`` that are this person's own and not in the bin, by key."""
     return listed(user).filter(deleted_at=None).in_bulk(list(keys))
-
-
-def share_link(token: str) -> ShareLink:
-    """The share link with that token, while it may be read. Holding the token is enough: nobody has to be signed in.
-
-    Raises:
-        NotFoundError: there is none, it has expired or was revoked, its conversation or its person is gone, or sharing is off.
-    """
-    try:
-        return _live_links().select_related("conversation", "leaf").get(token=token)
-    except ShareLink.DoesNotExist:
-        raise NotFoundError from None
-
-
-def own_share_links(user: User) -> QuerySet[ShareLink]:
-    """The person's share links that can still be read, the newest first."""
-    return _live_links().filter(created_by=user).select_related("conversation").order_by("-created_at")
-
-
-def _live_links() -> QuerySet[ShareLink]:
-    now, most = timezone.now(), environment().share_max_days
-    found = ShareLink.objects.filter(Q(expires_at=None) | Q(expires_at__gt=now), revoked_at=None, conversation__deleted_at=None)
-    found = found.filter(created_by__is_active=True, conversation__owner=F("created_by"), conversation__temporary_until=None)
-    # A shorter limit that the operator sets later also applies to older links.
-    return found if most < 0 else found.filter(created_at__gt=now - timedelta(days=most)) if most else found.none()
 
 
 def message_of(conversation: Conversation, message_id: object, **also: Combinable) -> Message:

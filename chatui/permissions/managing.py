@@ -8,7 +8,7 @@ from django.contrib.auth.models import AnonymousUser, Group, Permission
 from django.db.models import Q, QuerySet
 
 from chatui.models import User
-from chatui.permissions import access, usage_reading
+from chatui.permissions import access, catalogue, usage_reading
 from chatui.permissions.access import NotFoundError
 
 
@@ -59,6 +59,20 @@ def may_examine(staff: User) -> bool:
 def may_see_groups(staff: User) -> bool:
     """Whether they may read the groups on the administration pages, and who is in them."""
     return staff.is_active and staff.is_staff and staff.has_perms(("chatui.view_user", "auth.view_group"))
+
+
+def may_make_groups(staff: User) -> bool:
+    """Whether they may make a group on the administration pages."""
+    return may_see_groups(staff) and staff.has_perm("auth.add_group")
+
+
+def group_permissions(staff: User) -> QuerySet[Permission]:
+    """What they may give a group: what they hold, of what opens something here."""
+    named = Q(pk__in=[])
+    for name in catalogue.WORDS:
+        app, codename = name.split(".")
+        named |= Q(content_type__app_label=app, codename=codename)
+    return held(staff).filter(named).select_related("content_type")
 
 
 def may_change_group(staff: User, group: Group) -> bool:

@@ -16,6 +16,7 @@ from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.models import Conversation, Message, ShareLink, User
 from chatui.permissions import access, temporary
+from chatui.permissions.by_group import sharing
 from chatui.store import transcripts
 from chatui.store.browsing import opened_pages
 from chatui.store.documents import sent
@@ -94,13 +95,12 @@ def days_to_choose() -> list[int]:
     return sorted(days, key=lambda day: (day != 7, day))
 
 
-def is_on() -> bool:
-    """Whether links can be created and read at all."""
-    return environment().share_max_days != 0
-
-
 def preview(person: User, conversation_id: object) -> Preview:
-    """The snapshot of the branch that is open now, as everybody with the link would see it."""
+    """The snapshot of the branch that is open now, as everybody with the link would see it.
+
+    Raises:
+        access.NotFoundError: no such conversation, nothing to see in it, or this person may not share.
+    """
     row = _shareable(person, conversation_id)
     branch = transcripts.branch(row, transcripts.active_leaf(row, person), for_page=True)
     messages = _seen(branch)
@@ -126,7 +126,7 @@ def make(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, 
     """Create a link to the branch that ends in a visible message of the person's own conversation. Recorded in the audit log.
 
     Raises:
-        access.NotFoundError: no such conversation or message, a lifetime that is not offered, or sharing is off.
+        access.NotFoundError: no such conversation or message, a lifetime that is not offered, sharing is off, or this person may not share.
     """
     person = visitor.user
     if person is None or days not in days_to_choose():
@@ -150,8 +150,8 @@ def make(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, 
 
 
 def read(token: str) -> Shared:
-    """What a link shows. Raises access.NotFoundError for a link that does not exist, has expired or was revoked."""
-    link = access.share_link(token)
+    """What a link shows. Raises access.NotFoundError for a link that does not exist, has expired or was revoked, or may not be read now."""
+    link = sharing.share_link(token)
     branch = transcripts.branch(link.conversation, link.leaf, for_page=not link.has_documents)
     title = transcripts.own_words(link.title)
     messages = _seen(branch, with_documents=link.has_documents)
@@ -165,7 +165,7 @@ def _origin(row: Conversation) -> tuple[bool, str]:
 
 def links(person: User, conversation_id: object | None = None) -> list[Link]:
     """The person's active links, newest first, of one conversation or of all."""
-    found = access.own_share_links(person)
+    found = sharing.own_share_links(person)
     if conversation_id is not None:
         found = found.filter(conversation=access.own_conversation(person, conversation_id))
     return [_listed(link) for link in found]
@@ -175,7 +175,7 @@ def revoke(visitor: Visitor, *, link_id: UUID | None = None, conversation_id: UU
     """Revoke one of the person's links, those to one conversation, or all. Each is recorded. Returns how many there were."""
     if visitor.user is None:
         raise access.NotFoundError
-    found = access.own_share_links(visitor.user)
+    found = sharing.own_share_links(visitor.user)
     if link_id is not None:
         found = found.filter(pk=link_id)
     if conversation_id is not None:
@@ -192,7 +192,7 @@ def revoke(visitor: Visitor, *, link_id: UUID | None = None, conversation_id: UU
 
 def _shareable(person: User, conversation_id: object) -> Conversation:
     row = temporary.own_kept(person, conversation_id)
-    if not is_on():
+    if not sharing.may_share(person):
         raise access.NotFoundError
     return row
 

@@ -45,7 +45,7 @@ from chatui.turns.kept_frames import KeptFrames
 from chatui.turns.leases import Held, leases
 from chatui.turns.ledger import Job, LeaseLostError, Outcome
 from chatui.turns.opening import server_tools
-from chatui.turns.opening.first_request import first_request
+from chatui.turns.opening.first_request import first_request, spec_for
 from chatui.turns.outcomes.noting import note_end
 from chatui.turns.outcomes.verdict import failed_by, verdict
 from chatui.turns.programs.tools import tools_of
@@ -159,7 +159,7 @@ class Runner:
         await self._load_pages(job)
         await self._publisher.show_before(job)
         # In a thread, because this may read rows of the admin pages; the back end itself belongs to this event loop.
-        spec = await pools.turns.run_patiently(connected.spec_of, job.choice)
+        spec = await pools.turns.run_patiently(spec_for, self._started.turn)
         backend = connected.backend(job.choice)
         summary = self._summary = Summarizing(spec, job.choice, job.frames, self._publisher.step)
         frames = self._frames = KeptFrames(job, self._publisher, summary, self._pieces, self._fail)

@@ -22,6 +22,7 @@ from chatui.models.conversation import Effort
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.permissions import access
+from chatui.prompts.operators import instructions_for
 from chatui.store import continuation, transcripts
 from chatui.store.temporary import lifetime
 from chatui.turns import sweep
@@ -303,8 +304,8 @@ def _question(tree: _Tree, wanted: _Wanted) -> tuple[Message, UUID | None]:
 def _end(tree: _Tree) -> transcripts.Place:
     """Behind the open branch; in an empty one, behind the operator's instructions, which are stored as the first frame so that the
     transcript is complete."""
-    instructions = environment().instructions
-    if tree.leaf_id is not None or not instructions:
+    instructions = "" if tree.leaf_id is not None else instructions_for(tree.conversation.owner.group_names)
+    if not instructions:
         return transcripts.Place(tree.leaf_id, tree.position)
     start = transcripts.Place(None, tree.position)
     root = transcripts.append_at(tree.conversation, start, Frame(Header(Role.DEVELOPER), instructions), Author.PRODUCT)

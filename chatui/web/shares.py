@@ -17,6 +17,7 @@ from chatui.display.conversation_links import shown_conversation
 from chatui.env import environment
 from chatui.guess_limits import GuessLimit, Scope
 from chatui.permissions import access, temporary
+from chatui.permissions.by_group import sharing
 from chatui.throttle import Throttle
 from chatui.transfer import share_links
 from chatui.transfer.share_links import Ticked
@@ -87,7 +88,7 @@ def revoke(request: HttpRequest, link_id: UUID) -> HttpResponse:
 def revoke_of(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Revoke all links to one conversation."""
     share_links.revoke(visitor_of(request, "page"), conversation_id=conversation_id)
-    return redirect("share", conversation_id)
+    return redirect("share", conversation_id) if sharing.may_share(person_of(request)) else redirect("shares")
 
 
 @require_POST
@@ -126,6 +127,6 @@ def _back(request: HttpRequest) -> HttpResponse:
     """Redirect to the page that the button was on, which is one of two."""
     conversation = request.POST.get("conversation", "")
     try:
-        return redirect("share", UUID(conversation))
+        return redirect("share", UUID(conversation)) if sharing.may_share(person_of(request)) else redirect("shares")
     except ValueError:
         return redirect("shares")

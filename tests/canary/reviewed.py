@@ -262,7 +262,14 @@ ROUTES: tuple[Route, ...] = (
         "Staff who may see back ends: what the doctor found, in words of ours. Whoever may change them begins it. Recorded. None is here.",
         (Ask("GET", "/manage/servers/nothing/", _NOBODY), Ask("POST", "/manage/servers/demo/", _NOBODY)),
     ),
-    Route("manage/groups/", "Staff who may see accounts and groups: names and permissions.", (Ask("GET", "/manage/groups/", _USAGE),)),
+    Route(
+        "manage/groups/",
+        "Staff who may see accounts and groups: names and permissions. Whoever may add groups makes one. Recorded.",
+        (
+            Ask("GET", "/manage/groups/", _USAGE),
+            Ask("POST", "/manage/groups/", _MANAGER_ACTS, {"name": "new readers"}, "group created", ""),
+        ),
+    ),
     Route(
         "manage/groups/<int:group_id>/",
         "Staff who may see accounts and groups: one group, and who has no second factor. Whoever may change it demands one. Recorded.",

@@ -63,9 +63,11 @@ def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: in
 
     Raises:
         NotFoundError: they may not invite, or not into that group.
+        TooManyInvitedError: they are too many for now.
     """
     if not inviting.may_invite(person_of(visitor), group):
         raise NotFoundError
+    invitations.admit(person_of(visitor), len(notes))
     with transaction.atomic():
         return [(note, invitations.make(visitor, days=days, group=group, note=note)) for note in notes]
 

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, Permission
+from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext
 
+from chatui.accounts.people import changes
 from chatui.accounts.second_factor import required
+from chatui.audit_log.record import Visitor
+from chatui.env import environment
 from chatui.models import User
 from chatui.permissions import catalogue, managing
-from chatui.permissions.access import NotFoundError
+from chatui.permissions.access import NotFoundError, person_of
+from chatui.prompts import operators
 
 
 @dataclass(frozen=True, slots=True)
 class ListedGroup:
-    """``members``: open accounts. ``allows``: its permissions in words. ``is_outside``: the operator demands the second factor."""
+    """``members``: open accounts. ``allows``: its permissions in words. ``has``: in words, what settings keep for some groups, this one
+    among them. ``is_outside``: the operator demands the second factor."""
 
     id: int
     name: str
     members: int
     allows: tuple[str, ...]
+    has: tuple[str, ...]
     needs_second_factor: bool
     is_outside: bool
 
@@ -39,6 +47,23 @@ def one(staff: User, group_id: int) -> tuple[Group, ListedGroup]:
     return group, _listed(group)
 
 
+@transaction.atomic
+def make(visitor: Visitor, name: str, permissions: Collection[Permission]) -> Group:
+    """Make a group with those of these permissions that the visitor may give. Recorded.
+
+    Raises:
+        NotFoundError: they may not make groups.
+        IntegrityError: somebody was faster with the same name.
+    """
+    staff = person_of(visitor)
+    if not managing.may_make_groups(staff):
+        raise NotFoundError
+    group = Group.objects.create(name=name)
+    group.permissions.set(managing.group_permissions(staff).filter(pk__in=[each.pk for each in permissions]))
+    changes.record_made(visitor, group)
+    return group
+
+
 def _rows(staff: User) -> QuerySet[Group]:
     if not managing.may_see_groups(staff):
         raise NotFoundError
@@ -51,4 +76,15 @@ def _listed(group: Group) -> ListedGroup:
     allows = tuple(gettext(catalogue.WORDS[name]) for name in names if name in catalogue.WORDS)
     is_outside = required.is_said_outside(group)
     needs = is_outside or hasattr(group, "required_factor")
-    return ListedGroup(group.pk, group.name, group.members, allows, needs, is_outside)  # type: ignore[attr-defined]
+    return ListedGroup(group.pk, group.name, group.members, allows, _had_by(group), needs, is_outside)  # type: ignore[attr-defined]
+
+
+def _had_by(group: Group) -> tuple[str, ...]:
+    """Not the text of instructions: nobody reads that on a page."""
+    env = environment()
+    said = (
+        (env.share_groups, gettext("May make share links")),
+        (env.summary_groups, gettext("Gets summaries of the thinking")),
+        (operators.of_groups().texts, gettext("Has instructions of its own for the model")),
+    )
+    return tuple(words for names, words in said if group.name in names)

@@ -104,7 +104,8 @@ class ResponsesBackend(FoundServer):
         """Nothing is to be stored, and nothing silently left out of a prompt that is too long: the server has to say so."""
         model = await self._model_for(request.model)
         said = prompt(request.frames, request.given_back)
-        reasoning = {"effort": request.effort, **({"summary": "auto"} if self._summaries_are_trusted else {})}
+        wants_summary = self._summaries_are_trusted and request.wants_summary
+        reasoning = {"effort": request.effort, **({"summary": "auto"} if wants_summary else {})}
         payload: dict[str, object] = {
             "input": said.items,
             "stream": True,

@@ -37,7 +37,7 @@ class Reader:
 def reader(person: User, choice: str) -> Reader:
     """The model that is chosen at the message box."""
     chosen = _chosen(person, choice)
-    return Reader(budget.room(budget.context_of(person, chosen)), budget.can_search(chosen))
+    return Reader(budget.room(person, budget.context_of(person, chosen)), budget.can_search(chosen))
 
 
 def are_any(person: User, conversation_id: UUID | None) -> bool:

@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
 from chatui.accounts.first_account import new_code
+from chatui.accounts.people import named_groups
 from chatui.database import file_locks
 from chatui.live.server import MOST_FRAME_BYTES, Server
 from chatui.model_servers import announcing, available, connected
@@ -37,6 +38,7 @@ class Command(BaseCommand):
         call_command("migrate", verbosity=0)
         if not settings.DEBUG:
             collect_changed()
+        named_groups.tell()
         sweep.interrupt_abandoned()
         erasure.sweep()
         twisted_loop.call_soon(running.reap)

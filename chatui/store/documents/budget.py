@@ -9,6 +9,7 @@ from chatui.backends.context.room import FRAME_TOKENS, MARGIN, TEMPLATE_TOKENS, 
 from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models import Turn, User
+from chatui.prompts.operators import instructions_for
 
 USUAL_CONTEXT = 131_072
 """That of a gpt-oss model, where neither the operator nor the server says."""
@@ -37,11 +38,13 @@ class Room:
         return max(1, round(100 * tokens / self.documents)) if self.documents > 0 else 999
 
 
-def room(context: int, question: str = "") -> Room:
-    """The room in a context, for documents that come with this question. Earlier turns count nothing: they give way, the oldest first."""
+def room(person: User, context: int, question: str = "") -> Room:
+    """The room in a context, for documents that come with this question of that person.
+    Earlier turns count nothing: they give way, the oldest first."""
     most = environment().max_answer_tokens
     answer = min(most or ANSWER_TOKENS, context // 4)
-    orders = weight(environment().instructions) + FRAME_TOKENS if environment().instructions else 0.0
+    instructions = instructions_for(person.group_names)
+    orders = weight(instructions) + FRAME_TOKENS if instructions else 0.0
     tools = min(TOOLS_TOKENS, context // _LEAST_FOR_TOOLS)
     other = TEMPLATE_TOKENS + orders + tools + FRAME_TOKENS + weight(question)
     # What is sent is fitted once more, with a margin: what fits here has to fit there.

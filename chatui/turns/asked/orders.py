@@ -5,21 +5,23 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from chatui.env import environment
 from chatui.models import Conversation, Folder, Turn, User
+from chatui.prompts.operators import instructions_for
 from chatui.prompts.preferences import worded, worded_of_program
 from chatui.turns.asked.by_program import ProgramAsk
 from renderer.frames import Frame, Header, Role
 
 
 def orders(turn: Turn, program: ProgramAsk | None) -> tuple[Frame, ...]:
-    """All of them, for one request. ``turn`` comes with its conversation and with who asks. At most one statement, in a folder."""
+    """All of them, for one request. ``turn`` comes with its conversation and with who asks. At most one statement, in a folder, and
+    one more where groups have instructions."""
+    operators = instructions_for(turn.asked_by.group_names)
     own = () if program else _own(turn.conversation, turn.asked_by)
     preferences = "\n\n".join(filter(None, (*own, _of_folder(turn.conversation))))
     return (
-        *_developer(environment().instructions),
+        *_developer(operators),
         *_developer(worded(preferences) if preferences else ""),
-        *_of_program(program.orders if program else ""),
+        *_of_program(program.orders if program else "", has_operators=bool(operators)),
     )
 
 
@@ -43,9 +45,9 @@ def _of_folder(conversation: Conversation) -> str | None:
     return folder.values_list("instructions", flat=True).first() if folder else None
 
 
-def _of_program(text: str) -> tuple[Frame, ...]:
+def _of_program(text: str, *, has_operators: bool) -> tuple[Frame, ...]:
     # In its own words where there is nothing that it could pass for.
-    return _developer(worded_of_program(text) if text and environment().instructions else text)
+    return _developer(worded_of_program(text) if text and has_operators else text)
 
 
 def _developer(text: str) -> tuple[Frame, ...]:

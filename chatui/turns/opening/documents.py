@@ -31,7 +31,7 @@ def prepared(person: User, ask: Ask) -> Ask:
     choice = _choice(person, ask)
     if any(use.use == DocumentUse.SEARCH for use in ask.files) and not budget.can_search(choice):
         raise AskRefusedError(ProductCode.TOO_LARGE)
-    room = budget.room(budget.context_of(person, choice), ask.text)
+    room = budget.room(person, budget.context_of(person, choice), ask.text)
     try:
         documents = tuple(sent.ready(person.pk, ask.files, room))
     except (NoSuchFileError, PlacesError):

@@ -1,4 +1,4 @@
-"""Words the first request of a turn, from its job, its model server and what a program wants."""
+"""Finds the model server of a turn, and words its first request, from its job, its model server and what a program wants."""
 
 from __future__ import annotations
 
@@ -8,8 +8,20 @@ from chatui.backends.base import Effort, SampleRequest
 from chatui.backends.spec.choices import split_choice
 from chatui.backends.spec.definition import BackendSpec
 from chatui.env import environment
+from chatui.model_servers import connected
+from chatui.models import Turn
+from chatui.permissions.by_group import summaries
 from chatui.turns.asked.by_program import ProgramAsk
 from chatui.turns.ledger import Job
+
+
+def spec_for(turn: Turn) -> BackendSpec:
+    """The model server of a turn, without summaries where none are made for whoever asks. At most one statement, and those for a row of the
+    admin pages: call it in a thread. Raises BackendError as ``connected.spec_of``."""
+    spec = connected.spec_of(turn.choice)
+    if spec.summaries == "none" or summaries.are_made_for(turn.asked_by):
+        return spec
+    return spec.model_copy(update={"summaries": "none", "summarizer": "", "summary_review": None})
 
 
 def first_request(job: Job, spec: BackendSpec, program: ProgramAsk | None) -> SampleRequest:
@@ -25,6 +37,7 @@ def first_request(job: Job, spec: BackendSpec, program: ProgramAsk | None) -> Sa
         cut_answer=job.cut_answer,
         today=job.today,
         counted=job.counted,
+        wants_summary=spec.summaries == "server",
     )
     if program is None:
         return request

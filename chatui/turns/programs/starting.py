@@ -9,11 +9,11 @@ from uuid import UUID
 from django.utils import timezone
 
 from chatui.backends.context.room import weight
-from chatui.env import environment
 from chatui.models import ApiKey, Conversation, Message, ProgramAnswer, Turn, User
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.permissions.programs import own_answers
+from chatui.prompts.operators import instructions_for
 from chatui.store import transcripts
 from chatui.turns import start
 from chatui.turns.asked.by_program import ProgramAsk, Said
@@ -47,7 +47,8 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> Started:
         return replace(start.started_again(twin), program=replace(asked, place=place.pk if place else None))
     asked, previous = _with_previous(person, _opened(person, asked))
     conversation = _conversation(person, asked, previous)
-    said = _said(asked, previous, is_first=transcripts.active_leaf(conversation, person) is None)
+    is_first = transcripts.active_leaf(conversation, person) is None
+    said = _said(asked, previous, instructions_for(person.group_names) if is_first else "")
     leaf = said_before.store(conversation, person, said.before)
     key = ApiKey.objects.filter(pk=asked.key_id).first()
     ask = _ask(asked, conversation, leaf, previous if not said.before else None)
@@ -119,13 +120,13 @@ class _SaidFrames:
     behind: Sequence[tuple[Frame, Author]] = field(default=(), repr=False)
 
 
-def _said(asked: ProgramAsk, previous: Turn | None, *, is_first: bool) -> _SaidFrames:
-    """The instructions, as a record of what the model was told, and all that was said.
+def _said(asked: ProgramAsk, previous: Turn | None, operators: str) -> _SaidFrames:
+    """The instructions, of which ``operators`` are the operator's, as a record of what the model was told, and all that was said.
 
     Raises:
         UnknownCallError: a function is said to have replied that was not called, or nobody has asked anything.
     """
-    orders = list(_orders(asked, is_first=is_first))
+    orders = list(_orders(asked, operators))
     said = list(said_before.frames_of(asked.before, said_before.calls_of(previous) if previous else {}))
     if asked.question is not None:
         return _SaidFrames([*orders, *said])
@@ -137,8 +138,8 @@ def _said(asked: ProgramAsk, previous: Turn | None, *, is_first: bool) -> _SaidF
     return _SaidFrames([], [*orders, *said])
 
 
-def _orders(asked: ProgramAsk, *, is_first: bool) -> Iterator[tuple[Frame, Author]]:
-    if is_first and (instructions := environment().instructions):
-        yield Frame(Header(Role.DEVELOPER), instructions), Author.PRODUCT
+def _orders(asked: ProgramAsk, operators: str) -> Iterator[tuple[Frame, Author]]:
+    if operators:
+        yield Frame(Header(Role.DEVELOPER), operators), Author.PRODUCT
     if asked.orders:
         yield Frame(Header(Role.DEVELOPER), transcripts.storable(asked.orders)), Author.PERSON

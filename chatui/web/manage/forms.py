@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, Permission
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -86,3 +86,31 @@ class GroupsForm(forms.Form):
         super().__init__(*args, **kwargs | {"initial": initial})
         fields: dict[str, Any] = self.fields
         fields["groups"].queryset = managing.givable(staff).prefetch_related("permissions__content_type")
+
+
+class _PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+    def label_from_instance(self, obj: Any) -> str:
+        """What it allows."""
+        return gettext(catalogue.WORDS[f"{obj.content_type.app_label}.{obj.codename}"])
+
+
+class NewGroupForm(forms.Form):
+    """A new group: its name, and which of the permissions of the member of staff it gives."""
+
+    name = forms.CharField(label=_("Name"), max_length=150)
+    permissions = _PermissionsField(
+        label=_("Permissions"), queryset=Permission.objects.none(), required=False, widget=forms.CheckboxSelectMultiple
+    )
+
+    def __init__(self, staff: User, *args: Any, **kwargs: Any) -> None:
+        """Offers only what the member of staff has."""
+        super().__init__(*args, **kwargs)
+        fields: dict[str, Any] = self.fields
+        fields["permissions"].queryset = managing.group_permissions(staff)
+
+    def clean_name(self) -> str:
+        """Not that of another group, whatever its capitals: two that look alike would be mistaken for each other."""
+        name: str = self.cleaned_data["name"]
+        if not name.isprintable() or Group.objects.filter(name__iexact=name).exists():
+            raise ValidationError(_("There is a group with this name already, or it has signs that nobody sees."))
+        return name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -11,6 +12,7 @@ from chatui.accounts.second_factor import factors, required
 from chatui.permissions import inviting, managing
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.managing import Part
+from chatui.web.manage.forms import NewGroupForm
 from chatui.web.manage.parts import of_part, page
 from chatui.web.people import person_of, tell_sockets
 from chatui.web.visitors import visitor_of
@@ -19,11 +21,21 @@ MOST_NAMED = 50
 """How many people a page names who have no second factor; of others it says how many."""
 
 
-@of_part(Part.PEOPLE)
+@of_part(Part.PEOPLE, "GET", "POST")
 def groups(request: HttpRequest) -> HttpResponse:
-    """All of them."""
+    """All of them; a form that makes one."""
     staff = person_of(request)
-    context = {"groups": group_list.all_of_them(staff), "show": "groups", "may_invite": inviting.may_invite(staff, None)}
+    form = NewGroupForm(staff, request.POST if request.method == "POST" else None) if managing.may_make_groups(staff) else None
+    if request.method == "POST":
+        if form is None:
+            raise NotFoundError
+        if form.is_valid():
+            try:
+                made = group_list.make(visitor_of(request, "admin"), form.cleaned_data["name"], form.cleaned_data["permissions"])
+            except IntegrityError:
+                return redirect("manage_groups")  # somebody was faster: it is in the list
+            return redirect(f"{reverse('manage_group', args=[made.pk])}?done=changed")
+    context = {"groups": group_list.all_of_them(staff), "show": "groups", "may_invite": inviting.may_invite(staff, None), "form": form}
     return page(request, Part.PEOPLE, "manage/groups/groups.html", context)
 
 

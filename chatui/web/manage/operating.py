@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from chatui.accounts.people import named_groups
 from chatui.audit_log import looked
 from chatui.audit_log.lines import Filters
 from chatui.display.manage import failed_answers
@@ -76,7 +77,7 @@ def settings(request: HttpRequest) -> HttpResponse:
     """Every setting, or those with some words, with its value and where it comes from; of secrets only whether they are set."""
     words = request.GET.get("q", "").replace("\0", "")[:150]
     found = [{"heading": _(group.heading), "page": group.page, "settings": rows} for group, rows in settings_in_force.found_by(words)]
-    return page(request, Part.SETTINGS, "manage/settings.html", {"groups": found, "words": words})
+    return page(request, Part.SETTINGS, "manage/settings.html", {"groups": found, "words": words, "missing_groups": named_groups.missing()})
 
 
 @of_part(Part.SYSTEM)

@@ -7,7 +7,7 @@ from datetime import timedelta
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from chatui.accounts.people import listed
+from chatui.accounts.people import listed, named_groups
 from chatui.audit_log import looked
 from chatui.audit_log.lines import Filters
 from chatui.display.manage import failed_answers, servers
@@ -64,7 +64,7 @@ def _usage(request: HttpRequest) -> dict[str, object]:
 
 
 def _settings(request: HttpRequest) -> dict[str, object]:
-    return {"has_settings": True}
+    return {"has_settings": True, "missing_groups": named_groups.missing()}
 
 
 def _system(request: HttpRequest) -> dict[str, object]:

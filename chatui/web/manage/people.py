@@ -10,6 +10,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from chatui.accounts import invitations
 from chatui.accounts.mails import invitation_mails
 from chatui.accounts.people import acts, listed
 from chatui.accounts.sign_in_rules.caretakers import LastCaretakerError
@@ -56,7 +57,11 @@ def invite(request: HttpRequest) -> HttpResponse:
     made: list[dict[str, object]] = []
     if request.method == "POST" and form.is_valid():
         chosen = form.cleaned_data
-        links = acts.invite(_staff(request), chosen["people"], chosen["group"], chosen["days"])
+        try:
+            links = acts.invite(_staff(request), chosen["people"], chosen["group"], chosen["days"])
+        except invitations.TooManyInvitedError as error:
+            form.add_error("people", error.sentence)
+            return page(request, Part.PEOPLE, "manage/invite.html", {"form": form}, 429)
         mailed = invitation_mails.send(person_of(request), links, chosen["days"]) if chosen["mails"] else set()
         made = [{"note": note, "link": request.build_absolute_uri(path), "is_mailed": note in mailed} for note, path in links]
     together = "\n".join(f"{one['note']}: {one['link']}" for one in made)

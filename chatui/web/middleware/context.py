@@ -16,7 +16,7 @@ from chatui.env import BASE_DIR, environment
 from chatui.languages.offered import LANGUAGES, page_language
 from chatui.model_servers import connected
 from chatui.permissions import access, access_notices, attempts, debug_requests, managing, ratings, usage_reading
-from chatui.transfer import share_links
+from chatui.permissions.by_group import sharing
 
 _CATALOGUES = "js/language/catalogues"
 _SPOKEN = frozenset(path.stem for path in (BASE_DIR / "static" / _CATALOGUES).glob("*.js"))
@@ -47,7 +47,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "sign_in_news": news.of(person) if person else [],
         "can_manage": bool(managing.parts_of(person)),
         "can_use_admin": person is not None and person.is_staff,
-        "can_share": share_links.is_on(),
+        "can_share": sharing.may_share(person),
         "has_worker": environment().service_worker,
         "version": __version__,
     }

@@ -51,6 +51,7 @@ def patch() -> None:
     from chatui.display.conversation import Notice
     from chatui.models import Conversation, Message, ShareLink
     from chatui.permissions import access, attempts
+    from chatui.permissions.by_group import sharing
     from chatui.store import search_index
     from chatui.transfer import exports
     from chatui.turns import summary_notes
@@ -94,7 +95,7 @@ def patch() -> None:
     while_broken("not recorded", attempts, "record_attempt", lambda *args: None)
     while_broken("not refused", access, "can_see_hidden", lambda user: True)
     while_broken("not owned", access, "own_conversation", lambda user, key, **_: Conversation.objects.get(pk=key))
-    while_broken("not revoked", access, "_live_links", ShareLink.objects.all)
+    while_broken("not revoked", sharing, "_readable", ShareLink.objects.all)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from chatui.models import AuditEvent, Conversation, DebugRequest, Message, Share
 from chatui.models.message import Author
 from chatui.permissions import access, debug_requests
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
+from chatui.permissions.by_group import sharing
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
 
@@ -111,10 +112,10 @@ def test_a_message_or_turn_of_another_conversation_is_not_found_through_ones_own
 
 def test_a_share_link_ends_when_the_conversation_changes_its_owner(ada: User, bela: User, conversation: Conversation) -> None:
     ShareLink.objects.create(token="token", conversation=conversation, leaf=say(conversation, "Why?"), title="", created_by=ada)
-    assert access.share_link("token").created_by == ada
+    assert sharing.share_link("token").created_by == ada
     Conversation.objects.update(owner=bela)
     with pytest.raises(NotFoundError):
-        access.share_link("token")
+        sharing.share_link("token")
 
 
 def test_hidden_channels_of_a_deleted_conversation_are_gone_for_permitted_staff_too(grace: User, conversation: Conversation) -> None:

@@ -19,20 +19,21 @@ from tests.support.cost import cost
 PROSE = "The quick brown fox jumps over the lazy dog, and nobody knows why it does that every day. " * 200
 TABLE = "".join(f"{number},{number * 7919 % 9973},{number / 7:.4f}\n" for number in range(1500))
 CODE = "def main(argv: list[str]) -> int:\n    return sum(len(each) for each in argv if each.isdigit())\n" * 100
+NOBODY = User()
 JAPANESE = "吾輩は猫である。名前はまだ無い。どこで生れたか頓と見当がつかぬ。" * 100
 
 
 def test_the_room_is_what_answer_orders_and_tools_leave(monkeypatch: pytest.MonkeyPatch) -> None:
-    large, small = budget.room(131_072), budget.room(4096)
+    large, small = budget.room(NOBODY, 131_072), budget.room(NOBODY, 4096)
     assert large.documents == 131_072 - 16_384 - 100 - 8 - 1000 and small.documents == int(3072 * 0.95) - 100 - 8 - 256
-    assert budget.room(4096, "word " * 720).documents < small.documents - 900, "the question takes room"
+    assert budget.room(NOBODY, 4096, "word " * 720).documents < small.documents - 900, "the question takes room"
     environment.change(monkeypatch, {"instructions": "Be brief. " * 36, "max_answer_tokens": 100})
-    assert budget.room(4096).documents == int((4096 - 100) * 0.95) - 100 - 8 - 256 - 108, "what is sent is fitted with a margin"
-    assert budget.room(10).documents == 0 and budget.room(10).percent(5) > 100, "no room, and nothing fails"
+    assert budget.room(NOBODY, 4096).documents == int((4096 - 100) * 0.95) - 100 - 8 - 256 - 108, "what is sent is fitted with a margin"
+    assert budget.room(NOBODY, 10).documents == 0 and budget.room(NOBODY, 10).percent(5) > 100, "no room, and nothing fails"
 
 
 def test_exactly_full_fits_and_one_more_does_not() -> None:
-    room = budget.room(8192)
+    room = budget.room(NOBODY, 8192)
     assert room.fits(room.documents) and not room.fits(room.documents + 1)
     assert room.percent(room.documents) == 100 and room.percent(room.documents // 3) == 33
 

@@ -18,7 +18,7 @@ from chatui.display.folders import actions
 from chatui.display.folders.actions import INSTRUCTION_CHARS, MOST_FOLDERS, Wanted
 from chatui.display.folders.shown import shown_folders
 from chatui.models import Conversation, Folder, User
-from chatui.transfer import exports, share_links
+from chatui.transfer import exports
 from renderer.gate import Audience
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.long_conversations import long_conversation
@@ -211,7 +211,7 @@ def test_instructions_are_in_no_download_and_on_no_shared_page(ada: User, work: 
             text = exports.transcript(row, ada, audience, file_format)
             assert "carrot" in text and "Latin" not in text
     link = row.share_links.first()
-    assert link is not None and share_links.is_on()
+    assert link is not None
     page = client.get(f"/s/{link.token}/")
     assert page.status_code == 200 and b"Latin" not in page.content and b"Work" not in page.content
 

@@ -1,0 +1,67 @@
+"""The groups that the operator's settings name. One that does not exist changes for nobody what the setting says: that has to be told."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.contrib.auth.models import Group
+from django.db import DatabaseError
+
+from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
+from chatui.env import environment
+from chatui.model_servers import configured
+from chatui.prompts import operators
+
+log = logging.getLogger(__name__)
+
+BACK_ENDS, SIGN_IN, FACTOR = "CHATUI_BACKENDS_FILE", "CHATUI_SIGN_IN_FILE", "CHATUI_SECOND_FACTOR_GROUPS"
+LIMITS = "CHATUI_GROUP_ANSWERS_AT_ONCE"
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """``setting``: a variable. ``effect``: what it comes to that the group does not exist, in English."""
+
+    setting: str
+    group: str
+    effect: str
+
+
+def namings() -> Iterator[Naming]:
+    """Each group that a setting names, once for each setting. Nothing is read but the environment and its files."""
+    env = environment()
+    said = {
+        FACTOR: (env.second_factor_groups, "nobody needs a second factor for it"),
+        "CHATUI_SHARE_GROUPS": (env.share_groups, "nobody may share for being in it"),
+        "CHATUI_SUMMARY_GROUPS": (env.summary_groups, "nobody gets summaries for being in it"),
+        "CHATUI_GROUP_INSTRUCTIONS_FILE": (operators.of_groups().texts, "nobody is under its instructions"),
+        LIMITS: (env.group_answers_at_once, "this limit is nobody's"),
+        "CHATUI_TOOLS": ((name for names in env.tools.values() for name in names), "nobody is offered a tool for being in it"),
+        BACK_ENDS: ((name for spec in configured.base(env) for name in spec.groups), "nobody can use a back end for being in it"),
+        SIGN_IN: ((name for provider in sign_in_file().providers for name in provider.managed), "nobody joins it"),
+    }
+    for setting, (names, effect) in said.items():
+        yield from (Naming(setting, name, effect) for name in sorted(set(names)))
+
+
+def settings_that_name(group: str) -> list[str]:
+    """The variables that name this group."""
+    return [naming.setting for naming in namings() if naming.group == group]
+
+
+def missing() -> list[Naming]:
+    """Those whose group does not exist. One statement where any is named."""
+    named = list(namings())
+    there = set(Group.objects.filter(name__in={naming.group for naming in named}).values_list("name", flat=True)) if named else set()
+    return [naming for naming in named if naming.group not in there]
+
+
+def tell() -> None:
+    """Log them, when a process starts."""
+    try:
+        for naming in missing():
+            log.warning("%s names the group %r, which does not exist: %s", naming.setting, naming.group, naming.effect)
+    except DatabaseError as error:
+        log.warning("whether the groups of the settings exist is not known (%s)", type(error).__name__)

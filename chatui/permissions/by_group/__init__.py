@@ -1,0 +1,1 @@
+"""What the operator keeps for members of some groups, as settings name them."""

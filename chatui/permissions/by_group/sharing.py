@@ -1,0 +1,55 @@
+"""Decides who may make share links, and which links can be read: those of people who may share now."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from chatui.env import environment
+from chatui.models import ShareLink, User
+from chatui.permissions.access import NotFoundError
+
+
+def may_share(person: User | None) -> bool:
+    """Whether this person may make share links, and have people read those that they made. At most one statement."""
+    if person is None or not person.is_active or environment().share_max_days == 0:
+        return False
+    named = environment().share_groups
+    return not named or person.groups.filter(name__in=named).exists()
+
+
+def share_link(token: str) -> ShareLink:
+    """The share link with that token, while it may be read. Holding the token is enough: nobody has to be signed in.
+
+    Raises:
+        NotFoundError: there is none, it has expired or was revoked, its conversation or its person is gone, sharing is off, or its person
+            may not share (any more).
+    """
+    try:
+        return _readable().select_related("conversation", "leaf").get(token=token)
+    except ShareLink.DoesNotExist:
+        raise NotFoundError from None
+
+
+def own_share_links(user: User) -> QuerySet[ShareLink]:
+    """The person's share links that can be read, the newest first. Those that rest because their person may not share are among them, so
+    that they can be revoked meanwhile."""
+    return _live_links().filter(created_by=user).select_related("conversation").order_by("-created_at")
+
+
+def _readable() -> QuerySet[ShareLink]:
+    """Looked up anew for each reader: a right that is lost closes the links at once."""
+    named = environment().share_groups
+    if not named:
+        return _live_links()
+    return _live_links().filter(created_by__in=User.groups.through.objects.filter(group__name__in=named).values("user"))
+
+
+def _live_links() -> QuerySet[ShareLink]:
+    now, most = timezone.now(), environment().share_max_days
+    found = ShareLink.objects.filter(Q(expires_at=None) | Q(expires_at__gt=now), revoked_at=None, conversation__deleted_at=None)
+    found = found.filter(created_by__is_active=True, conversation__owner=F("created_by"), conversation__temporary_until=None)
+    # A shorter limit that the operator sets later also applies to older links.
+    return found if most < 0 else found.filter(created_at__gt=now - timedelta(days=most)) if most else found.none()

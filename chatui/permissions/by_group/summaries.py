@@ -1,0 +1,12 @@
+"""Decides for whom the hidden work of a model is summed up."""
+
+from __future__ import annotations
+
+from chatui.env import environment
+from chatui.models import User
+
+
+def are_made_for(person: User) -> bool:
+    """Whether this person's turns get reasoning summaries, where their back end has them. At most one statement."""
+    named = environment().summary_groups
+    return not named or person.groups.filter(name__in=named).exists()

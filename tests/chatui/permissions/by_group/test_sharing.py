@@ -1,0 +1,94 @@
+"""Share links are made by members of the groups of CHATUI_SHARE_GROUPS alone, and those of anybody else open for nobody."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import Group
+from django.test import Client
+
+from chatui.models import Conversation, ShareLink, User
+from chatui.models.message import Author
+from chatui.permissions.by_group import sharing
+from chatui.store import transcripts
+from renderer.frames import Frame, Header
+from tests.chatui.conftest import signed_in
+from tests.support.environment import change
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def writers(ada: User) -> Group:
+    """Ada is in it, and in another one that may share as well."""
+    groups = [Group.objects.create(name=name) for name in ("writers", "editors")]
+    ada.groups.set(groups)
+    return groups[0]
+
+
+@pytest.fixture
+def leaf(conversation: Conversation, ada: User) -> str:
+    """The key of a question in Ada's conversation."""
+    row = transcripts.append(conversation, None, Frame(Header("user"), "Why?"), Author.PERSON)
+    transcripts.activate(conversation, ada, row)
+    return str(row.pk)
+
+
+@pytest.fixture(autouse=True)
+def _for_writers(monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, {"share_groups": ["writers", "editors"]})
+
+
+def try_to_share(person: User, conversation: Conversation, leaf: str) -> int:
+    return signed_in(person).post(f"/c/{conversation.pk}/share/", {"leaf": leaf, "days": "7"}).status_code
+
+
+def opens(link: ShareLink) -> bool:
+    return Client().get(f"/s/{link.token}/").status_code == 200
+
+
+def test_members_share_and_others_neither_make_a_link_nor_see_where(ada: User, conversation: Conversation, leaf: str) -> None:
+    path = f"/c/{conversation.pk}/share/"
+    assert try_to_share(ada, conversation, leaf) == 404 and signed_in(ada).get(path).status_code == 404
+    assert not ShareLink.objects.exists()
+    for page in (f"/c/{conversation.pk}/", "/settings/"):
+        assert path not in (text := signed_in(ada).get(page).content.decode()) and 'href="/shares/"' not in text
+    ada.groups.add(Group.objects.create(name="writers"))
+    assert try_to_share(ada, conversation, leaf) == 302 and opens(ShareLink.objects.get())
+    assert path in signed_in(ada).get(f"/c/{conversation.pk}/").content.decode()
+
+
+def test_a_superuser_is_no_member(ada: User, conversation: Conversation, leaf: str) -> None:
+    User.objects.filter(pk=ada.pk).update(is_superuser=True, is_staff=True)
+    assert try_to_share(User.objects.get(pk=ada.pk), conversation, leaf) == 404
+
+
+@pytest.mark.usefixtures("writers")
+def test_a_link_rests_as_soon_as_its_owner_may_not_share(ada: User, conversation: Conversation, leaf: str) -> None:
+    assert try_to_share(ada, conversation, leaf) == 302
+    link = ShareLink.objects.get()
+    assert opens(link), "one link, though its owner is in two such groups"
+    ada.groups.clear()
+    assert not opens(link)
+    ada.groups.set(Group.objects.filter(name="editors"))
+    assert opens(link)
+
+
+def test_a_link_that_rests_is_listed_for_its_owner_who_can_take_it_back(
+    writers: Group, ada: User, conversation: Conversation, leaf: str
+) -> None:
+    try_to_share(ada, conversation, leaf)
+    ada.groups.clear()
+    link, client = ShareLink.objects.get(), signed_in(ada)
+    assert "You may not share now: nobody can open these links." in client.get("/shares/").content.decode()
+    assert client.post(f"/shares/{link.pk}/revoke/", {"conversation": str(conversation.pk)})["Location"] == "/shares/"
+    ada.groups.add(writers)
+    assert not opens(link), "it was taken back meanwhile"
+
+
+def test_a_group_that_is_not_there_lets_nobody_share(ada: User, writers: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, {"share_groups": ["wrtiers"]})
+    assert not sharing.may_share(ada)
+    change(monkeypatch, {"share_groups": []})
+    assert sharing.may_share(ada) and not sharing.may_share(None)
+    change(monkeypatch, {"share_groups": ["writers"], "share_max_days": 0})
+    assert not sharing.may_share(ada) and writers.user_set.filter(pk=ada.pk).exists()

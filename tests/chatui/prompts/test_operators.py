@@ -1,0 +1,61 @@
+"""The operator's instructions for members of groups: what the file may say, whom it reaches, and that no mistake quotes a text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chatui.prompts import operators
+from tests.support.environment import change
+
+TWO = '[groups]\nwriters = "Be kind."\n"Sales EU" = """\nBe brief.\nName no prices.\n"""\n'
+
+
+def said(monkeypatch: pytest.MonkeyPatch, place: Path, text: str | bytes, **more: object) -> None:
+    place.write_bytes(text if isinstance(text, bytes) else text.encode())
+    operators.read_file.cache_clear()
+    change(monkeypatch, {"group_instructions_file": place} | more)
+
+
+def test_members_get_theirs_behind_those_for_everybody_in_the_order_of_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    said(monkeypatch, tmp_path / "a.toml", TWO, instructions="For all.")
+    assert operators.of_groups().problems == ()
+    both = operators.instructions_for(lambda: ["Sales EU", "writers", "others"])
+    assert both == "For all.\n\nBe kind.\n\nBe brief.\nName no prices."
+    assert operators.instructions_for(lambda: ["writers"]) == "For all.\n\nBe kind."
+    assert operators.instructions_for(lambda: ["Writers"]) == "For all.", "names are exact"
+    assert set(operators.secrets().values()) == {"For all.", "Be kind.", "Be brief.\nName no prices."}
+
+
+def test_without_a_file_nobodys_groups_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unread() -> list[str]:
+        raise AssertionError
+
+    change(monkeypatch, {"instructions": "For all."})
+    assert operators.instructions_for(unread) == "For all."
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('[groups]\nwriters = "SECRET"\nothers = 5\n', "the group 'others' needs a text, in quotation marks"),
+        ('[groups]\nwriters = "SECRET"\nothers = " "\n', "the group 'others' needs a text, in quotation marks"),
+        ('[groups]\nwriters = "SECRET \\u0000"\n', "the group 'writers' needs a text, in quotation marks"),
+        ('[group]\nwriters = "SECRET"\n', "there is no table 'group'; there is groups"),
+        ('writers = "SECRET"\n', "there is no table 'writers'; there is groups"),
+        ('groups = "SECRET"\n', "groups must be a table, with a text for each group"),
+        ("[groups]\nwriters = SECRET\n", "the file is not TOML: at line 2, column 11"),
+        ("", "the table groups names no group"),
+        (b"[groups]\nwriters = '\xff'", "the file is not UTF-8"),
+    ],
+)
+def test_a_mistake_is_told_without_a_text(text: str | bytes, problem: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    said(monkeypatch, tmp_path / "a.toml", text)
+    problems = operators.of_groups().problems
+    assert problem in problems and "SECRET" not in repr(operators.of_groups())
+
+
+def test_a_file_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    change(monkeypatch, {"group_instructions_file": tmp_path / "none.toml"})
+    assert operators.of_groups().problems == ("the file cannot be read (No such file or directory)",)

@@ -1,0 +1,86 @@
+"""Instructions for members of a group are in each of their requests, behind the operator's for everybody, and nobody reads them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+from django.contrib.auth.models import Group
+
+from chatui.backends.base import EndReason
+from chatui.models import User
+from chatui.prompts import operators
+from chatui.transfer.imports import import_transcript
+from chatui.turns.start import Ask, Kind
+from tests.chatui.api.asking import Program, json_of, new_key
+from tests.chatui.conftest import signed_in
+from tests.chatui.turns.test_instructions import IMPORTED, orders
+from tests.chatui.turns.test_turns import ask, run
+from tests.support.environment import change
+from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, ended, frame
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+KIND, BRIEF = "Be kind to MARMALADE.", "Be brief about LEMONADE."
+
+
+@pytest.fixture
+def _groups(ada: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Ada is in both groups of the file, which is not in the order of their names."""
+    place = tmp_path / "groups.toml"
+    place.write_text(f'[groups]\nwriters = "{KIND}"\neditors = "{BRIEF}"\nnobody = "Never said."\n')
+    change(monkeypatch, {"instructions": "For all.", "group_instructions_file": place})
+    operators.read_file.cache_clear()
+    ada.groups.set([Group.objects.create(name=name) for name in ("editors", "writers")])
+
+
+BOTH = [f"For all.\n\n{KIND}\n\n{BRIEF}"]
+
+
+@pytest.mark.usefixtures("_groups")
+async def test_every_way_of_asking_is_under_them(ada: User, bela: User, backend: ScriptedBackend) -> None:
+    backend.script = [*frame(ANALYSIS, "hm"), *frame(FINAL, "Two and")[:-1], ended(EndReason.LENGTH)]
+    turn = await run(ada, ask())
+    question, conversation = turn.question_id, turn.conversation_id
+    await run(ada, Ask(Kind.EDIT, uuid4(), "low", conversation, question=question, text="What is 3 + 3?"))
+    await run(ada, Ask(Kind.REGENERATE, uuid4(), "low", conversation, question=question))
+    await run(ada, Ask(Kind.CONTINUE, uuid4(), "", conversation, continued_turn=turn.pk))
+    imported = (await database_sync_to_async(import_transcript)(ada, IMPORTED.encode())).conversation
+    await run(ada, ask(text="And now?", conversation=imported.pk))
+    assert orders(backend) == [BOTH] * 5
+    await run(bela, ask())
+    assert orders(backend)[-1] == ["For all."]
+    await database_sync_to_async(ada.groups.clear)()
+    await run(ada, ask(text="And now?", conversation=conversation))
+    assert orders(backend)[-1] == ["For all."], "from the next request on"
+
+
+@pytest.mark.usefixtures("_groups")
+async def test_nobody_reads_them(ada: User, backend: ScriptedBackend) -> None:
+    turn = await run(ada, ask())
+
+    def seen() -> str:
+        client, place = signed_in(ada), f"/c/{turn.conversation_id}/"
+        paths = (place, f"{place}export/", f"{place}download/", "/export/", "/settings/", "/manage/settings/", "/manage/groups/", "/")
+        User.objects.filter(pk=ada.pk).update(is_staff=True, is_superuser=True)
+        bodies = [client.get(path) for path in paths]
+        return "".join(str(b"".join(body) if body.streaming else body.content) for body in bodies)  # type: ignore[attr-defined, call-overload]
+
+    text = await database_sync_to_async(seen)()
+    assert "MARMALADE" not in text and "LEMONADE" not in text
+    assert "CHATUI_GROUP_INSTRUCTIONS_FILE" in text, "the premise: the settings in force were among the pages"
+
+
+@pytest.mark.usefixtures("_groups")
+async def test_a_program_is_under_them_and_reads_none(ada: User, backend: ScriptedBackend) -> None:
+    program = Program(await new_key(ada))
+    first = await program.ask({"input": "How?", "instructions": "Rhyme."})
+    await program.ask({"input": "And why?", "previous_response_id": first["id"]})
+    chat = await program.ask({"messages": [{"role": "user", "content": "How?"}]}, "/v1/chat/completions")
+    assert [said[0] for said in orders(backend)] == [BOTH[0]] * 3
+    assert "> Rhyme." in orders(backend)[0][1], "what the program says is marked as the program's"
+    items = json_of(await program.get(f"/v1/responses/{first['id']}/input_items"))
+    assert "MARMALADE" not in json.dumps([first, chat, items])

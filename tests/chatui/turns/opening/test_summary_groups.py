@@ -1,0 +1,85 @@
+"""CHATUI_SUMMARY_GROUPS: for whom reasoning is summed up. For others no model is asked, nothing is kept, and pages have the plain line."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from channels.db import database_sync_to_async
+from django.contrib.auth.models import Group
+
+from chatui.backends.base import Endpoint
+from chatui.backends.responses.backend import ResponsesBackend
+from chatui.models import User
+from chatui.turns.opening.first_request import spec_for
+from renderer.frame_kinds import SUMMARY_NAME
+from tests.chatui.api.asking import Program, new_key
+from tests.chatui.backends.chat.test_backend import then
+from tests.chatui.backends.responses.test_backend import BEGUN, ended, said
+from tests.chatui.turns.test_summarizing import NEUTRAL, STEP, kept, page_of, watch
+from tests.support import stub
+from tests.support.environment import change
+from tests.support.sampling import PATIENT, asked, outcome
+from tests.support.scripted import ScriptedBackend
+from tests.support.summarizer import Summarizer, thinks, use
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+
+@database_sync_to_async
+def join(person: User, name: str) -> None:
+    person.groups.add(Group.objects.get_or_create(name=name)[0])
+
+
+async def test_somebody_outside_gets_the_plain_line_and_no_model_is_asked(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(monkeypatch, {"summary_groups": ["readers"]})
+    gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
+    use(monkeypatch, backend, summarizer)
+    backend.script = thinks(gate)
+    watched = await watch(ada, gate)
+    assert watched.steps == [] and STEP not in watched.raw and summarizer.judged == 0
+    assert SUMMARY_NAME not in [message.name for message in await kept(watched.turn)]
+    assert NEUTRAL.search(await page_of(ada, watched.turn))
+
+
+async def test_a_member_gets_lines_and_keeps_them_when_they_are_one_no_more(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(monkeypatch, {"summary_groups": ["readers"]})
+    await join(ada, "readers")
+    gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
+    use(monkeypatch, backend, summarizer)
+    backend.script = thinks(gate)
+    watched = await watch(ada, gate, lambda: summarizer.judged > 0)
+    assert watched.steps == [STEP]
+    await database_sync_to_async(ada.groups.clear)()
+    assert STEP in await page_of(ada, watched.turn)
+    turn = watched.turn
+    for groups, sums_up in ((["readers"], False), ([], True)):
+        change(monkeypatch, {"summary_groups": groups})
+        assert ((await database_sync_to_async(spec_for)(turn)).summaries == "model") is sums_up
+
+
+async def test_a_program_of_somebody_outside_gets_an_empty_summary(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(monkeypatch, {"summary_groups": ["readers"]})
+    gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
+    use(monkeypatch, backend, summarizer)
+    gate.set()
+    backend.script = thinks(gate)
+    response = await Program(await new_key(ada)).ask({"input": "How?", "reasoning": {"summary": "auto"}})
+    assert [item["summary"] for item in response["output"] if item["type"] == "reasoning"] == [[]]
+    assert summarizer.judged == 0 and not backend.requests[0].wants_summary
+
+
+@pytest.mark.parametrize("wants", [True, False])
+async def test_a_server_that_is_trusted_with_summaries_is_asked_for_none_then(wants: bool) -> None:
+    async with stub.running(then(BEGUN, said("Hi"), ended())) as server:
+        backend = ResponsesBackend(Endpoint(server.url, model="m", limits=PATIENT), summaries_are_trusted=True)
+        await outcome(backend, replace(asked("Hello!"), wants_summary=wants))
+        await backend.aclose()
+    assert ("summary" in server.posted["reasoning"]) is wants

@@ -1,0 +1,95 @@
+"""Groups that settings name: one that does not exist is told loudly, one that does keeps its name, and the pages say what each has."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import Group
+
+from chatui.accounts.checks import group_instructions_are_right, named_groups_exist
+from chatui.accounts.people import named_groups
+from chatui.models import User
+from chatui.prompts import operators
+from tests.chatui.conftest import make_person, signed_in
+from tests.support.environment import change
+
+pytestmark = pytest.mark.django_db
+
+SETTINGS: dict[str, object] = {
+    "second_factor_groups": ["writers"],
+    "share_groups": ["writers", "gone"],
+    "summary_groups": ["readers"],
+    "group_answers_at_once": {"readers": 3},
+    "tools": {"fetch": ("writers", "lost"), "clock": ("lost",)},
+}
+
+
+@pytest.fixture
+def groups(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Group]:
+    """Two that settings name, and one that none names."""
+    place = tmp_path / "groups.toml"
+    place.write_text('[groups]\nreaders = "Never mention MARMALADE."\nghosts = "Boo."\n')
+    operators.read_file.cache_clear()
+    change(monkeypatch, SETTINGS | {"group_instructions_file": place})
+    return [Group.objects.create(name=name) for name in ("readers", "writers", "free")]
+
+
+@pytest.fixture
+def boss(db: None) -> User:
+    """A superuser."""
+    User.objects.create_superuser("boss", password="x")
+    return User.objects.get(username="boss")
+
+
+@pytest.mark.usefixtures("groups")
+def test_what_names_no_group_is_told_at_start_by_check_and_on_the_pages(boss: User, caplog: pytest.LogCaptureFixture) -> None:
+    told = [("CHATUI_SHARE_GROUPS", "gone"), ("CHATUI_GROUP_INSTRUCTIONS_FILE", "ghosts"), ("CHATUI_TOOLS", "lost")]
+    assert [(naming.setting, naming.group) for naming in named_groups.missing()] == told
+    with caplog.at_level(logging.WARNING):
+        named_groups.tell()
+    assert "CHATUI_SHARE_GROUPS names the group 'gone', which does not exist: nobody may share for being in it" in caplog.text
+    assert [(said.id, said.msg.split(":")[0]) for said in named_groups_exist(None)] == [("chatui.W058", setting) for setting, _ in told]
+    for path in ("/manage/", "/manage/settings/"):
+        page = signed_in(boss).get(path).content.decode()
+        assert all(f"{setting} names the group “{group}”, which does not exist." in page for setting, group in told)
+        assert "MARMALADE" not in page
+
+
+@pytest.mark.usefixtures("groups")
+def test_staff_who_see_no_settings_are_not_told(boss: User) -> None:
+    kim = make_person("kim", "view_user", "view_group", staff=True)
+    assert "does not exist" not in signed_in(kim).get("/manage/").content.decode() and boss.is_superuser
+
+
+def test_a_group_that_a_setting_names_keeps_its_name_and_is_not_deleted(groups: list[Group], boss: User) -> None:
+    readers, _writers, free = groups
+    client = signed_in(boss)
+    refused = client.post(f"/admin/auth/group/{readers.pk}/change/", {"name": "pupils"})
+    page = refused.content.decode()
+    assert refused.status_code == 200 and "A setting names this group" in page
+    assert all(name in page for name in ("CHATUI_SUMMARY_GROUPS", "CHATUI_GROUP_INSTRUCTIONS_FILE", "CHATUI_GROUP_ANSWERS_AT_ONCE"))
+    assert client.post(f"/admin/auth/group/{readers.pk}/change/", {"name": "readers"}).status_code == 302, "anything else can be changed"
+    client.post(f"/admin/auth/group/{readers.pk}/delete/", {"post": "yes"})
+    chosen = {"action": "delete_selected", "_selected_action": [readers.pk, free.pk], "post": "yes"}
+    assert "CHATUI_SUMMARY_GROUPS" in client.post("/admin/auth/group/", chosen).content.decode()
+    assert Group.objects.filter(name="readers").exists()
+    assert client.post(f"/admin/auth/group/{free.pk}/change/", {"name": "freed"}).status_code == 302
+    assert client.post(f"/admin/auth/group/{free.pk}/delete/", {"post": "yes"}).status_code == 302
+    assert not Group.objects.filter(pk=free.pk).exists()
+
+
+def test_the_pages_of_groups_say_what_each_has_and_no_text(groups: list[Group]) -> None:
+    readers, writers, free = groups
+    client = signed_in(make_person("kim", "view_user", "view_group", staff=True))
+    has = ("May make share links", "Gets summaries of the thinking", "Has instructions of its own for the model")
+    for group, expected in ((readers, (False, True, True)), (writers, (True, False, False)), (free, (False, False, False))):
+        page = client.get(f"/manage/groups/{group.pk}/").content.decode()
+        assert tuple(words in page for words in has) == expected and "MARMALADE" not in page
+    assert all(words in client.get("/manage/groups/").content.decode() for words in has)
+
+
+def test_a_file_with_a_mistake_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    change(monkeypatch, {"group_instructions_file": tmp_path / "none.toml"})
+    assert [said.id for said in group_instructions_are_right(None)] == ["chatui.E053"]
