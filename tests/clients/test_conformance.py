@@ -1,4 +1,4 @@
-"""What independent suites for the formats say of the product, as it is served: with the demo, and with what a real vLLM sent, in both formats.
+"""What independent suites for the formats say of the product as it is served: with the demo, and with what a real vLLM sent.
 
 ``tests/llama/formats/test_conformance.py`` asks them with a real llama.cpp server as well.
 """
@@ -24,9 +24,8 @@ from openresponses_types import types
 
 from chatui.api.urls import urlpatterns
 from tests.chatui.api.asking import events_of
-from tests.chatui.api.deployed import key_at
+from tests.chatui.api.deployed import key_at, served
 from tests.chatui.api.deployed import place as place
-from tests.chatui.api.deployed import served
 from tests.clients.recorded_vllm import GREETING, RecordedVllm, recorded_vllm
 from tests.support.served import Server
 
