@@ -1,4 +1,4 @@
-"""The head of a request has a minute, from the connection or from the answer before, however it comes."""
+"""The head of a request has a minute, however it comes, and a program that does not read is given up before it fills the memory."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from twisted.internet.error import ConnectionDone
 from twisted.internet.task import Clock
+from twisted.internet.tcp import Connection
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 from twisted.web.http import HTTPFactory, Request
 
-from chatui.live import open_files
+from chatui.live import open_files, server
 from chatui.live.channel import HEAD_SECONDS, protocol
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
@@ -106,3 +107,22 @@ def test_the_limit_of_open_files_is_raised(limits: tuple[int, int], raised: int,
     monkeypatch.setattr(resource, "getrlimit", lambda _: (100_000, 100_000))
     open_files.raise_limit()
     assert len(asked) == 1, "what is higher stays"
+
+
+class Stuck(Connection):
+    """A connection that takes nothing more."""
+
+    def __init__(self, waiting: int) -> None:
+        self.dataBuffer, self.offset, self._tempDataLen = b"x" * 10, 10, waiting
+        self.is_aborted = False
+
+    def abortConnection(self) -> None:  # noqa: N802 - Twisted's name
+        self.is_aborted = True
+
+
+def test_a_connection_is_given_up_where_too_much_waits_for_it() -> None:
+    for waiting, is_given_up in ((0, False), (server.MOST_UNSENT, False), (server.MOST_UNSENT + 1, True)):
+        stuck = Stuck(waiting)
+        server.give_up_slow(stuck)
+        assert stuck.is_aborted is is_given_up
+    server.give_up_slow(object())
