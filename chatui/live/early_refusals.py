@@ -1,5 +1,5 @@
 """Refuses the request of a program, or the upload of a file, before its body is read: where the head says that it is too long, or does not
-say how long it is."""
+say how long it is, and where the address of a program's request hides its parts behind escapes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,14 @@ PROGRAMS = b"/v1/"
 FILES = b"/files/"
 """The beginning of the addresses at which people bring files."""
 
+SERVER_ERRORS = 500
+"""Statuses from here on are faults of ours."""
+
+_MODELS = b"/v1/models/"
+"""Below it stands the id of a model, which may hold anything."""
+
 _REASONS = {
+    404: ("Not Found", "not_found", "There is no such address."),
     411: ("Length Required", "length_required", "The request has to say its length."),
     413: ("Content Too Large", "body_too_large", ""),
 }
@@ -25,13 +32,25 @@ _REASONS = {
 def refusal_of(path: bytes, length: int | None) -> bytes:
     """The whole reply, after which the connection ends; empty where the request may come in. ``length`` None: it is not said."""
     # As Django will read it: an escape in the path must not lead around this.
-    most = _most(unquote_to_bytes(path))
+    meant = unquote_to_bytes(path)
+    most = _most(meant)
+    if meant.startswith(PROGRAMS) and b"%" in path and not path.startswith(_MODELS):
+        # An id with an escaped slash would be read as another address: /v1/responses/ID%2Fcancel.
+        return _refused(404)
     if most is None or (length is not None and length <= most):
         return b""
-    status = 411 if length is None else 413
+    return _refused(411) if length is None else _refused(413, f"The body may have {most} bytes.")
+
+
+def error_object(status: int, sentence: str, code: str) -> bytes:
+    """The body of an error as programs know it."""
+    kind = "not_found" if status == 404 else "invalid_request" if status < SERVER_ERRORS else "server_error"
+    return json.dumps({"error": {"message": sentence, "type": kind, "param": None, "code": code}}).encode()
+
+
+def _refused(status: int, said: str = "") -> bytes:
     reason, code, sentence = _REASONS[status]
-    sentence = sentence or f"The body may have {most} bytes."
-    body = json.dumps({"error": {"message": sentence, "type": "invalid_request", "param": None, "code": code}}).encode()
+    body = error_object(status, said or sentence, code)
     head = f"HTTP/1.1 {status} {reason}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     return head.encode() + body
 

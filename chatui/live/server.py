@@ -25,8 +25,9 @@ from twisted.internet.tcp import Connection
 from chatui.delivery import groups
 from chatui.delivery.bus import bus
 from chatui.env import environment
+from chatui.live import channel, open_files
 from chatui.live.consumer import CLOSE_RESTART
-from chatui.live.early_refusals import PROGRAMS, refusal_of
+from chatui.live.early_refusals import PROGRAMS, SERVER_ERRORS, error_object, refusal_of
 from chatui.tracing import starting
 from chatui.turns import running
 
@@ -54,6 +55,7 @@ class Server(daphne.server.Server):  # type: ignore[misc]
     def run(self) -> None:
         """See Daphne."""
         self._ports = []
+        open_files.raise_limit()
         # Called when the factories are there, and before the reactor runs.
         self.ready_callable = self._prepare
         super().run()
@@ -65,6 +67,7 @@ class Server(daphne.server.Server):  # type: ignore[misc]
 
     def _prepare(self) -> None:
         self.ws_factory.protocol = _Protocol
+        self.http_factory.protocol = channel.protocol
         self.http_factory.buildProtocol = partial(_connection, self.http_factory.buildProtocol)
         self.ws_factory.setProtocolOptions(perMessageCompressionAccept=accepted_compression)
         reactor.callWhenRunning(self._catch_sigterm)
@@ -112,16 +115,25 @@ class _Request(WebRequest):  # type: ignore[misc]
     def gotLength(self, length: int | None) -> None:  # noqa: N802 - Twisted's name
         """See Twisted: the head has been read, and nothing of the body."""
         super().gotLength(length)
-        if refusal := refusal_of(self.channel._path, length):
+        if refusal := refusal_of(self.channel._path.partition(b"?")[0], length):
             self.channel.transport.write(refusal)
             self.channel.loseConnection()
 
     def handle_reply(self, message: Any) -> None:
         """See Daphne, which takes whatever is sent: a program that does not read is given up before it fills the memory."""
-        channel = getattr(self, "channel", None)  # Twisted deletes it with the end of the reply
+        connection = getattr(self, "channel", None)  # Twisted deletes it with the end of the reply
         super().handle_reply(message)
-        if channel is not None and unquote_to_bytes(self.path).startswith(PROGRAMS):
-            give_up_slow(channel.transport)
+        if connection is not None and unquote_to_bytes(self.path).startswith(PROGRAMS):
+            give_up_slow(connection.transport)
+
+    def basic_error(self, status: int, status_text: bytes, body: str) -> None:
+        """See Daphne, which writes a page; a program gets an object."""
+        if not unquote_to_bytes(self.uri).startswith(PROGRAMS):
+            super().basic_error(status, status_text, body)
+            return
+        said = error_object(status, f"{body}.".replace("..", "."), "bad_request" if status < SERVER_ERRORS else "server_error")
+        self.handle_reply({"type": "http.response.start", "status": status, "headers": [(b"Content-Type", b"application/json")]})
+        self.handle_reply({"type": "http.response.body", "body": said})
 
     def handle_exception(self, exception: BaseException) -> None:
         """See Daphne. It would begin a second reply, which raises: from then on it would look after no failed request of this process."""

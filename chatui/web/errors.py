@@ -15,6 +15,9 @@ from renderer.errors import ErrorCode
 
 log = logging.getLogger(__name__)
 
+PROGRAMS = "/v1/"
+"""Below it, errors are objects as the API has them, also where there is no such address."""
+
 
 def refuse(request: HttpRequest, code: ErrorCode, status: int, *, wait_seconds: int = 0) -> HttpResponse:
     """An error response: JSON for the product's scripts, a page for people. It says how long to wait, where that helps."""
@@ -47,6 +50,10 @@ def server_error(request: HttpRequest) -> HttpResponse:
 def _answer(request: HttpRequest, code: ErrorCode, status: int, wait_seconds: int) -> HttpResponse:
     incident, sentence = uuid4().hex[:12], sentence_of(code)
     _note(request, incident, code, status)
+    if request.path.startswith(PROGRAMS):
+        kind = "not_found" if status == 404 else "server_error" if status >= 500 else "invalid_request"
+        said = {"message": f"{sentence} ({code.value})", "type": kind, "param": None, "code": kind}
+        return JsonResponse({"error": said}, status=status)
     if "application/json" in request.headers.get("Accept", ""):
         return JsonResponse({"ok": False, "code": code, "message": sentence, "incident": incident}, status=status)
     context = {"code": code.value, "sentence": sentence, "incident": incident, "status": status, "wait_seconds": wait_seconds}

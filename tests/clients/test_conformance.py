@@ -1,8 +1,14 @@
-"""What independent suites for the formats say of the product, as it is served with the demo."""
+"""What independent suites for the formats say of the product as it is served: with the demo, and with what a real vLLM sent.
+
+``tests/llama/formats/test_conformance.py`` asks them with a real llama.cpp server as well.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +24,9 @@ from openresponses_types import types
 
 from chatui.api.urls import urlpatterns
 from tests.chatui.api.asking import events_of
-from tests.chatui.api.deployed import fast_key as fast_key
-from tests.chatui.api.deployed import fast_server as fast_server
+from tests.chatui.api.deployed import key_at, served
 from tests.chatui.api.deployed import place as place
+from tests.clients.recorded_vllm import GREETING, RecordedVllm, recorded_vllm
 from tests.support.served import Server
 
 pytestmark = pytest.mark.served
@@ -34,22 +40,79 @@ UNKNOWN_TO_IT = ["reasoning_summary_text"]
 """Events of the specification that the suite does not know."""
 
 
-@pytest.mark.filterwarnings("ignore:jsonschema.RefResolver:DeprecationWarning")
-@pytest.mark.parametrize("name", SUITES)
-def test_every_test_of_llm_comply_passes(name: str, fast_server: Server, fast_key: str) -> None:
+BACKENDS = """
+[[backend]]
+name = "demo"
+kind = "demo"
+
+[[backend]]
+name = "vllm-chat"
+kind = "chat"
+url = "{url}"
+models = ["gpt-oss-tiny"]
+
+[[backend]]
+name = "vllm-responses"
+kind = "responses"
+url = "{url}"
+models = ["gpt-oss-tiny"]
+"""
+MODELS = ["demo", "vllm-chat", "vllm-responses"]
+RECORDED = MODELS[1:]
+
+
+@pytest.fixture(scope="module")
+def vllm() -> Iterator[RecordedVllm]:
+    with recorded_vllm() as played:
+        yield played
+
+
+@pytest.fixture(scope="module")
+def server(place: Path, vllm: RecordedVllm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    assert vllm.server is not None
+    backends = tmp_path_factory.mktemp("backends") / "backends.toml"
+    backends.write_text(BACKENDS.format(url=vllm.server.url))
+    yield from served(place, CHATUI_BACKENDS_FILE=str(backends))
+
+
+@pytest.fixture(scope="module")
+def key(server: Server, place: Path) -> str:
+    return key_at(place)
+
+
+def judged(name: str, server: Server, key: str, model: str, without: frozenset[str] = frozenset()) -> None:
+    """Fails where a test of the suite does. ``without``: those that the model has no answer to.
+
+    The suite's function gets a second argument, as the one has that the recorded calls are of.
+    """
     tests, spec = SUITES[name]
-    config = ComplianceConfig(f"{fast_server.url}/v1", fast_key, model="demo", ignore_errors=UNKNOWN_TO_IT)
-    if not any("compact" in str(each.pattern) for each in urlpatterns):
-        tests = [each for each in tests if not each.id.startswith("compact")]  # what the format calls optional, and is not served
+    config = ComplianceConfig(f"{server.url}/v1", key, model=model, ignore_errors=UNKNOWN_TO_IT)
+    assert any("compact" in str(each.pattern) for each in urlpatterns), "the premise: what the format calls optional is served"
+    tests = [replace(each, build_request=partial(_with_unit, each.build_request)) for each in tests if each.id not in without]
     suite = runner.TestRunner(config, tests, SpecLoader(str(SPECS / spec))).run_all()
+    assert len(suite.results) > 6
     assert not {found.id: found.errors for found in suite.results if found.status is result.TestStatus.FAILED}
     skipped = {found.id for found in suite.results if found.status is result.TestStatus.SKIPPED}
     assert skipped <= {"reasoning-summary", "chat-reasoning-summary"}, "it asks for these of models of other names only"
 
 
+def _with_unit(build: Callable[[ComplianceConfig], dict[str, Any]], config: ComplianceConfig) -> dict[str, Any]:
+    request = build(config)
+    for tool in request.get("tools", ()):
+        tool.get("function", tool)["parameters"]["properties"]["unit"] = {"type": "string"}
+    return request
+
+
+@pytest.mark.filterwarnings("ignore:jsonschema.RefResolver:DeprecationWarning")
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("name", SUITES)
+def test_every_test_of_llm_comply_passes(name: str, model: str, server: Server, key: str) -> None:
+    judged(name, server, key, model)
+
+
 @pytest.fixture
-def client(fast_server: Server, fast_key: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=f"{fast_server.url}/v1", headers={"Authorization": f"Bearer {fast_key}"}, timeout=60) as client:
+def client(server: Server, key: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=f"{server.url}/v1", headers={"Authorization": f"Bearer {key}"}, timeout=60) as client:
         yield client
 
 
@@ -91,17 +154,24 @@ EVENTS = {
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_each_response_is_complete_by_the_models_of_the_specification(name: str, client: httpx.Client) -> None:
-    whole = client.post("/responses", json={"model": "demo"} | REQUESTS[name])
-    assert whole.status_code == 200 and whole.json()["status"] == "completed" and whole.json()["output"]
+    assert complete(client, {"model": "demo"} | REQUESTS[name])
+
+
+def complete(client: httpx.Client, asked: dict[str, Any]) -> list[dict[str, Any]]:
+    """The items of a response, which is checked as a whole and as a stream."""
+    whole = client.post("/responses", json=asked)
+    assert whole.status_code == 200 and whole.json()["status"] == "completed" and whole.json()["output"], whole.text
     types.ResponseResource.model_validate(whole.json())
-    events = events_of(client.post("/responses", json={"model": "demo", "stream": True} | REQUESTS[name]).content)
+    events = events_of(client.post("/responses", json=asked | {"stream": True}).content)
     for event in events:
         EVENTS[event["type"]].model_validate(event)
     assert [event["type"] for event in events[:2]] == ["response.created", "response.in_progress"]
     assert events[-1]["type"] == "response.completed" and events[-1]["response"]["output"] == items_of(events)
-    assert [item["type"] for item in events[-1]["response"]["output"] if item["type"] != "reasoning"] == [
+    found: list[dict[str, Any]] = events[-1]["response"]["output"]
+    assert [item["type"] for item in found if item["type"] != "reasoning"] == [
         item["type"] for item in whole.json()["output"] if item["type"] != "reasoning"
     ]
+    return found
 
 
 def items_of(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -123,6 +193,19 @@ def items_of(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
             assert said == "".join(text) and item["status"] == "completed"
             closed.append(item)
     return closed
+
+
+@pytest.mark.parametrize("model", RECORDED)
+@pytest.mark.parametrize("name", REQUESTS)
+def test_what_a_real_vllm_sent_becomes_a_complete_response(name: str, model: str, client: httpx.Client, vllm: RecordedVllm) -> None:
+    before = len(vllm.asked)
+    found = complete(client, {"model": model} | REQUESTS[name])
+    assert len(vllm.asked) == before + 2, "the premise: it was asked, and once for each"
+    if "tools" in REQUESTS[name]:
+        [call] = [item for item in found if item["type"] == "function_call"]
+        assert (call["name"], json.loads(call["arguments"])["location"]) == ("get_weather", "Tokyo")
+    else:
+        assert [part["text"] for item in found if item["type"] == "message" for part in item["content"]] == [GREETING]
 
 
 def test_both_kinds_of_phase_come_as_the_suite_wants_them(client: httpx.Client) -> None:

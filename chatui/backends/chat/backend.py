@@ -26,7 +26,7 @@ from chatui.backends.failures.kinds import failed
 from chatui.backends.http import WHOLE
 from chatui.backends.responses.tools import as_json
 from chatui.backends.sse import Event
-from chatui.backends.structured.refused import sample_in_format
+from chatui.backends.structured.refused import sample_in_format, tool_choice
 from chatui.backends.structured.words import as_chat, in_words
 from chatui.codes import ProductCode
 from renderer.errors import Code
@@ -139,7 +139,7 @@ class ChatCompletionsBackend(FoundServer):
         if not self._wants_reasoning:
             # What a server does not know it ignores, or rejects: then it is not sent there any more.
             payload |= {"reasoning": {"exclude": True}} if self._is_open_router else {"include_reasoning": False}
-        return payload | dict(request.sampling)
+        return payload | tool_choice(request) | dict(request.sampling)
 
 
 class _Reader:

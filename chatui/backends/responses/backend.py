@@ -26,7 +26,7 @@ from chatui.backends.responses.reducer import Reducer
 from chatui.backends.responses.server_tools import ServerTools
 from chatui.backends.responses.tools import as_json
 from chatui.backends.sse import Event
-from chatui.backends.structured.refused import sample_in_format
+from chatui.backends.structured.refused import sample_in_format, tool_choice
 from chatui.backends.structured.words import as_chat, as_responses, in_words
 from renderer.errors import Code
 from renderer.events import RawEvent
@@ -129,7 +129,7 @@ class ResponsesBackend(FoundServer):
             payload["model"] = model
         if request.max_tokens:
             payload["max_output_tokens"] = request.max_tokens
-        return payload | dict(request.sampling)
+        return payload | tool_choice(request) | dict(request.sampling)
 
 
 class _Reader:

@@ -1,4 +1,5 @@
-"""Asks again without a format where a server refuses it: the model is still told in words, and the answer is checked in any case."""
+"""Asks again without a format, or without a call that must come, where a server refuses that: the model is still told in words, and what
+comes is checked in any case."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ _REFUSALS = (ProductCode.BACKEND_REFUSED, ProductCode.BACKEND_SETUP)
 
 
 async def sample_in_format(request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
-    """As ``sample``. Raises as that one does, also where the same request without the format is refused."""
+    """As ``sample``. Raises as that one does, also where the request without the format and the choice of tools is refused."""
     has_begun = False
     try:
         async with aclosing(sample(request)) as events:
@@ -27,12 +28,27 @@ async def sample_in_format(request: SampleRequest, sample: Sample) -> AsyncGener
                 yield event
         return
     except BackendError as error:
-        if has_begun or request.answer_format is None or not refuses_format(error):
+        if has_begun or not (_is_refused_format(request, error) or _is_refused_choice(request, error)):
             raise
-        _log.info("a model server refused the format of an answer (%s): asking without", error.cause or "no cause is known")
-    async with aclosing(sample(replace(request, answer_format=None))) as events:
+        _log.info("a model server refused a format or a choice of tools (%s): asking without", error.cause or "no cause is known")
+    async with aclosing(sample(replace(request, answer_format=None, must_call=False))) as events:
         async for event in events:
             yield event
+
+
+def tool_choice(request: SampleRequest) -> dict[str, str]:
+    """The field that holds a model to a call, where one must come. Only what may be called is among the tools, so that no name is needed:
+    some servers take none."""
+    return {"tool_choice": "required"} if request.must_call and request.tools else {}
+
+
+def _is_refused_format(request: SampleRequest, error: BackendError) -> bool:
+    return request.answer_format is not None and refuses_format(error)
+
+
+def _is_refused_choice(request: SampleRequest, error: BackendError) -> bool:
+    """Some servers answer a choice that they do not have with a failure of their own."""
+    return bool(tool_choice(request)) and (refuses_format(error) or error.code is ProductCode.BACKEND)
 
 
 def refuses_format(error: BackendError) -> bool:

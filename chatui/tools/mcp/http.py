@@ -78,11 +78,21 @@ class HttpPeer:
         try:
             return await self._asked(era, method, params)
         except StatusError as error:
-            self._era = None
+            self._forget(era)
             if error.status != _GONE or not era.session:
                 raise
         # The session is over, so nothing was carried out: once more, with a new one.
-        return await self._asked(await self._agreed(), method, params)
+        era = await self._agreed()
+        try:
+            return await self._asked(era, method, params)
+        except StatusError:
+            self._forget(era)
+            raise
+
+    def _forget(self, era: _Era) -> None:
+        """What was agreed holds no longer; what another call has agreed since does."""
+        if self._era is era:
+            self._era = None
 
     async def close(self) -> None:
         """End the session, if there is one."""

@@ -33,7 +33,7 @@ class Offer:
 
     @property
     def words(self) -> str:
-        """What the model is told of it besides the definitions, because no server can force a call of it in every format."""
+        """What the model is told of it besides the definitions, because not every server can hold a model to a call."""
         if not self.must_call:
             return ""
         named = f"the function `{next(iter(self.functions))}`" if len(self.functions) == 1 else "one of the functions"

@@ -98,7 +98,9 @@ class Conductor:
             return None
         self._vain_rounds += not has_run
         frames = history.seen_again((*self._job.frames, *self._frames.written))
-        return replace(request, frames=frames, cut_answer=None, given_back=dict(self._given_back))
+        # Once a tool of ours was called, the model may answer: held to calls, it could never.
+        must_call = request.must_call and not has_run
+        return replace(request, frames=frames, cut_answer=None, given_back=dict(self._given_back), must_call=must_call)
 
     async def _keep_pages(self) -> None:
         """Keep what was opened, before an answer can cite it."""

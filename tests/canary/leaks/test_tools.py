@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -16,8 +19,9 @@ from chatui.backends.base import EndReason
 from chatui.models import Message, Turn, User
 from chatui.tools import found
 from chatui.tools.functions import tool, tool_of
-from chatui.tools.tool import ToolError
+from chatui.tools.tool import Tool, ToolError
 from renderer.frames import Header, Terminator
+from tests.canary.foreign_tools import WAYS, foreign_tools
 from tests.canary.leaks.test_streaming import assert_silent, begin, everything_of, pages_of
 from tests.canary.listening import Ear, open_debug_view
 from tests.canary.markers import Canary
@@ -28,8 +32,14 @@ from tests.support.scripted import ANALYSIS, ScriptedBackend, Step, answer, ende
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def offer(monkeypatch: pytest.MonkeyPatch, canary: Canary) -> dict[str, str]:
-    """Tools that hold markers wherever their authors put words; returns their names by what they do."""
+@pytest.fixture
+def foreign(canary: Canary, tmp_path: Path) -> Iterator[dict[str, Tool]]:
+    with foreign_tools(canary, tmp_path) as tools:
+        yield tools
+
+
+def offer(monkeypatch: pytest.MonkeyPatch, canary: Canary, foreign: dict[str, Tool]) -> dict[str, str]:
+    """Tools that hold markers wherever their authors put words, and tools of other servers; returns their names by what they do."""
     said = canary.plant("what a tool returns")
     told = canary.plant("what a tool tells the model of its failure")
     raised = canary.plant("what a tool raises")
@@ -50,8 +60,8 @@ def offer(monkeypatch: pytest.MonkeyPatch, canary: Canary) -> dict[str, str]:
     async def hangs() -> None:
         await asyncio.Event().wait()
 
-    names = {}
-    tools = {}
+    names = {kind: each.name for kind, each in foreign.items()}
+    tools = {each.name: each for each in foreign.values()}
     for function in (works, tells, breaks, hangs):
         function.__doc__ = f"Looks up {canary.plant(f'description of {function.__name__}')}."
         # The product takes small letters only; markers have others.
@@ -77,12 +87,13 @@ async def test_nothing_of_a_tool_gets_out_but_the_line_of_its_author(
     bela: User,
     grace: User,
     backend: ScriptedBackend,
+    foreign: dict[str, Tool],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
     layer = Ear(monkeypatch)
-    names = offer(monkeypatch, canary)
+    names = offer(monkeypatch, canary, foreign)
     hidden = canary.plant("argument")
     backend.script = [
         *frame(ANALYSIS, canary.plant("thought before a call")),
@@ -92,6 +103,11 @@ async def test_nothing_of_a_tool_gets_out_but_the_line_of_its_author(
         *call(canary, names["hangs"], 4),
         *call(canary, canary.plant("name of no tool"), 5, **{canary.plant("name of an argument"): canary.plant("argument of no tool")}),
         *call(canary, names["works"], 6, shown=7, hidden=canary.plant("wrong argument")),
+        *(
+            step
+            for number, (kind, way) in enumerate(product(foreign, WAYS), 7)
+            for step in call(canary, names[kind], number, how=f"{way} {canary.plant(f'argument of a call over {kind}')}")
+        ),
         ended(EndReason.TOOL_CALLS),
     ]
     backend.following = [answer("Here it is.", canary.plant("thought after a call"))]
@@ -113,5 +129,11 @@ async def test_nothing_of_a_tool_gets_out_but_the_line_of_its_author(
     await open_debug_view(grace, accepted["conversation"])
     [debug] = await pages_of(grace, f"/c/{accepted['conversation']}/debug/")
     seen = canary.found(debug)
+    # What a server says with a status from 500 on is told to nobody, not even the model.
+    for kind, kept_from_all in (("an MCP server", "breaks"), ("an HTTP API", "fails")):
+        reached = {way for way in WAYS if f"what {kind} says when it {way}" in seen}
+        assert reached == set(WAYS) - {kept_from_all}, "the premise: what the servers said came, and permitted staff see it"
+    told = json.dumps([[each.name, each.description, each.parameters] for each in backend.requests[0].tools])
+    assert len([what for what in canary.found(told.encode()) if "over MCP" in what or "operation" in what or "OpenAPI" in what]) > 5
     assert any("argument" in what for what in seen) and any("returns" in what for what in seen), "permitted staff see calls and replies"
     assert b"duration_ms" in debug

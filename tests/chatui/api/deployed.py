@@ -19,8 +19,9 @@ print('key=' + making.make(Visitor(User.objects.get(username='ada'), '', 'shell'
 """
 
 
-def _served(place: Path, tokens_per_second: int) -> Iterator[Server]:
-    deployment = Deployment(place, CHATUI_DEMO_TOKENS_PER_SECOND=str(tokens_per_second))
+def served(place: Path, tokens_per_second: int = 0, **environment: str) -> Iterator[Server]:
+    """The product, and Ada's account."""
+    deployment = Deployment(place, CHATUI_DEMO_TOKENS_PER_SECOND=str(tokens_per_second), **environment)
     try:
         started = deployment.start()
         deployment.make_people(ada=(False, []))
@@ -38,13 +39,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(place: Path) -> Iterator[Server]:
     """The product, whose demo takes its time."""
-    yield from _served(place, 400)
+    yield from served(place, 400)
 
 
 @pytest.fixture(scope="module")
 def fast_server(place: Path) -> Iterator[Server]:
     """The product, whose demo writes as fast as it can."""
-    yield from _served(place, 0)
+    yield from served(place)
 
 
 def key_at(place: Path) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -226,3 +227,63 @@ def test_a_list_without_end_ends() -> None:
     with peer(mcp) as server:
         assert listed(url=server.url).problems == {"add": "the server has no such tool"}
     assert len(called(mcp, "tools/list")) == 20
+
+
+@pytest.mark.parametrize("gone", ["tools/call", "everything"])
+def test_a_session_that_is_over_each_time_costs_its_own_call_and_a_bounded_number_of_requests(gone: str) -> None:
+    mcp = Mcp(is_stateless=False)
+    with peer(mcp) as server:
+        turn = Turn(url=server.url)
+        turn.call()
+        if gone == "everything":
+            mcp.sessions = set()
+            mcp.on = dict.fromkeys(("server/discover", "initialize", "tools/list"), _gone)
+        mcp.on["tools/call"] = _gone
+        mcp.got.clear()
+        with pytest.raises(ToolError):
+            turn.call()
+        assert len(called(mcp, "tools/call")) <= 2 and len(called(mcp, "initialize")) <= 1 and len(mcp.got) <= 6
+        mcp.on, mcp.sessions = {}, {SESSION}
+        assert turn.call() == "3", "the next one is begun anew"
+
+
+def test_what_was_carried_out_and_failed_is_not_repeated() -> None:
+    for status in (400, 409, 410, 500, 502):
+        mcp = Mcp(is_stateless=False, on={"tools/call": partial(_status, status)})
+        with peer(mcp) as server, pytest.raises(ToolError):
+            Turn(url=server.url).call()
+        assert len(called(mcp, "tools/call")) == 1
+
+
+def test_calls_at_the_same_time_whose_session_is_over_begin_one_new_session() -> None:
+    mcp = Mcp(is_stateless=False)
+
+    async def together(turn: Turn) -> list[str]:
+        return list(await asyncio.gather(*(turn.result(a=number) for number in range(8))))
+
+    with peer(mcp) as server:
+        turn = Turn(url=server.url)
+        turn.call()
+        mcp.sessions = {"session-2"}
+        mcp.on["tools/call"] = _gone_late
+        assert asyncio.run(together(turn)) == ['"3"'] * 8
+    assert len(called(mcp, "initialize")) == 2, "the first, and one more for all"
+    carried_out = [asked.json for asked in server.asked if asked.headers.get("mcp-session-id") == "session-2"]
+    assert sum(message.get("method") == "tools/call" for message in carried_out) == 8
+
+
+async def _gone_late(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    """To the first session, which is over: some hear of it when others have begun a new one."""
+    if asked.headers["mcp-session-id"] == SESSION:
+        await asyncio.sleep(asked.json["params"]["arguments"]["a"] * 0.03)
+        await _gone(asked, writer)
+    else:
+        await result({"content": [{"type": "text", "text": "3"}]})(asked, writer)
+
+
+async def _gone(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    await _status(404, asked, writer)
+
+
+async def _status(status: int, asked: Asked, writer: asyncio.StreamWriter) -> None:
+    await peers.send(writer, {"jsonrpc": "2.0", "id": asked.json.get("id"), "error": {"code": -32001, "message": "no"}}, status)

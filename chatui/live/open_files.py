@@ -1,0 +1,15 @@
+"""Raises how many files this process may have open: many systems begin with 1,024, which idle connections alone can use up."""
+
+from __future__ import annotations
+
+import resource
+
+MOST = 65_536
+
+
+def raise_limit() -> None:
+    """As far as the system lets the process."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST if hard == resource.RLIM_INFINITY else min(MOST, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

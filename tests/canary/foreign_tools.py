@@ -1,0 +1,95 @@
+"""Tools of an MCP server and of an OpenAPI document, with markers wherever strangers put words: names, descriptions, replies, errors."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from chatui.tools.openapi.server import OpenApiServer
+from chatui.tools.servers.known import tool_of
+from chatui.tools.servers.watched import Watched
+from chatui.tools.tool import Tool
+from tests.canary.markers import Canary
+from tests.chatui.tools import peer as peers
+from tests.chatui.tools.mcp.calls import Turn, offer_of
+from tests.chatui.tools.mcp.scripted import Mcp, result
+from tests.chatui.tools.openapi.wiki import listing, spec_of
+from tests.chatui.tools.peer import Asked, peer
+
+WAYS = ("works", "refuses", "fails", "breaks")
+"""What the servers do, as the argument of a call says."""
+
+
+@contextmanager
+def foreign_tools(canary: Canary, directory: Path) -> Iterator[dict[str, Tool]]:
+    """The two tools, by their kind. Each has one argument, ``how``: one of WAYS, and whatever stands behind it."""
+    with peer(_mcp(canary)) as mcp, peer(_api(canary)) as api:
+        yield {"mcp": _mcp_tool(canary, mcp.url), "openapi": _api_tool(canary, api.url, directory)}
+
+
+def _named(tool: Tool, canary: Canary, kind: str) -> Tool:
+    # The product makes names of small letters; markers have others.
+    return replace(tool, name=canary.plant(f"name of a tool over {kind}"))
+
+
+SAID: dict[str, Any] = {}
+"""What the MCP server says of its tool."""
+
+
+def _mcp(canary: Canary) -> Mcp:
+    how = {"type": "string", "description": canary.plant("description of an argument over MCP")}
+    SAID.update(
+        name=canary.plant("the server's own name of a tool over MCP"),
+        title=canary.plant("title of a tool over MCP"),
+        description=f"Looks up {canary.plant('description of a tool over MCP')}.",
+        inputSchema={"type": "object", "properties": {"how": how}, "required": ["how"]},
+    )
+    texts = {way: canary.plant(f"what an MCP server says when it {way}") for way in WAYS}
+
+    async def call(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        way = asked.json["params"]["arguments"]["how"].split()[0]
+        if way == "refuses":
+            await peers.send(writer, {"jsonrpc": "2.0", "id": asked.json["id"], "error": {"code": -32000, "message": texts[way]}})
+        elif way == "breaks":
+            await peers.send(writer, texts[way].encode(), 500)
+        else:
+            content = [{"type": "text", "text": texts[way]}]
+            await result({"content": content, "isError": way == "fails"})(asked, writer)
+
+    return Mcp(tools=[dict(SAID)], on={"tools/call": call})
+
+
+def _mcp_tool(canary: Canary, url: str) -> Tool:
+    turn = Turn(offer_of(SAID), url=url, tools=[SAID["name"]])
+    return _named(turn.tool, canary, "MCP")
+
+
+def _api(canary: Canary) -> Any:
+    texts = {way: canary.plant(f"what an HTTP API says when it {way}") for way in WAYS}
+    statuses = {"works": 200, "refuses": 403, "fails": 500, "breaks": 200}
+
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        way = next(way for way in WAYS if f"how={way}" in asked.path)
+        if way == "breaks":
+            await peers.send(writer, texts[way].encode(), kind="application/json")
+        else:
+            await peers.send(writer, {"said": texts[way]}, statuses[way])
+
+    return answer
+
+
+def _api_tool(canary: Canary, url: str, directory: Path) -> Tool:
+    how = {"name": "how", "in": "query", "required": True, "schema": {"type": "string"}}
+    operation = {
+        "summary": f"Looks up {canary.plant('summary of an operation')}.",
+        "parameters": [how | {"description": canary.plant("description of a parameter of an operation")}],
+    }
+    path = f"/{canary.plant('path of an operation')}"
+    found = listing(directory, operation, path, url=url)
+    document = {"openapi": "3.0.3", "paths": {path: {"get": {"operationId": "op", **operation}}}}
+    spec = spec_of(directory, document, operations=["op"], url=url)
+    return _named(tool_of(found.offers["op"], Watched(spec, OpenApiServer(spec))), canary, "OpenAPI")

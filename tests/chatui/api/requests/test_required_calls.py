@@ -1,0 +1,130 @@
+"""A call that a program requires: servers that take a choice of tools are held to it, others are told in words, and none is made up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chatui.backends.base import Backend, Endpoint
+from chatui.models import User
+from chatui.tools.callers import model_name
+from renderer.harmony.vocabulary import Vocabulary
+from tests.chatui.api.asking import Program, json_of, key_of, text_of
+from tests.chatui.api.requests.functions import CHAT, calls_of, nested
+from tests.chatui.api.requests.test_calls_in_wire_formats import FUNCTION, of_chat, of_responses, of_token_ids, said
+from tests.chatui.turns.calls.test_wire_formats import ANSWER, model, posts
+from tests.support import stub
+from tests.support.stub import Stub
+from tests.support.vocabulary import rank_file as rank_file
+from tests.support.vocabulary import vocabulary as vocabulary
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.served]
+
+OTHER: dict[str, Any] = FUNCTION | {"name": "other"}
+NAMED = {"type": "function", "name": "weather-now"}
+LISTED = {"type": "allowed_tools", "mode": "required", "tools": [NAMED]}
+CALLED = ("weather-now", {"city": "Tokyo"})
+Made = tuple[Callable[[Endpoint], Backend], list[bytes], dict[str, Any]]
+FORMATS = {"chat": of_chat, "responses": of_responses}
+
+
+@pytest.fixture
+def program(ada: User) -> Program:
+    return Program(key_of(ada))
+
+
+def names_of(tools: list[dict[str, Any]]) -> list[str]:
+    return [tool.get("function", tool)["name"] for tool in tools]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize(
+    ("choice", "is_forced", "offered"),
+    [
+        ("auto", False, 2),
+        ("none", False, 0),
+        ("required", True, 2),
+        (NAMED, True, 1),
+        (LISTED, True, 1),
+        (LISTED | {"mode": "auto"}, False, 1),
+    ],
+)
+async def test_the_server_is_held_to_what_the_program_requires(
+    kind: str, choice: Any, is_forced: bool, offered: int, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = model_name("weather-now")
+    made, answers, options = FORMATS[kind](name)
+    async with model(monkeypatch, made, answers[choice == "none"], **options) as server:
+        found = await program.ask({"input": "How is the weather?", "tools": [FUNCTION, OTHER], "tool_choice": choice})
+    [sent] = posts(server)
+    assert sent.get("tool_choice") == ("required" if is_forced else None)
+    # A server that is held to one of one function is held to that one, and none has to know names.
+    assert names_of(sent.get("tools", [])) == [name, "other"][:offered]
+    assert ("Do not answer before you have called" in json.dumps(sent)) is is_forced
+    assert calls_of(found) == ([] if choice == "none" else [CALLED])
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("status", ["400 Bad Request", "422 Unprocessable Entity", "500 Internal Server Error", "501 Not Implemented"])
+async def test_a_server_that_refuses_the_choice_is_asked_in_words_alone(
+    kind: str, status: str, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, answers, options = FORMATS[kind](model_name("weather-now"))
+    refusal = stub.responds(status, b'{"error": {"message": "Only \'auto\' tool_choice is supported"}}')
+    async with model(monkeypatch, made, *answers, **options) as server:
+        plays = server.answer
+
+        async def picky(writer: asyncio.StreamWriter) -> None:
+            await (refusal if "tool_choice" in server.posted else plays)(writer)
+
+        server.answer = picky
+        found = await program.ask({"input": "How is the weather?", "tools": [FUNCTION], "tool_choice": NAMED})
+    assert calls_of(found) == [CALLED]
+    first, second = posts(server)
+    assert first["tool_choice"] == "required" and {**first, "tool_choice": None} == {**second, "tool_choice": None}
+
+
+async def without_a_call(server: Stub, program: Program) -> list[Any]:
+    """What a program is told that asks in both formats, whole and streamed."""
+    body = {"input": "How is the weather?", "tools": [FUNCTION], "tool_choice": "required"}
+    chat = {"messages": [{"role": "user", "content": "?"}], "tools": nested(FUNCTION), "tool_choice": "required"}
+    told = []
+    for address, asked in (("/v1/responses", body), (CHAT, chat)):
+        response = await program.post(address, asked)
+        assert response.status_code == 500
+        told.append(json_of(response))
+        streamed = await program.post(address, asked | {"stream": True})
+        told.append(b"".join([piece async for piece in streamed]).decode())  # type: ignore[attr-defined]
+    assert len(posts(server)) == 4, "it is not asked for ever"
+    return told
+
+
+@pytest.mark.parametrize("kind", [*FORMATS, "harmony"])
+async def test_an_answer_all_the_same_is_an_error_and_never_a_call(
+    kind: str, program: Program, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = model_name("weather-now")
+    made, answers, options = of_token_ids(name, vocabulary) if kind == "harmony" else FORMATS[kind](name)
+    async with model(monkeypatch, made, *[answers[1]] * 4, **options) as server:
+        told = await without_a_call(server, program)
+    for each in told:
+        text = each if isinstance(each, str) else json.dumps(each)
+        assert "model_error" in text and ANSWER not in text and "call_id" not in text and '"tool_calls"' not in text
+    if kind == "harmony":
+        assert all("tool_choice" not in post and "before you have called" in said(post, vocabulary) for post in posts(server))
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+async def test_once_a_tool_of_ours_was_called_the_model_may_answer(kind: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    from channels.db import database_sync_to_async
+
+    program = Program(await database_sync_to_async(key_of)(ada, tools=("get_weather",)))
+    made, answers, options = FORMATS[kind]("get_weather")
+    async with model(monkeypatch, made, *answers, **options) as server:
+        found = await program.ask({"input": "How is the weather?", "tool_choice": "required"})
+    assert text_of(found) == ANSWER
+    assert [post.get("tool_choice") for post in posts(server)] == ["required", None]
