@@ -109,6 +109,11 @@ def replace_frames(frames: Iterable[tuple[Message, Frame]]) -> int:
     return Message.objects.bulk_update(rows, ["raw", *_columns(Frame(Header(Role.USER), ""))]) if rows else 0
 
 
+def disown(conversation: Conversation) -> None:
+    """What its person wrote in a conversation is a former owner's from now on."""
+    Message.objects.filter(conversation=conversation, author=Author.PERSON).update(author=Author.FORMER)
+
+
 def replace_replies(conversation_id: UUID, name: str, body: str) -> None:
     """Let every reply of a tool in a conversation say no more than this, for the same reason. ``name``: as its replies have it."""
     for message in Message.objects.filter(conversation=conversation_id, role=Role.TOOL, name=name):

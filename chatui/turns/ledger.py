@@ -167,8 +167,11 @@ def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
     )
 
 
+_OTHERS = (Author.IMPORT, Author.FORMER)
+
+
 def _imported(messages: Sequence[SeenMessage]) -> frozenset[str]:
-    questions = (message for message in messages if message.role == Role.USER and message.author == Author.IMPORT)
+    questions = (message for message in messages if message.role == Role.USER and message.author in _OTHERS)
     return frozenset(document.parse_frame(message.text).body for message in questions)
 
 
