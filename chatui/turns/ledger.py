@@ -167,11 +167,9 @@ def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
     )
 
 
-_OTHERS = (Author.IMPORT, Author.FORMER)
-
-
 def _imported(messages: Sequence[SeenMessage]) -> frozenset[str]:
-    questions = (message for message in messages if message.role == Role.USER and message.author in _OTHERS)
+    others = (Author.IMPORT, Author.FORMER)
+    questions = (message for message in messages if message.role == Role.USER and message.author in others)
     return frozenset(document.parse_frame(message.text).body for message in questions)
 
 
