@@ -7,8 +7,10 @@ ENV PYTHONDONTWRITEBYTECODE=1 \
 
 WORKDIR /srv/chatui
 
-COPY requirements.txt ./
-RUN python -m pip install --no-cache-dir --disable-pip-version-check --require-hashes --requirement requirements.txt
+# "--build-arg REQUIREMENTS=requirements-traces.txt" builds it with the packages for traces as well.
+ARG REQUIREMENTS=requirements.txt
+COPY requirements.txt requirements-traces.txt ./
+RUN python -m pip install --no-cache-dir --disable-pip-version-check --require-hashes --requirement "$REQUIREMENTS"
 
 COPY manage.py ./
 COPY renderer ./renderer

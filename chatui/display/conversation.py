@@ -29,6 +29,7 @@ from chatui.models.turn import TurnState
 from chatui.permissions import access
 from chatui.store import context_use, continuation, transcripts
 from chatui.store.browsing import opened_pages
+from chatui.store.documents import versions as question_versions
 from renderer.frame_kinds import SUMMARY_NAME, is_document, is_preamble, is_tool_line
 from renderer.frames import Terminator
 from renderer.gate import Audience, VisibleText, show
@@ -190,6 +191,7 @@ class _Page:
         self._pages = opened_pages.cited_by(row.pk, (message.text for message in messages if message.is_visible))
         self._files = attachments.of_messages(messages)
         self._documents = documents.of_questions(questions, {message.pk for message in messages})
+        self._questions = question_versions.of_questions(row, questions, self._children, self._documents)
         # A call is stored before its person is asked about it: a page without calls needs no statement for this.
         self._cards = cards.of_turns(message.turn_id for message in messages if message.terminator == Terminator.CALL and message.turn_id)
 
@@ -207,7 +209,7 @@ class _Page:
         ]
 
     def _question(self, message: Message) -> ShownQuestion:
-        shown = shown_question(message, [child.pk for child in self._children[message.parent_id] if is_question(child)])
+        shown = shown_question(message, self._questions[message.pk])
         return replace(shown, documents=self._documents.get(message.pk, ()))
 
     def _answer(self, question: Message | None, messages: Sequence[Message]) -> ShownAnswer | None:

@@ -159,9 +159,8 @@ def _wanted(command: wire.Ask) -> Ask:
     match command:
         case wire.Send():
             return _sent(command, client_id)
-        case wire.Edit(conversation=conversation, question=question, text=text, effort=effort, choice=choice):
-            place, of = _uuid(conversation), _uuid(question)
-            return Ask(Kind.EDIT, client_id, effort, conversation=place, question=of, choice=choice, text=text)
+        case wire.Edit():
+            return _edited(command, client_id)
         case wire.Regenerate(conversation=conversation, question=question, effort=effort, choice=choice):
             return Ask(Kind.REGENERATE, client_id, effort, conversation=_uuid(conversation), question=_uuid(question), choice=choice)
         case wire.Continue(conversation=conversation, turn=turn):
@@ -180,8 +179,26 @@ def _sent(command: wire.Send, client_id: UUID) -> Ask:
         choice=command.choice,
         temporary=bool(command.temporary),
         text=command.text,
-        files=tuple(FileUse(_uuid(file.id), file.use, file.places) for file in command.files or ()),
+        files=_files(command),
     )
+
+
+def _edited(command: wire.Edit, client_id: UUID) -> Ask:
+    return Ask(
+        Kind.EDIT,
+        client_id,
+        command.effort,
+        conversation=_uuid(command.conversation),
+        question=_uuid(command.question),
+        choice=command.choice,
+        text=command.text,
+        files=_files(command),
+        has_own_files=command.files is not None,
+    )
+
+
+def _files(command: wire.Send | wire.Edit) -> tuple[FileUse, ...]:
+    return tuple(FileUse(_uuid(file.id), file.use, file.places) for file in command.files or ())
 
 
 def _client_id(command: wire.Ask) -> UUID:

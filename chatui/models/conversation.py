@@ -40,6 +40,8 @@ class Conversation(models.Model):
     ``json_schemas.answer_format``; NULL for text. ``has_news``: an answer ended and no page has shown it to its person
     yet.
 
+    ``handed_over_at``: its owner had it from somebody else, whose words in it are not the owner's own.
+
     ``without_instructions``: its person's own instructions do not count in it.
 
     ``temporary_until``: it is in no list, and is erased then (``chatui.store.temporary.lifetime``); NULL for all others.
@@ -70,6 +72,7 @@ class Conversation(models.Model):
     archived_at = models.DateTimeField(null=True, blank=True)
     folder = models.ForeignKey(Folder, on_delete=models.SET_NULL, null=True, blank=True, related_name="conversations")
 
+    handed_over_at = models.DateTimeField(null=True, blank=True)
     without_instructions = models.BooleanField(default=False, db_default=False)
     temporary_until = models.DateTimeField(null=True, blank=True)
 
@@ -116,3 +119,8 @@ class Conversation(models.Model):
 
     def __str__(self) -> str:
         return f"Conversation {self.id}"
+
+    @property
+    def has_words_of_others(self) -> bool:
+        """Whether somebody else may have written in it what stands there as its owner's words."""
+        return self.imported_at is not None or self.handed_over_at is not None

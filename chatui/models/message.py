@@ -16,6 +16,8 @@ class Author(models.TextChoices):
     MODEL = "model", "Model"
     PRODUCT = "product", "Product"
     IMPORT = "import", "Import"
+    FORMER = "former", "Former owner"
+    """Somebody whose conversation was handed over to its owner."""
 
 
 class Message(models.Model):

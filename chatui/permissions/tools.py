@@ -39,7 +39,7 @@ def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) 
     used: set[str] = set()
     has_foreign_text = False
     if conversation is not None and not is_demo and any(tool.sends_outside for tool in wanted.values()):
-        has_foreign_text = conversation.imported_at is not None or sent.are_in(conversation)
+        has_foreign_text = conversation.has_words_of_others or sent.are_in(conversation)
         used = set(ToolCall.objects.filter(turn__conversation=conversation).values_list("tool", flat=True).distinct())
         if Turn.objects.filter(conversation=conversation, by_server__isnull=False).exists():
             used.add(_BY_SERVER)
@@ -53,7 +53,7 @@ def server_tools_go_with(tools: Collection[Tool], conversation: Conversation) ->
         return True
     if any(tool.reads_private_data or tool.sends_outside for tool in tools):
         return False
-    has_foreign_text = conversation.imported_at is not None or sent.are_in(conversation)
+    has_foreign_text = conversation.has_words_of_others or sent.are_in(conversation)
     return not (has_foreign_text or ToolCall.objects.filter(turn__conversation=conversation).exists())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from chatui.models import (
     ActiveLeaf,
@@ -64,8 +65,10 @@ def _hand_over(key: UUID, person: User, folder: Folder) -> bool:
         Turn.objects.filter(conversation=row, asked_by=person).update(asked_by=folder.owner)
         files = StoredFile.objects.filter(conversation=row, owner=person).select_related("content")
         to_index = [held for file in files if (held := _hand_over_file(file, folder.owner)) is not None]
-        row.owner, row.folder, row.import_key, row.is_pinned = folder.owner, folder, "", False
-        row.save(update_fields=["owner", "folder", "import_key", "is_pinned"])
+        row.owner, row.folder, row.import_key, row.is_pinned, row.handed_over_at = folder.owner, folder, "", False, timezone.now()
+        row.save(update_fields=["owner", "folder", "import_key", "is_pinned", "handed_over_at"])
+        # To tools, the heir has written none of it: somebody may have pasted an address there that the heir has never seen.
+        transcripts.disown(row)
         _index_again(row)
     for content in to_index:
         passages.index(content)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Max, OuterRef, Subquery
+from django.db.models import Count, Max, OuterRef, Q, Subquery
 from django.db.models.expressions import RawSQL
 
-from chatui.models import ActiveLeaf, Conversation, Message, Turn, User
+from chatui.models import ActiveLeaf, Conversation, Message, SentDocument, Turn, User
 from chatui.models.message import Author
 from chatui.store import branch_walk, document_headers, search_index
 from renderer.errors import Code
@@ -107,6 +107,11 @@ def replace_frames(frames: Iterable[tuple[Message, Frame]]) -> int:
             setattr(message, name, value)
         rows.append(message)
     return Message.objects.bulk_update(rows, ["raw", *_columns(Frame(Header(Role.USER), ""))]) if rows else 0
+
+
+def disown(conversation: Conversation) -> None:
+    """What its person wrote in a conversation is a former owner's from now on."""
+    Message.objects.filter(conversation=conversation, author=Author.PERSON).update(author=Author.FORMER)
 
 
 def replace_replies(conversation_id: UUID, name: str, body: str) -> None:
@@ -231,9 +236,10 @@ def siblings(conversation: Conversation, parents: Iterable[UUID | None]) -> dict
     return found
 
 
-def question_versions(conversation: Conversation, parent_id: UUID | None) -> tuple[UUID, ...]:
-    """The keys of the visible questions under a parent, in the order in which they were stored."""
-    questions = Message.objects.filter(conversation=conversation, parent=parent_id, role=Role.USER, is_visible=True)
+def question_versions(conversation: Conversation, base_id: UUID | None) -> tuple[UUID, ...]:
+    """The keys of the visible questions under a message, and behind documents under it, in the order in which they were stored."""
+    ends = SentDocument.objects.filter(message__parent=base_id, message__conversation=conversation).values("end")
+    questions = Message.objects.filter(Q(parent=base_id) | Q(parent__in=ends), conversation=conversation, role=Role.USER, is_visible=True)
     return tuple(questions.order_by("position").values_list("pk", flat=True))
 
 

@@ -24,8 +24,8 @@ class Together:
 
 def together(tools: Mapping[str, Tool], used: Collection[str] = (), *, has_foreign_text: bool = False) -> Together:
     """Those that may be offered in one conversation. ``used``: the names of all tools that were called in it before, because what one of
-    them has read may be in every later prompt. ``has_foreign_text``: its person attached a file, or imported the conversation: that is as
-    private as what a tool reads, and a stranger may have written it.
+    them has read may be in every later prompt. ``has_foreign_text``: its person attached a file, imported the conversation, or was handed
+    it over: that is as private as what a tool reads, and a stranger may have written it.
 
     Those that only read come first, then those that only send, then those that do both: the most of what people look things up with stays.
     """

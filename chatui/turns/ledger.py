@@ -168,7 +168,8 @@ def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
 
 
 def _imported(messages: Sequence[SeenMessage]) -> frozenset[str]:
-    questions = (message for message in messages if message.role == Role.USER and message.author == Author.IMPORT)
+    others = (Author.IMPORT, Author.FORMER)
+    questions = (message for message in messages if message.role == Role.USER and message.author in others)
     return frozenset(document.parse_frame(message.text).body for message in questions)
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
+from chatui.backends import retries
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
 from chatui.backends.context.room import weight
 from chatui.store import transcripts
+from chatui.tracing import spans
+from chatui.tracing.spans import Span
 from chatui.usage.counting import Spent
-from chatui.usage.told import spent_on
+from chatui.usage.told import believed, spent_on
 from renderer.events import FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import is_answer
 
@@ -17,23 +20,35 @@ Charged = Callable[[Spent, str], None]
 """Takes what a request took, and what its server calls the model, as it can be stored."""
 
 
-async def words_of(backend: Backend, request: SampleRequest, most_chars: int, charged: Charged) -> str:
+async def words_of(backend: Backend, request: SampleRequest, most_chars: int, charged: Charged, what: str) -> str:
     """The answer, and nothing hidden: at most ``most_chars`` of it. Empty where it was withdrawn or cut off, or is far too long.
 
-    ``charged`` is called once, however it ends.
+    ``charged`` is called once, however it ends. ``what``: how traces call it, such as ``title``.
 
     Raises:
         BackendError: the server refused, failed, was silent or broke off.
     """
     meter = _Meter()
     try:
-        async with contextlib.aclosing(backend.sample(request)) as events:
-            return await _words(meter.noting(events), most_chars)
+        with spans.span(what, "client", backend=backend.name) as span:
+            return await _measured(backend.sample(request), most_chars, meter, span)
     except BackendError:
         meter.is_refused = not meter.has_answered
         raise
     finally:
         charged(Spent() if meter.is_refused else spent_on(request, meter.usage, meter.written), transcripts.header_text(meter.model))
+
+
+async def _measured(sample: AsyncGenerator[SampleEvent], most_chars: int, meter: _Meter, span: Span) -> str:
+    try:
+        async with contextlib.aclosing(sample) as events:
+            return await _words(meter.noting(events), most_chars)
+    except BackendError as error:
+        span.note(code=error.code.value, status=retries.status_of(error))
+        raise
+    finally:
+        if meter.usage is not None:
+            span.note(input_tokens=believed(meter.usage.prompt_tokens), output_tokens=believed(meter.usage.completion_tokens))
 
 
 async def _words(events: AsyncIterator[SampleEvent], most_chars: int) -> str:

@@ -24,6 +24,7 @@ from chatui.models.turn import TurnState
 from chatui.permissions import access
 from chatui.prompts.operators import instructions_for
 from chatui.store import continuation, transcripts
+from chatui.store.documents import versions
 from chatui.store.temporary import lifetime
 from chatui.turns import sweep
 from chatui.turns.asked.by_person import Ask as Ask  # who asks, makes it
@@ -197,12 +198,12 @@ def _start(person: User, wanted: _Wanted) -> Started:
         conversation = tree.conversation
         conversation.effort, conversation.choice = ask.effort, choice
         _asked_in(conversation, "effort", "choice")
-    question, after = _question(tree, wanted)
+    question, after, base = _question(tree, wanted)
     transcripts.activate(tree.conversation, person, question)
     is_old = ask.kind is Kind.REGENERATE or ask.conversation is None
     documents = opening.of_question(question) if ask.documents or ask.kind is Kind.EDIT else ()
-    versions = () if is_old else transcripts.question_versions(tree.conversation, question.parent_id)
-    return Started(wanted.turn(person, question, chosen, ask.effort), after, ask.kind, versions=versions, documents=documents)
+    others = () if is_old else transcripts.question_versions(tree.conversation, base)
+    return Started(wanted.turn(person, question, chosen, ask.effort), after, ask.kind, versions=others, documents=documents)
 
 
 def _own(person: User, key: object) -> _Tree:
@@ -284,21 +285,24 @@ def _new_conversation(person: User, wanted: _Wanted, choice: str) -> Conversatio
     return row
 
 
-def _question(tree: _Tree, wanted: _Wanted) -> tuple[Message, UUID | None]:
-    """The question of the new turn, and the one before it on its branch."""
+def _question(tree: _Tree, wanted: _Wanted) -> tuple[Message, UUID | None, UUID | None]:
+    """The question of the new turn, the one before it on its branch, and the message above all of its versions and their documents."""
     ask, conversation = wanted.ask, tree.conversation
     if ask.kind is Kind.SEND:
-        place, after = opening.put(conversation, _end(tree), ask.documents), tree.last_question
+        end, after = _end(tree), tree.last_question
+        place, base = opening.put(conversation, end, ask.documents), end.parent_id
     else:
-        old = access.message_of(conversation, ask.question, after=transcripts.question_before())
+        old = access.message_of(conversation, ask.question, after=transcripts.question_before(), **versions.base_columns())
         if old.role != Role.USER or not old.is_visible:
             raise access.NotFoundError
         old.conversation = conversation
         after = vars(old)["after"]
+        base = versions.base_of(old)
         if ask.kind is Kind.REGENERATE:
-            return old, after
-        place = transcripts.Place(old.parent_id, tree.position)
-    return transcripts.append_at(conversation, place, Frame(Header(Role.USER), wanted.text), Author.PERSON), after
+            return old, after, base
+        above = base if ask.has_own_files else old.parent_id
+        place = opening.put(conversation, transcripts.Place(above, tree.position), ask.documents)
+    return transcripts.append_at(conversation, place, Frame(Header(Role.USER), wanted.text), Author.PERSON), after, base
 
 
 def _end(tree: _Tree) -> transcripts.Place:

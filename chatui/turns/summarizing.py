@@ -221,7 +221,7 @@ async def ask(backend: Backend, request: SampleRequest, charged: own_requests.Ch
     async with _semaphore():
         try:
             async with asyncio.timeout(ASK_SECONDS):
-                return await own_requests.words_of(backend, request, summary_notes.MOST_ANSWER_CHARS, charged)
+                return await own_requests.words_of(backend, request, summary_notes.MOST_ANSWER_CHARS, charged, "summary")
         except (TimeoutError, BackendError) as error:
             log.info("a summarizer failed: %s", type(error).__name__)
             return ""

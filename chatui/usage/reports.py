@@ -94,13 +94,16 @@ def summed(lines: QuerySet[UsageEntry], days: Days, by: By | None) -> list[Row]:
 
 
 def every_line(lines: QuerySet[UsageEntry], days: Days) -> Iterator[dict[str, Any]]:
-    """All that there is to know, for a file: sums by day, person, key, model, back end and kind, with what they cost."""
+    """All that there is to know, for a file: sums by day, person, key, model, back end and kind, with what they cost.
+
+    One day is in memory at a time, and no cursor is left open between two: whoever takes them may be slow.
+    """
     columns = ("day", "person__username", "key__prefix", "backend", "model", "kind")
     for span in prices.spans(days.first, days.last):
         within = lines.filter(day__gte=span.first, day__lte=span.last)
-        for row in within.values(*columns).annotate(**_SUMS).order_by(*columns).iterator():
-            sums = _row(None, row, span)
-            yield {**{name: row[name] for name in columns}, "sums": sums}
+        for day in list(within.values_list("day", flat=True).distinct().order_by("day")):
+            for row in list(within.filter(day=day).values(*columns).annotate(**_SUMS).order_by(*columns)):
+                yield {**{name: row[name] for name in columns}, "sums": _row(None, row, span)}
 
 
 def key_names(keys: Iterable[UUID | None]) -> dict[UUID, str]:

@@ -59,7 +59,8 @@ class Send(Ask):
 
 @dataclass(frozen=True, slots=True)
 class Edit(Ask):
-    """Another wording of a question."""
+    """Another wording of a question. ``files``: those that it comes with, of the question and such as were brought since; without them it
+    keeps those of the question."""
 
     type = "edit"
     conversation: Reference
@@ -67,6 +68,7 @@ class Edit(Ask):
     text: str
     effort: str
     choice: str | None
+    files: tuple[FileUse, ...] | None
 
 
 @dataclass(frozen=True, slots=True)

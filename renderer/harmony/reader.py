@@ -228,7 +228,9 @@ class _Body:
             case Terminator.CALL:
                 return FrameClosed(Terminator.END, self.error or Code.CALL_SCHEMA)
             case Terminator.RETURN if not self.is_answer:
-                return FrameClosed(Terminator.END, self.error or Code.PARSE_HEADER)
+                # A model that has only thought, and ends there, has written nothing that could not be read.
+                has_only_thought = self._header.channel == Channel.ANALYSIS and self._header.recipient is None
+                return FrameClosed(Terminator.END, self.error or (None if has_only_thought else Code.PARSE_HEADER))
         return FrameClosed(terminator, self.error)
 
     def _close_call(self, terminator: Terminator | None, error: ErrorCode) -> FrameClosed:

@@ -36,6 +36,7 @@ class Rehearsal:
     python: Path
     workdir: str = "/"
     environment: dict[str, str] = field(default_factory=dict)
+    arguments: dict[str, str] = field(default_factory=dict)
     user: str = "0"
     health: list[str] = field(default_factory=list)
     command: list[str] = field(default_factory=list)
@@ -47,7 +48,8 @@ class Rehearsal:
     def variables(self) -> dict[str, str]:
         """What a step finds in its environment. Absolute paths of the image mean places below ``top``."""
         mapped = {name: str(self.top / value.lstrip("/")) if value.startswith("/") else value for name, value in self.environment.items()}
-        return {"PATH": f"{self.python.parent}:/usr/bin:/bin", "HOME": str(self.top), "LANG": "C.UTF-8", **_pip_settings(), **mapped}
+        usual = {"PATH": f"{self.python.parent}:/usr/bin:/bin", "HOME": str(self.top), "LANG": "C.UTF-8"}
+        return {**usual, **_pip_settings(), **self.arguments, **mapped}
 
 
 def main() -> int:
@@ -87,9 +89,13 @@ def carry_out(rehearsal: Rehearsal, step: str) -> None:  # noqa: C901 - one case
         case "WORKDIR":
             rehearsal.workdir = rest
             rehearsal.here.mkdir(parents=True, exist_ok=True)
+        case "ARG":
+            name, _, value = rest.partition("=")
+            rehearsal.arguments[name] = value
         case "COPY":
-            source, target = rest.split()
-            _copy(ROOT / source, rehearsal.here / target)
+            *sources, target = rest.split()
+            for source in sources:
+                _copy(ROOT / source, rehearsal.here / target)
         case "RUN":
             subprocess.run(["sh", "-ec", _without_chown(rest)], cwd=rehearsal.here, env=rehearsal.variables(), check=True)
         case "USER":

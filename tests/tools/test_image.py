@@ -8,7 +8,7 @@ import yaml
 
 from chatui.env import Environment
 from tests.support.places import ROOT
-from tests.tools.docker_steps import steps
+from tests.tools.docker_steps import Rehearsal, carry_out, steps
 
 STEPS = steps((ROOT / "Dockerfile").read_text(encoding="utf-8"))
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
@@ -26,11 +26,25 @@ def test_steps_are_joined_over_lines_and_comments_are_left_out() -> None:
 def test_the_image_installs_the_pins_with_their_hashes() -> None:
     (install,) = [step for step in words("RUN") if "pip install" in step]
     assert "--require-hashes" in install
-    assert install.endswith("requirements.txt")
+    assert install.endswith('--requirement "$REQUIREMENTS"') and words("ARG") == ["REQUIREMENTS=requirements.txt"]
+
+
+def test_the_packages_for_traces_can_be_built_in_and_hold_all_others() -> None:
+    usual, with_traces = (
+        set(re.findall(r"^[\w.-]+==\S+", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE))
+        for name in ("requirements.txt", "requirements-traces.txt")
+    )
+    assert usual < with_traces and any(pin.startswith("opentelemetry-sdk==") for pin in with_traces - usual)
+    assert "!requirements-traces.txt" in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    rehearsal = Rehearsal(ROOT, ROOT / "python")
+    carry_out(rehearsal, "ARG REQUIREMENTS=requirements-traces.txt")
+    assert rehearsal.variables()["REQUIREMENTS"] == "requirements-traces.txt"
 
 
 def test_the_image_holds_all_that_runs_and_nothing_else() -> None:
-    assert {step.split()[0] for step in words("COPY")} == {"requirements.txt", "manage.py", "chatui", "renderer", "templates", "static"}
+    copied = {source for step in words("COPY") for source in step.split()[:-1]}
+    pins = {"requirements.txt", "requirements-traces.txt"}
+    assert copied == pins | {"manage.py", "chatui", "renderer", "templates", "static"}
 
 
 def test_the_product_runs_as_a_plain_user_and_the_image_is_pinned_to_a_version() -> None:

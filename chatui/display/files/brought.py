@@ -19,7 +19,8 @@ from chatui.env import environment
 from chatui.model_servers import model_choice
 from chatui.model_servers.model_choice import NoSuchModelError
 from chatui.models import DocumentPart, DocumentText, StoredFile, User
-from chatui.store.documents import budget, waiting
+from chatui.permissions import access
+from chatui.store.documents import budget, sent, waiting
 from chatui.store.documents.frames import FRAME_TOKENS, MARK_TOKENS
 
 _MOST_PLACES = 300
@@ -49,6 +50,16 @@ def waiting_at(person: User, conversation_id: UUID | None, choice: str) -> dict[
     """The files that wait at a message box, as ``as_json`` tells each."""
     files, asked = waiting.at(person.pk, conversation_id), reader(person, choice)
     return {"ok": True, "files": [said for file in files if (said := as_json(file, asked)) is not None]}
+
+
+def of_question(person: User, conversation_id: UUID, question_id: str, choice: str) -> dict[str, Any]:
+    """The files of a question of one's own that is being edited, without those that were deleted, as ``as_json`` tells each; and what the
+    model was given of it. None can be deleted from there. Raises NotFoundError for a question of anybody else's."""
+    question = access.message_of(access.own_conversation(person, conversation_id), question_id)
+    rows = sent.of_questions([question]).get(question.pk, ()) if question.role == "user" and question.is_visible else ()
+    asked = reader(person, choice)
+    told = [(row, as_json(row.file, asked)) for row in rows if row.file is not None]
+    return {"ok": True, "files": [{**said, "delete": "", "use": row.use, "chosen": row.places} for row, said in told if said]}
 
 
 def as_json(file: StoredFile, asked: Reader) -> dict[str, Any] | None:

@@ -58,8 +58,9 @@ class Ready:
     given: Given
 
 
-def ready(person_id: UUID, wanted: Sequence[FileUse], room: Room) -> list[Ready]:
-    """The frames of documents that a person wants to send, in their order. Nothing is stored.
+def ready(person_id: UUID, wanted: Sequence[FileUse], room: Room, kept: Collection[UUID] = ()) -> list[Ready]:
+    """The frames of documents that a person wants to send, in their order. Nothing is stored. ``kept``: files that were sent before and
+    may come with another version of their question.
 
     Raises:
         NoSuchFileError: see there.
@@ -68,7 +69,7 @@ def ready(person_id: UUID, wanted: Sequence[FileUse], room: Room) -> list[Ready]
     """
     if len({use.id for use in wanted}) != len(wanted) or len(wanted) > MOST or any(use.use not in DocumentUse for use in wanted):
         raise NoSuchFileError
-    files = waiting.of_person(person_id).select_related("content", "content__document").in_bulk([use.id for use in wanted])
+    files = waiting.or_kept(person_id, kept).select_related("content", "content__document").in_bulk([use.id for use in wanted])
     if len(files) != len(wanted):
         raise NoSuchFileError
     found: dict[UUID, Ready] = {}
@@ -115,10 +116,7 @@ def put(conversation: Conversation, place: Place, documents: Sequence[Ready]) ->
     Raises:
         NoSuchFileError: one was sent or deleted meanwhile.
     """
-    keys = [each.file.pk for each in documents]
-    waiting_still = waiting.of_person(conversation.owner_id).filter(pk__in=keys)
-    if waiting_still.update(conversation=conversation) != len(keys):
-        raise NoSuchFileError
+    _take([each.file for each in documents], conversation)
     frame_keys = [new_key() for _ in documents]
     rows = [(each.given.frame, Author.PERSON, Kept(key=key)) for each, key in zip(documents, frame_keys, strict=True)]
     end = transcripts.append_chain_at(conversation, place, rows)
@@ -134,6 +132,17 @@ def put(conversation: Conversation, place: Place, documents: Sequence[Ready]) ->
         for each, key in zip(documents, frame_keys, strict=True)
     )
     return Place(end.pk, place.position + len(rows))
+
+
+def _take(files: Sequence[StoredFile], conversation: Conversation) -> None:
+    """Those that waited belong to the conversation now; those of another version of the question have to be there still."""
+    new = [file.pk for file in files if file.conversation_id is None]
+    kept = [file.pk for file in files if file.conversation_id is not None]
+    owner = conversation.owner_id
+    if waiting.of_person(owner).filter(pk__in=new).update(conversation=conversation) != len(new):
+        raise NoSuchFileError
+    if kept and StoredFile.objects.filter(owner=owner, conversation=conversation, pk__in=kept).count() != len(kept):
+        raise NoSuchFileError
 
 
 def of_questions(questions: Collection[Message]) -> Mapping[UUID, tuple[SentDocument, ...]]:

@@ -5,6 +5,7 @@ They wait at the message box where they were brought, and keep nobody from bring
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 from uuid import UUID
 
@@ -27,6 +28,12 @@ _BATCH = 500
 def of_person(person_id: UUID) -> QuerySet[StoredFile]:
     """The files that wait."""
     return StoredFile.objects.filter(owner=person_id, conversation=None, turn=None, source=FileSource.PERSON)
+
+
+def or_kept(person_id: UUID, kept: Collection[UUID]) -> QuerySet[StoredFile]:
+    """The files that wait, and those of the person's that are named."""
+    sent = StoredFile.objects.filter(owner=person_id, source=FileSource.PERSON, pk__in=kept)
+    return of_person(person_id) | sent if kept else of_person(person_id)
 
 
 def at(person_id: UUID, conversation_id: UUID | None) -> list[StoredFile]:

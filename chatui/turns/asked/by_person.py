@@ -30,7 +30,8 @@ class Ask:
     on behind what is stored, with the settings of this ask. ``choice``: a back end or one of its models; empty for the person's default,
     None for the conversation's current choice. ``tools_off``: names of tools that a new conversation does without. ``answer_format``: what
     the answers of a new conversation have to be. ``temporary``: it is in no list and no folder, and soon gone. ``files``: those that come
-    with the question, and ``documents`` what is stored of them.
+    with the question, and ``documents`` what is stored of them. ``has_own_files``: a question that is edited comes with these and no
+    others; otherwise it keeps the documents of the old one.
     """
 
     kind: Kind
@@ -45,6 +46,7 @@ class Ask:
     answer_format: AnswerFormat | None = None
     temporary: bool = False
     files: tuple[FileUse, ...] = ()
+    has_own_files: bool = False
     documents: tuple[Ready, ...] = field(default=(), repr=False)
     text: str = field(default="", repr=False)
     session: SignedIn | None = field(default=None, repr=False)

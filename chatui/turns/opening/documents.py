@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from uuid import UUID
 
 from chatui.codes import ProductCode
 from chatui.model_servers import model_choice
@@ -15,7 +16,7 @@ from chatui.store.documents import budget, passages, sent
 from chatui.store.documents.places import PlacesError
 from chatui.store.documents.sent import NoSuchFileError, Ready, TooLargeError
 from chatui.store.transcripts import Place
-from chatui.turns.asked.by_person import Ask
+from chatui.turns.asked.by_person import Ask, Kind
 from chatui.turns.asked.refused import AskRefusedError
 
 
@@ -33,7 +34,7 @@ def prepared(person: User, ask: Ask) -> Ask:
         raise AskRefusedError(ProductCode.TOO_LARGE)
     room = budget.room(person, budget.context_of(person, choice), ask.text)
     try:
-        documents = tuple(sent.ready(person.pk, ask.files, room))
+        documents = tuple(sent.ready(person.pk, ask.files, room, _of_edited(person, ask)))
     except (NoSuchFileError, PlacesError):
         raise access.NotFoundError from None
     except TooLargeError:
@@ -42,6 +43,14 @@ def prepared(person: User, ask: Ask) -> Ask:
         if each.use.use == DocumentUse.SEARCH:
             passages.index(each.file.content_id)
     return replace(ask, documents=documents)
+
+
+def _of_edited(person: User, ask: Ask) -> frozenset[UUID]:
+    """The files of the question that is edited: they may come with the new one as well."""
+    if ask.kind is not Kind.EDIT:
+        return frozenset()
+    question = access.message_of(access.own_conversation(person, ask.conversation), ask.question)
+    return frozenset(row.file_id for row in of_question(question) if row.file_id)
 
 
 def put(conversation: Conversation, place: Place, documents: Sequence[Ready]) -> Place:

@@ -98,7 +98,7 @@ async def _asked(found: Talk, choice: str) -> str:
     async with slots().spare(), asyncio.timeout(ASK_SECONDS):
         request = found.request(split_choice(choice)[1])
         charged = partial(_charge, found, choice, backend.name)
-        words = await own_requests.words_of(backend, request, MOST_REPLY_CHARS, charged)
+        words = await own_requests.words_of(backend, request, MOST_REPLY_CHARS, charged, "title")
     title = reply.read(words)
     if not title:
         _log_none(found, "the model gave none")

@@ -37,11 +37,13 @@ _PASSING = ("busy", "unchecked", Reason.UNAVAILABLE)
 @login_required
 @guarded
 def files(request: HttpRequest) -> HttpResponse:
-    """Take one file at the message box of ``conversation``, or tell which wait there."""
+    """Take one file at the message box of ``conversation``, or tell which wait there, or which came with its ``question``."""
     person, choice, conversation_id = person_of(request), request.GET.get("choice", ""), _message_box(request)
     if request.method == "POST":
         _uploads.check(str(person.pk))
         return _bring(request, Place(person.pk, None, brought_in=conversation_id))
+    if conversation_id and (question := request.GET.get("question", "")):
+        return JsonResponse(brought.of_question(person, conversation_id, question, choice))
     return JsonResponse(brought.waiting_at(person, conversation_id, choice))
 
 

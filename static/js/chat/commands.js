@@ -67,11 +67,12 @@ export class Commands {
   }
 
   /** @param {EditAsked} asked */
-  edit({ question, text }) {
+  edit({ question, text, files }) {
     const conversation = this.#around.open.id;
     const { effort, choice } = this.#around.composer;
     if (this.#isHeld) return void this.#around.transcript.refuseEdit(NO_CONNECTION);
-    if (conversation) this.#ask({ type: "edit", client_id: newId(), conversation, question, text, effort, choice });
+    if (!conversation) return;
+    this.#ask({ type: "edit", client_id: newId(), conversation, question, text, effort, choice, files });
   }
 
   /** @param {RegenerateAsked} asked */

@@ -14,7 +14,8 @@ import { Exchange } from "./exchange.js";
 import { toggleFold } from "./folding.js";
 
 /** @import { QuestionEditor } from "./question-editor.js" */
-/** @typedef {{ question: string, text: string }} EditAsked */
+/** @typedef {import("../files/chip.js").BroughtFile[] | null} Files */
+/** @typedef {{ question: string, text: string, files: Files }} EditAsked */
 /** @typedef {{ question: string }} RegenerateAsked */
 /** @typedef {{ turn: string }} ContinueAsked */
 
@@ -134,9 +135,9 @@ export class ExchangeButtons {
     const question = exchange.question;
     if (!question) return;
     const section = find(exchange.element, ".question", HTMLElement);
-    const editor = new loaded[0].QuestionEditor(section, this.limit, (text) => {
+    const editor = new loaded[0].QuestionEditor(section, this.limit, (text, files) => {
       this.#edit = { exchange, editor };
-      this.#dispatch("chat:edit", /** @type {EditAsked} */ ({ question, text }));
+      this.#dispatch("chat:edit", /** @type {EditAsked} */ ({ question, text, files }));
     });
     this.#edit = { exchange, editor };
   }

@@ -4,6 +4,9 @@ import { t } from "../language/words.js";
 import { find, piece, seek } from "../page/dom.js";
 import { grow } from "../page/growing.js";
 import { problemWith, sends } from "../models/typing.js";
+import { EditedFiles } from "../files/editing.js";
+
+/** @import { BroughtFile } from "../files/chip.js" */
 
 export class QuestionEditor {
   #question;
@@ -11,11 +14,13 @@ export class QuestionEditor {
   #area = find(this.#form, "textarea", HTMLTextAreaElement);
   #send;
   #limit;
+  /** Of a question that was sent. What waits for the end of an answer has its files elsewhere. */
+  #files;
 
   /**
    * @param {HTMLElement} question the section that shows the question
    * @param {number} limit characters
-   * @param {(text: string) => void} send
+   * @param {(text: string, files: BroughtFile[] | null) => void} send `files`: null where they stay as they are
    */
   constructor(question, limit, send) {
     this.#question = question;
@@ -28,6 +33,8 @@ export class QuestionEditor {
     find(this.#form, "[data-action=cancel-edit]", HTMLElement).addEventListener("click", () => this.close());
     this.#hideQuestion(true);
     question.append(this.#form);
+    const { question: id } = /** @type {HTMLElement | null} */ (question.closest(".exchange"))?.dataset ?? {};
+    this.#files = id ? new EditedFiles(this.#form, question, id, (sentence) => this.#say(sentence)) : null;
     grow(this.#area);
     this.#area.focus({ preventScroll: true });
     this.#area.setSelectionRange(this.#area.value.length, this.#area.value.length);
@@ -43,7 +50,9 @@ export class QuestionEditor {
   }
 
   close() {
+    const isSent = this.#area.readOnly;
     this.#form.remove();
+    this.#files?.end(isSent);
     this.#hideQuestion(false);
     this.#question.dispatchEvent(new CustomEvent("chat:editor-closed"));
     seek(this.#question, "[data-action=edit]", HTMLElement)?.focus();
@@ -58,11 +67,12 @@ export class QuestionEditor {
   #submit = (event) => {
     event.preventDefault();
     const text = this.#area.value.trim();
-    const problem = text ? problemWith(text, this.#limit) : t("There is nothing to send.");
+    const wrong = text ? problemWith(text, this.#limit) : t("There is nothing to send.");
+    const problem = wrong ?? this.#files?.problem;
     if (problem) return this.refuse(problem);
     this.#say("");
     this.#lock(true);
-    this.#send(text);
+    this.#send(text, this.#files?.uses ?? null);
   };
 
   /** @param {KeyboardEvent} event */
@@ -85,13 +95,13 @@ export class QuestionEditor {
   /** @param {boolean} locked */
   #lock(locked) {
     this.#area.readOnly = locked;
+    this.#files?.lock(locked);
     find(this.#form, "[type=submit]", HTMLButtonElement).disabled = locked;
   }
 
   /** @param {boolean} hidden */
   #hideQuestion(hidden) {
-    for (const selector of [".question-text", ".question-tools"]) {
-      find(this.#question, selector, HTMLElement).hidden = hidden;
-    }
+    const selector = ":scope > :is(.question-text, .question-tools, .files)";
+    for (const each of this.#question.querySelectorAll(selector)) each.toggleAttribute("hidden", hidden);
   }
 }

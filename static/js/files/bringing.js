@@ -5,16 +5,14 @@ import { find } from "../page/dom.js";
 import { aim, dropped } from "./aiming.js";
 import { Chip } from "./chip.js";
 import { offerText } from "./pasted.js";
-import { hint, whyNot } from "./problems.js";
-import { queuedFiles } from "./queued.js";
+import { MOST, TOO_MANY, hint, isPicture, seesNone, whyNot } from "./problems.js";
+import { isEdited, queuedFiles } from "./queued.js";
 import { waiting } from "./sending.js";
 
 /** @import { ChatComposer } from "../chat/composer.js" */
 /** @import { BroughtFile } from "./chip.js" */
 /** @import { Taken } from "./sending.js" */
 
-const MOST = 10;
-const TOO_MANY = t("A message takes %(count)s files at most.", { count: String(MOST) });
 /** @type {Bringing | null} */
 let bringing = null;
 
@@ -79,8 +77,8 @@ class Bringing {
     find(this.#composer, "[type=file]", HTMLInputElement).value = "";
     dropped();
     for (const file of files) {
-      if (file.type.startsWith("image/") && file.type !== "image/svg+xml") {
-        this.#composer.say(t("%(name)s: the model reads text only, and cannot see pictures.", { name: file.name }));
+      if (isPicture(file)) {
+        this.#composer.say(seesNone(file));
       } else if (this.#chips.length >= MOST) {
         this.#composer.say(TOO_MANY);
         break;
@@ -97,7 +95,7 @@ class Bringing {
     const [all, held] = [await this.#waiting(), this.#held];
     for (const taken of all) {
       const isHere = this.#chips.some((chip) => chip.isBusy || chip.taken?.id === taken.id);
-      if (!isHere && !held.has(taken.id) && this.#chips.length < MOST) this.take(taken);
+      if (!isHere && !held.has(taken.id) && !isEdited(taken.id) && this.#chips.length < MOST) this.take(taken);
     }
     this.#queued = this.#queued.filter((chip) => !this.#chips.includes(chip));
   }
@@ -116,7 +114,8 @@ class Bringing {
   /** One that was sent before, to be sent again. @param {Taken} taken */
   again(taken) {
     const isHere = this.#chips.some((chip) => chip.taken?.id === taken.id);
-    if (this.#held.has(taken.id)) this.#composer.say(t("%(name)s goes with the message above.", { name: taken.name }));
+    const isAbove = this.#held.has(taken.id) || isEdited(taken.id);
+    if (isAbove) this.#composer.say(t("%(name)s goes with the message above.", { name: taken.name }));
     else if (this.#chips.length >= MOST) this.#composer.say(TOO_MANY);
     else if (!isHere) this.take(taken);
     this.#composer.focus();

@@ -3,6 +3,7 @@
 import { t } from "../language/words.js";
 import { find, seek } from "../page/dom.js";
 import { act } from "../page/server.js";
+import { numbers } from "./page-numbers.js";
 import { NotTaken, send } from "./sending.js";
 
 /** @import { Taken } from "./sending.js" */
@@ -44,8 +45,9 @@ export class Chip {
     const name = made("bdi", "chip-name", file.name);
     this.element.append(name, this.#state, this.#progress, this.#tools);
     this.#button(t("Remove %(name)s", { name: file.name }), "×", () => this.remove());
-    if (!(file instanceof File)) this.#took(file);
-    else void this.begin(file);
+    if (file instanceof File) void this.begin(file);
+    else this.#took(file);
+    if ("use" in file && file.use) this.#choose({ use: file.use, places: file.chosen ?? "" });
   }
 
   get isBusy() {
@@ -100,7 +102,8 @@ export class Chip {
   remove() {
     this.#sending?.end();
     this.element.remove();
-    if (this.taken) void act(this.taken.delete).catch(() => undefined); // it goes by itself after a day
+    // It goes by itself after a day. What was sent with a question stays with that question.
+    if (this.taken?.delete) void act(this.taken.delete).catch(() => undefined);
     this.#changed(this, t("%(name)s was removed.", { name: this.#file.name }));
   }
 
@@ -110,8 +113,13 @@ export class Chip {
     for (const each of [this.#use, this.#places]) each?.remove();
     this.#use = this.#places = null;
     this.#took(taken);
+    if (before) this.#choose(before);
+  }
+
+  /** What was chosen of it before, where that can be chosen still. @param {Pick<FileUse, "use" | "places">} before */
+  #choose(before) {
     const use = seek(this.element, "select", HTMLSelectElement);
-    if (!before || !use || ![...use.options].some(({ value }) => value === before.use)) return;
+    if (!use || ![...use.options].some(({ value }) => value === before.use)) return;
     use.value = before.use;
     find(this.element, "input", HTMLInputElement).value = before.places;
     use.dispatchEvent(new Event("change"));
@@ -123,6 +131,7 @@ export class Chip {
     this.taken = taken;
     this.#progress.hidden = true;
     this.element.dataset.state = taken.tokens > taken.room ? "large" : "ready";
+    this.element.dataset.file = taken.id;
     const name = /** @type {HTMLAnchorElement} */ (made("a", "chip-name", taken.name));
     const title = t("What the model can read of it");
     Object.assign(name, { href: taken.text, target: "_blank", rel: "noopener", dir: "auto", title });
@@ -184,17 +193,4 @@ export class Chip {
     this.#tools.append(button);
     return button;
   }
-}
-
-/** The numbers in "1-12, 15"; none where it cannot be read. @param {string} text */
-function numbers(text) {
-  const found = /** @type {Set<number>} */ (new Set());
-  for (const part of text.split(",")) {
-    const match = /^\s*(\d{1,6})\s*(?:[-–]\s*(\d{1,6})\s*)?$/.exec(part);
-    if (!match) return new Set();
-    const [first, last] = [Number(match[1]), Number(match[2] ?? match[1])];
-    if (last < first || last - first > 100_000) return new Set();
-    for (let number = first; number <= last; number += 1) found.add(number);
-  }
-  return found;
 }

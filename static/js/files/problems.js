@@ -6,7 +6,9 @@ import { find } from "../page/dom.js";
 /** @import { ChatComposer } from "../chat/composer.js" */
 /** @import { Chip } from "./chip.js" */
 
-const EDITING = t("Files go with your next message. The question that you are changing keeps its own.");
+export const MOST = 10;
+export const TOO_MANY = t("A message takes %(count)s files at most.", { count: String(MOST) });
+const EDITING = t("Files here go with your next message. The question that you are changing has its own.");
 const READING = t("A file is still being read. The message can be sent as soon as that is done.");
 
 /** What is wrong with what was chosen; empty where nothing is. @param {Chip[]} chips */
@@ -36,6 +38,16 @@ function hintFor(chips) {
   const problem = problemOf(chips);
   if (problem || !chips.length) return problem;
   return document.querySelector("chat-transcript .question-editor") ? EDITING : "";
+}
+
+/** Whether a model could only look at it. @param {File} file */
+export function isPicture({ type }) {
+  return type.startsWith("image/") && type !== "image/svg+xml";
+}
+
+/** @param {File} picture */
+export function seesNone({ name }) {
+  return t("%(name)s: the model reads text only, and cannot see pictures.", { name });
 }
 
 /** Why they cannot be sent now; empty where they can. @param {Chip[]} chips */

@@ -1,4 +1,4 @@
-// Which files go with the message that waits for the end of the answer: they are not at the message box.
+// Which files are not at the message box: those of the message that waits for the end of the answer, or of an editor.
 
 import { textStorage } from "../page/storage.js";
 import { NextMessages } from "../writing/next-messages.js";
@@ -8,4 +8,9 @@ import { conversationHere } from "./sending.js";
 export function queuedFiles(person) {
   const message = new NextMessages(textStorage(), person).load(conversationHere());
   return new Set((message?.files ?? []).map(({ id }) => id));
+}
+
+/** Whether a file goes with a question that is being edited. @param {string} id */
+export function isEdited(id) {
+  return document.querySelector(`.question-editor [data-file="${CSS.escape(id)}"]`) !== null;
 }

@@ -16,7 +16,9 @@ import { read } from "../page/server.js";
  * @property {string} note
  * @property {[number, string, number][]} places number, label and tokens of each page
  * @property {string} text the address of what was read
- * @property {string} delete the address at which it is deleted
+ * @property {string} delete the address at which it is deleted; empty for one of a question that was sent
+ * @property {string} [use] what the model was given of one of a question
+ * @property {string} [chosen] the pages that it was given then
  */
 
 /** The file was not taken; `message` says why. `canRetry`: it may be taken another time. */
@@ -64,7 +66,21 @@ export function send(file, choice, progressed) {
  * @returns {Promise<Taken[]>}
  */
 export async function waiting(choice) {
-  return /** @type {{ files?: Taken[] }} */ (JSON.parse(await read(address(choice)))).files ?? [];
+  return told(address(choice));
+}
+
+/**
+ * The files of a question, which is being edited.
+ * @param {string} choice
+ * @param {string} question
+ */
+export function filesOf(choice, question) {
+  return told(`${address(choice)}&${new URLSearchParams({ question })}`);
+}
+
+/** @param {string} from @returns {Promise<Taken[]>} */
+async function told(from) {
+  return /** @type {{ files?: Taken[] }} */ (JSON.parse(await read(from))).files ?? [];
 }
 
 /** The conversation whose message box this is; null for a new one. */

@@ -11,7 +11,7 @@
  *   effort: string, choice: string | null, tools_off: string | null, temporary: boolean | null, files: FileUse[] | null
  *   }} Send
  * @typedef {{ type: "edit", client_id: string, conversation: string, question: string, text: string, effort: string,
- *   choice: string | null }} Edit
+ *   choice: string | null, files: FileUse[] | null }} Edit
  * @typedef {{ type: "regenerate", client_id: string, conversation: string, question: string, effort: string,
  *   choice: string | null }} Regenerate
  * @typedef {{ type: "continue", client_id: string, conversation: string, turn: string }} Continue

@@ -122,6 +122,19 @@ def edit(world: World, page: Page) -> None:
     expect(page.locator(".question-editor")).to_be_visible()
 
 
+def edit_files(world: World, page: Page) -> None:
+    """One that the question came with, and one that it is to come with."""
+    send_files(world, page)
+    world.model.go_on()
+    expect(page.locator(".answer-tools")).to_be_attached()
+    edit(world, page)
+    editor = page.locator(".question-editor")
+    expect(editor.locator(".chip[data-state=ready]")).to_have_count(1)
+    long = {"name": "long.txt", "mimeType": "text/plain", "buffer": b"and so on " * 100_000}
+    editor.locator("input[type=file]").set_input_files(long)  # type: ignore[arg-type]
+    expect(editor.locator(".chip[data-state=large]")).to_be_visible()
+
+
 def whole(world: World, page: Page) -> None:
     """Show the end of the conversation, coloured and drawn."""
     page.wait_for_load_state()
@@ -185,6 +198,7 @@ STATES = (
     State("shortcuts", "ada", "/", shortcuts),
     State("shortcut asked for", "ada", "/", each(shortcuts, press("Search your conversations", "#shortcuts"), seen("[data-asked]"))),
     State("question editor", "ada", "{versions}", edit),
+    State("question editor with files", "ada", "/", edit_files),
     State("offline", "ada", "{cut}", go_offline),
     State("offline with a message", "ada", "{cut}", offline_and_asked),
 )

@@ -118,7 +118,7 @@ def test_it_is_said_beforehand_where_files_do_not_go(demo: Server, visits: Visit
     chat.last.get_by_role("button", name="Edit").first.click()
     attach(chat.page, NOTES)
     expect(chat.page.locator(".chip")).to_contain_text("of what fits")
-    expect(chat.problem).to_contain_text("keeps its own")
+    expect(chat.problem).to_contain_text("has its own")
     chat.last.get_by_role("button", name="Cancel").click()
     chat.page.get_by_role("button", name="Remove notes.txt").click()
 

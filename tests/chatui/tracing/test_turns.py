@@ -6,16 +6,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from chatui.backends.base import BackendError
+from chatui.backends.base import BackendError, SampleRequest
 from chatui.codes import ProductCode
 from chatui.models import User
 from chatui.tracing import spans
 from chatui.tracing.collector import Collector
+from chatui.turns import own_requests
+from renderer.frames import Frame, Header, Role
 from tests.chatui.tools import offering as tools
 from tests.chatui.tracing.peer import Peer, collecting, said
 from tests.chatui.turns.calls.calling import answered, call, fails, fetch
 from tests.chatui.turns.test_turns import ask, run
-from tests.support.scripted import ScriptedBackend
+from tests.support.scripted import ScriptedBackend, answer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 KEY = "what-the-model-passed"
@@ -67,3 +69,21 @@ async def test_a_server_that_fails_is_told_by_its_code_and_status(ada: User, bac
     assert told["sampling"]["chatui.code"] == told["turn"]["chatui.code"] == ProductCode.BACKEND.value
     assert told["sampling"]["chatui.model_server.status"] == "401" and told["turn"]["chatui.turn.state"] == "failed"
     assert b"what the server said" not in peer.raw
+
+
+async def test_requests_for_titles_and_summaries_have_spans_of_their_own_without_content(backend: ScriptedBackend, peer: Peer) -> None:
+    booked: list[str] = []
+    request = SampleRequest((Frame(Header(Role.USER), KEY),))
+    for what in ("title", "summary"):
+        backend.script = answer("Words of a model")
+        words = await own_requests.words_of(backend, request, 100, lambda _, model: booked.append(model), what)
+        assert words.strip() == "Words of a model", "the premise"
+    backend.script = [BackendError(ProductCode.BACKEND, "HTTP 401: what the server said").because("HTTP 401")]
+    with pytest.raises(BackendError):
+        await own_requests.words_of(backend, request, 100, lambda _, model: booked.append(model), "title")
+    got = peer.wait_for(lambda seen: len(seen) == 3)
+    assert [span.name for span in got] == ["title", "summary", "title"] and len(booked) == 3
+    assert all(said(span)["chatui.backend"] == backend.name for span in got)
+    assert said(got[2])["chatui.code"] == ProductCode.BACKEND.value and said(got[2])["chatui.model_server.status"] == "401"
+    for content in (KEY, "Words of a model", "what the server said"):
+        assert content.encode() not in peer.raw, content

@@ -153,8 +153,8 @@ async def test_the_real_server_is_model_and_summarizer(
     monkeypatch.setattr(summarizing, "LEAST_CHARS", 20)
     answered, words_of = asyncio.Event(), own_requests.words_of
 
-    async def noted(backend: Backend, request: SampleRequest, most_chars: int, charged: own_requests.Charged) -> str:
-        answer = await words_of(backend, request, most_chars, charged)
+    async def noted(backend: Backend, request: SampleRequest, most_chars: int, charged: own_requests.Charged, what: str) -> str:
+        answer = await words_of(backend, request, most_chars, charged, what)
         answered.set()
         return answer
 

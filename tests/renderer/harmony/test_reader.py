@@ -273,3 +273,11 @@ def test_no_random_sequence_of_pieces_makes_the_reader_fail_or_leave_a_frame_ope
         sequence = [chooser.choice(alphabet) for _ in range(chooser.randint(1, 30))]
         finished = fold(read(sequence))
         assert all(done.error for done in finished if not done.complete)
+
+
+def test_thinking_that_ends_with_return_is_complete_and_no_fault() -> None:
+    *_, closed = read(pieces("<|channel|>analysis<|message|>SECRET<|return|>"))
+    assert closed == FrameClosed(Terminator.END, None)
+    for raw in ("<|channel|>commentary<|message|>x<|return|>", "<|channel|>analysis extra words here<|message|>x<|return|>"):
+        *_, closed = read(pieces(raw))
+        assert isinstance(closed, FrameClosed) and closed.error == Code.PARSE_HEADER, raw

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
+from channels.db import database_sync_to_async
+from django.test import AsyncClient
 from django.utils import timezone
 
 from chatui.models import AuditEvent, ModelPrice, UsageCount, UsageEntry, UsageLimit, User
@@ -73,13 +75,42 @@ def test_what_cannot_be_shown_is_said_in_the_form(uma: User, asked: dict[str, st
     assert signed_in(uma).get("/usage/everybody/", {"until": "0001-01-05"}).status_code == 200
 
 
+def content_of(response: Any) -> str:
+    return b"".join(response.streaming_content).decode()
+
+
+def test_the_file_is_made_while_it_is_sent_one_day_after_the_other(uma: User, django_assert_max_num_queries: Any) -> None:
+    days = [date(2026, 1, day) for day in range(1, 21)]
+    for day in days:
+        line(None, kind="title", turns=0, day=day)
+    asked = {"since": "2026-01-01", "until": "2026-01-31"}
+    response: Any = signed_in(uma).post("/usage/everybody/file/", asked)
+    assert AuditEvent.objects.filter(action="usage export").count() == 1, "recorded before anything of it is read"
+    pieces = iter(response.streaming_content)
+    with django_assert_max_num_queries(4):
+        assert next(pieces).startswith(b"day,person") and next(pieces).startswith(b"2026-01-01,")
+    assert [piece.partition(b",")[0].decode() for piece in pieces] == [str(day) for day in days[1:]]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_a_server_with_an_event_loop_sends_the_same_file(uma: User) -> None:
+    await database_sync_to_async(line)(None, kind="title", turns=0)
+    client = AsyncClient()
+    await database_sync_to_async(client.force_login)(uma)
+    response: Any = await client.post("/usage/everybody/file/")
+    assert response.is_async and response.status_code == 200
+    text = b"".join([piece async for piece in response.streaming_content]).decode()
+    assert [row["kind"] for row in csv.DictReader(text.splitlines())] == ["title"]
+
+
 def test_the_file_has_every_line_is_recorded_and_holds_no_formula(uma: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"currency": "EUR"})
     ModelPrice.objects.create(model="=1+1", since="2026-01-01", input_price=1, output_price=2)
     line(make_person("@eve"), model="=1+1", input_tokens=1_000_000, output_tokens=500_000)
     line(None, kind="title", turns=0)
     response = signed_in(uma).post("/usage/everybody/file/")
-    rows = list(csv.DictReader(response.content.decode().splitlines()))
+    rows = list(csv.DictReader(content_of(response).splitlines()))
     assert {row["person"] for row in rows} == {"'@eve", ""}
     [eve] = [row for row in rows if row["person"]]
     assert (eve["model"], eve["answers"], eve["input_tokens"], float(eve["cost_EUR"])) == ("'=1+1", "1", "1000000", 2.0)
@@ -91,7 +122,7 @@ def test_a_cost_in_the_file_is_a_number_in_digits(uma: User, monkeypatch: pytest
     change(monkeypatch, {"currency": "EUR"})
     ModelPrice.objects.create(model="cheap", since="2026-01-01", input_price="0.0001", output_price=0)
     line(None, model="cheap", input_tokens=1, output_tokens=0)
-    [row] = csv.DictReader(signed_in(uma).post("/usage/everybody/file/").content.decode().splitlines())
+    [row] = csv.DictReader(content_of(signed_in(uma).post("/usage/everybody/file/")).splitlines())
     assert row["cost_EUR"].startswith("0.0000000001")
 
 

@@ -1,0 +1,189 @@
+// The files of a question that is being edited: those that it came with, without what is taken away, and others.
+// What was brought for it waits on the server, as at the message box. Nothing of the old question changes.
+
+import { t } from "../language/words.js";
+import { find } from "../page/dom.js";
+import { aim, dropped } from "./aiming.js";
+import { Chip } from "./chip.js";
+import { offerText } from "./pasted.js";
+import { MOST, TOO_MANY, isPicture, seesNone, whyNot } from "./problems.js";
+import { queuedFiles } from "./queued.js";
+import { filesOf, waiting } from "./sending.js";
+
+/** @import { ChatComposer } from "../chat/composer.js" */
+/** @import { BroughtFile } from "./chip.js" */
+/** @import { Taken } from "./sending.js" */
+/** @typedef {(sentence: string) => void} Say */
+
+const LONG_TEXT = 8_000;
+const UNKNOWN = t("The files of this question cannot be shown at the moment. They stay as they are.");
+
+export class EditedFiles {
+  #composer = /** @type {ChatComposer} */ (find(document, "chat-composer", HTMLElement));
+  #form;
+  #area;
+  #say;
+  #question;
+  #list = document.createElement("ul");
+  #live = document.createElement("p");
+  #tools = document.createElement("div");
+  /** @type {Chip[]} */
+  #chips = [];
+  /** What the question came with; null until it is known. @type {string | null} */
+  #before = null;
+  #ending = new AbortController();
+
+  /**
+   * @param {HTMLFormElement} form the editor
+   * @param {HTMLElement} section the question
+   * @param {string} question its id
+   * @param {Say} say in the editor
+   */
+  constructor(form, section, question, say) {
+    this.#form = form;
+    this.#say = say;
+    this.#question = question;
+    this.#area = find(form, "textarea", HTMLTextAreaElement);
+    Object.assign(this.#list, { className: "chips", hidden: true });
+    this.#list.setAttribute("aria-label", t("Files of this question"));
+    this.#live.className = "visually-hidden";
+    this.#live.setAttribute("role", "status");
+    this.#tools.className = "question-editor-files";
+    this.#area.after(this.#list, this.#live);
+    find(form, ".question-editor-row", HTMLElement).prepend(this.#tools);
+    const { signal } = this.#ending;
+    const caught = { capture: true, signal };
+    for (const name of ["dragover", "drop", "paste"]) addEventListener(name, this.#brought, caught);
+    const picker = { capture: true, signal };
+    this.#composer.addEventListener("change", ({ target }) => {
+      if (target instanceof HTMLSelectElement && target.name === "choice") void this.#renew();
+    }, picker);
+    if (section.querySelector(".files")) void this.#load();
+    else this.#ready();
+  }
+
+  /** What of them goes with the question; null where it keeps what it came with. @returns {BroughtFile[] | null} */
+  get uses() {
+    const uses = this.#chips.flatMap((chip) => chip.use ?? []);
+    return this.#before === null || JSON.stringify(uses) === this.#before ? null : uses;
+  }
+
+  /** Why they cannot be sent as they are; empty where they can. */
+  get problem() {
+    return this.uses || this.#chips.some((chip) => !chip.taken) ? whyNot(this.#chips) : "";
+  }
+
+  /** @param {boolean} locked whether the question is on its way */
+  lock(locked) {
+    this.#list.inert = this.#tools.inert = locked;
+  }
+
+  /** The editor goes. @param {boolean} isSent whether the server may have the files by now */
+  end(isSent) {
+    this.#ending.abort();
+    dropped();
+    if (!isSent) for (const chip of [...this.#chips]) chip.remove();
+    this.#chips = [];
+  }
+
+  async #load() {
+    try {
+      for (const taken of await filesOf(this.#composer.choice, this.#question)) this.#put(this.#made(taken));
+    } catch {
+      return this.#say(UNKNOWN);
+    }
+    if (!this.#ending.signal.aborted) this.#ready();
+  }
+
+  /** What the question has is known: it can have others. */
+  #ready() {
+    this.#before = JSON.stringify(this.#chips.flatMap((chip) => chip.use ?? []));
+    const picker = Object.assign(document.createElement("input"), { type: "file", multiple: true, hidden: true });
+    picker.addEventListener("change", (event) => {
+      event.stopPropagation(); // the message box takes what reaches the page
+      this.#add([...(picker.files ?? [])]);
+      picker.value = "";
+    });
+    this.#tools.append(picker);
+    this.#button(t("Attach files"), () => picker.click());
+    this.#button(t("Earlier files"), () => {
+      void import("./earlier.js").then(({ showEarlier }) => showEarlier(this.#composer, (taken) => this.#again(taken)));
+    });
+  }
+
+  /** @param {string} label @param {() => void} pressed */
+  #button(label, pressed) {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "quiet" });
+    button.textContent = label;
+    button.addEventListener("click", pressed);
+    this.#tools.append(button);
+  }
+
+  /** Dragged or pasted, anywhere but at the message box. @param {Event & Partial<ClipboardEvent & DragEvent>} event */
+  #brought = (event) => {
+    const isElsewhere = event.target instanceof Node && this.#composer.contains(event.target);
+    if (isElsewhere || this.#before === null || this.#tools.inert) return;
+    const { files, types } = event.clipboardData ?? event.dataTransfer ?? {};
+    const text = event.target === this.#area ? (event.clipboardData?.getData("text") ?? "") : "";
+    const isFile = Boolean(files?.length) || (types?.includes("Files") ?? false);
+    if (!isFile && text.length < LONG_TEXT) return;
+    event.stopPropagation();
+    if (isFile) event.preventDefault();
+    if (event.type === "dragover") return aim();
+    dropped();
+    if (isFile) this.#add([...(files ?? [])]);
+    else offerText(this.#area, text, (file) => this.#add([file]));
+  };
+
+  /** @param {File[]} files @returns {Chip | undefined} the last of all */
+  #add(files) {
+    for (const file of files) {
+      if (isPicture(file)) this.#say(seesNone(file));
+      else if (this.#chips.length >= MOST) this.#say(TOO_MANY);
+      else this.#put(this.#made(file));
+    }
+    this.#area.focus();
+    return this.#chips.at(-1);
+  }
+
+  /** One that was sent before, to be sent again. @param {Taken} taken */
+  #again(taken) {
+    const { id, name } = taken;
+    const isHere = this.#chips.some((chip) => chip.taken?.id === id);
+    const isTaken = this.#composer.querySelector(`[data-file="${CSS.escape(id)}"]`);
+    if (isTaken || queuedFiles(this.#composer.dataset.person ?? "").has(id)) {
+      this.#say(t("%(name)s goes with your next message.", { name }));
+    } else if (this.#chips.length >= MOST) this.#say(TOO_MANY);
+    else if (!isHere) this.#put(this.#made(taken));
+    this.#area.focus();
+  }
+
+  /** Another model reads more or less at once. */
+  async #renew() {
+    const choice = this.#composer.choice;
+    const all = await Promise.all([filesOf(choice, this.#question), waiting(choice)]).catch(() => []);
+    for (const taken of all.flat()) this.#chips.find((chip) => chip.taken?.id === taken.id)?.renew(taken);
+  }
+
+  /** @param {File | Taken} file */
+  #made(file) {
+    return new Chip(file, () => this.#composer.choice, (chip, sentence) => this.#changed(chip, sentence));
+  }
+
+  /** @param {Chip} chip */
+  #put(chip) {
+    this.#chips.push(chip);
+    this.#list.append(chip.element);
+    this.#list.hidden = false;
+  }
+
+  /** @param {Chip} chip @param {string} sentence */
+  #changed(chip, sentence) {
+    if (sentence) this.#live.textContent = sentence;
+    if (this.#before !== null) this.#say("");
+    if (!this.#chips.includes(chip) || chip.element.isConnected) return;
+    this.#chips = this.#chips.filter((each) => each !== chip);
+    this.#list.hidden = this.#chips.length === 0;
+    if (this.#form.isConnected) this.#area.focus();
+  }
+}

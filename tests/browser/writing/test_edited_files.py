@@ -1,0 +1,132 @@
+"""The editor of a question with files: what it came with is seen, taken away with keys alone, and others come, from everywhere."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import PHONE, Visits
+from tests.browser.writing.test_documents import NOTES, TABLE, attach, opened
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+DROP = """element => {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File(["Some text in a file"], "dropped.txt", { type: "text/plain" }));
+  element.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+}"""
+PASTE = DROP.replace("dropped", "pasted").replace(
+    'new DragEvent("drop", { dataTransfer,', 'new ClipboardEvent("paste", { clipboardData: dataTransfer,'
+)
+
+
+def asked_with_files(chat: Chat) -> Locator:
+    """Ask with two files; the editor of that question, with what it came with."""
+    attach(chat.page, NOTES, TABLE)
+    expect(chat.page.locator(".chip")).to_contain_text(["of what fits", "of what fits"])
+    chat.ask_and_wait("What is in them?")
+    chat.settle()
+    return edited(chat)
+
+
+def edited(chat: Chat) -> Locator:
+    button = chat.last.locator("[data-action=edit]")
+    button.focus()
+    chat.page.keyboard.press("Enter")
+    return chat.page.get_by_role("form", name="Edit your message")
+
+
+def documents(chat: Chat) -> Locator:
+    return chat.last.get_by_role("region", name="Documents").get_by_role("listitem")
+
+
+def test_files_are_changed_with_keys_alone_and_exactly_those_are_sent(demo: Server, visits: Visits) -> None:
+    chat = opened(demo, visits)
+    editor = asked_with_files(chat)
+    chips = editor.get_by_role("list", name="Files of this question").get_by_role("listitem")
+    expect(chips).to_contain_text(["notes.txt", "figures.csv"])
+    expect(documents(chat)).to_have_count(0)  # what stands in the editor is not shown twice
+    box = editor.get_by_role("textbox")
+    expect(box).to_be_focused()
+    for name in ("notes.txt", "Remove notes.txt", "figures.csv"):
+        chat.page.keyboard.press("Tab")
+        if name.startswith("Remove"):
+            expect(editor.get_by_role("button", name=name)).to_be_focused()
+            break
+    chat.page.keyboard.press("Enter")
+    expect(chips).to_contain_text(["figures.csv"])
+    expect(box).to_be_focused()
+    editor.locator("input[type=file]").set_input_files({**NOTES, "name": "other.txt"})
+    expect(chips).to_contain_text(["figures.csv", "other.txt"])
+    expect(chips.nth(1)).to_contain_text("of what fits")
+    editor.get_by_role("button", name="Earlier files").focus()
+    chat.page.keyboard.press("Enter")
+    chat.page.get_by_role("dialog", name="Earlier files").get_by_role("button", name="notes.txt").first.press("Enter")
+    expect(chips).to_contain_text(["figures.csv", "other.txt", "notes.txt"])
+    expect(chat.page.locator("chat-composer .chip")).to_have_count(0)
+    box.focus()
+    chat.page.keyboard.press("Enter")
+    chat.finish()
+    expect(documents(chat)).to_contain_text(["figures.csv", "other.txt", "notes.txt"])
+    chat.settle()
+    chat.page.reload()
+    expect(documents(chat)).to_contain_text(["figures.csv", "other.txt", "notes.txt"])
+    expect(chat.page.locator("chat-composer .chip")).to_have_count(0)
+    chat.last.get_by_role("group", name="Versions of your message").get_by_role("button", name="Previous version").click()
+    expect(documents(chat)).to_contain_text(["notes.txt", "figures.csv"])
+    expect(documents(chat)).to_have_count(2)
+
+
+def test_what_is_dropped_and_pasted_goes_where_it_is_meant_and_cancelling_changes_nothing(demo: Server, visits: Visits) -> None:
+    chat = opened(demo, visits, **PHONE)
+    editor = asked_with_files(chat)
+    chips = editor.locator(".chip")
+    expect(chips).to_have_count(2)
+    editor.evaluate(DROP)
+    editor.get_by_role("textbox").evaluate(PASTE)
+    expect(chips).to_contain_text(["notes.txt", "figures.csv", "dropped.txt", "pasted.txt"])
+    expect(chips.nth(3)).to_contain_text("of what fits")
+    chat.box.evaluate(PASTE)
+    at_the_box = chat.page.locator("chat-composer .chip")
+    expect(at_the_box).to_contain_text(["of what fits"])
+    assert chat.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), "nothing is wider than the phone"
+    editor.get_by_role("button", name="Remove notes.txt").click()
+    with chat.page.expect_response(lambda response: "/delete/" in response.url):
+        chat.page.keyboard.press("Escape")
+    expect(documents(chat)).to_contain_text(["notes.txt", "figures.csv"])
+    expect(at_the_box).to_have_count(1)
+    chat.page.reload()
+    expect(documents(chat)).to_contain_text(["notes.txt", "figures.csv"])
+    expect(at_the_box).to_contain_text(["pasted.txt"])
+    at_the_box.get_by_role("button", name="Remove pasted.txt").click()
+    expect(at_the_box).to_have_count(0)
+
+
+def test_a_question_whose_files_stay_is_sent_with_them_and_one_without_can_have_some(demo: Server, visits: Visits) -> None:
+    chat = opened(demo, visits)
+    chat.ask_and_wait("Hello")
+    chat.settle()
+    editor = edited(chat)
+    editor.locator("input[type=file]").set_input_files(NOTES)
+    expect(editor.locator(".chip")).to_contain_text("of what fits")
+    editor.get_by_role("textbox").press("Enter")
+    chat.finish()
+    expect(documents(chat)).to_contain_text(["notes.txt"])
+    chat.settle()
+    editor = edited(chat)
+    expect(editor.locator(".chip")).to_contain_text("notes.txt")
+    editor.get_by_role("textbox").fill("Hello again")
+    editor.get_by_role("textbox").press("Enter")
+    chat.finish()
+    expect(documents(chat)).to_contain_text(["notes.txt"])
+    chat.settle()
+    editor = edited(chat)
+    editor.get_by_role("button", name="Remove notes.txt").click()
+    editor.get_by_role("textbox").press("Enter")
+    chat.finish()
+    chat.settle()
+    chat.page.reload()
+    expect(chat.last.locator(".question-text")).to_contain_text("Hello again")
+    expect(documents(chat)).to_have_count(0)
