@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from _pytest.runner import runtestprotocol
 
+from tests.support.deployments import process
 from tests.tools import not_run
 
 COST = "cost"
@@ -51,7 +52,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def _processor_seconds() -> float:
     """Used so far by this process, and by those it has started and seen end."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return sum(one.ru_utime + one.ru_stime for one in used) + process.processor_seconds()
 
 
 def _costs(reporter: pytest.TerminalReporter) -> list[str]:

@@ -3,7 +3,7 @@
 Only packages and ``renderer`` are imported beforehand, never the product: its modules read settings, and each program has its own.
 ``process.py`` starts this file and speaks to it over a socket, its standard input: each message is one JSON object with ``arguments``
 (as for ``python``), ``environment`` and ``directory``, and three descriptors: where the program's output and its errors go, and a pipe
-to which its exit code is written (negative: the number of a signal). It ends with its socket.
+to which its ``END`` is written (a negative exit code is the number of a signal). It ends with its socket.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 LONGEST_MESSAGE = 1_000_000
+END = struct.Struct("id")
+"""What is told of an end: the exit code, and the seconds of a processor that it took."""
 ROOT = Path(__file__).resolve().parents[3]
 _INSTALL_A_REACTOR = ("daphne", "twisted.internet.reactor", "twisted.web", "autobahn.twisted")
 """Daphne chooses Twisted's event loop when it is imported, and that loop belongs to one process."""
@@ -46,10 +48,10 @@ def serve(control: socket.socket) -> list[str]:
         ready, _, _ = select.select([control.fileno(), *ends], [], [])
         for descriptor in (each for each in ready if each in ends):
             process, pipe = ends.pop(descriptor)
-            _, status = os.waitpid(process, 0)
+            _, status, used = os.wait4(process, 0)
             os.close(descriptor)
             with contextlib.suppress(BrokenPipeError):
-                os.write(pipe, struct.pack("i", os.waitstatus_to_exitcode(status)))
+                os.write(pipe, END.pack(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime))
             os.close(pipe)
         if control.fileno() in ready:
             message, descriptors, _, _ = socket.recv_fds(control, LONGEST_MESSAGE, 3)
