@@ -9,6 +9,8 @@ from statistics import median
 from tests.bench.delivery.load.job import Outcome
 
 PRODUCT, RELAY, FLOOR = "product", "relay", "floor"
+PAGES = "pages"
+"""The product as pages ask it, where it is measured as programs ask it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Any
 from tests.bench.delivery import arithmetic, processes
 from tests.bench.delivery.figures import (
     FLOOR,
+    PAGES,
     PRODUCT,
     RELAY,
     Figure,
@@ -34,7 +35,7 @@ OTHERS_ARE_SLOW = 0.9
 """Share of their core from which on the load and the model server might be what is slow."""
 
 SHORT_PARTS = ("idle", "streams", "turns", "bursts", "statements")
-PARTS = (*SHORT_PARTS, "deflate", "growth", "most")
+PARTS = (*SHORT_PARTS, "deflate", "growth", "programs", "most")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ class Measuring:
             "bursts": self._bursts,
             "deflate": self._deflate,
             "growth": self._growth,
+            "programs": self._programs,
             "most": self._most,
         }
         for part, measure in measurements.items():
@@ -125,6 +127,24 @@ class Measuring:
         per_token = middle(short, cpu_per_token)
         yield Figure("cpu_token_fast", "CPU per 1,000 tokens, 8 streams of 400 tokens/s", "s", per_token)
         yield Figure("growth", "a token of 8,000 as a multiple of one of 500", "", {PRODUCT: cpu_per_token(long) / per_token[PRODUCT]})
+
+    def _programs(self) -> Iterator[Figure]:
+        """Programs that ask by the API, beside pages: the same server, the same answers."""
+        asked: dict[str, list[Outcome]] = {PRODUCT: [], PAGES: [], RELAY: []}
+        targets = {PAGES: self._product, PRODUCT: self._product.as_programs()}
+        targets |= {target.name: target for target in self._targets if target.name == RELAY}
+        self._run(targets[PRODUCT], 5, 50)
+        for _ in range(self._plan.rounds):
+            for name, target in targets.items():
+                asked[name].append(self._run(target, STREAMS, TOKENS))
+        quiet = _is_quiet(asked)
+        per_token = middle(asked, cpu_per_token)
+        title = f"CPU per 1,000 tokens, {STREAMS} programs (x pages)"
+        yield Figure("cpu_token_program", title, "s", per_token, is_judged=quiet, base=PAGES)
+        firsts = _milliseconds({PRODUCT: asked[PRODUCT]}, "first_p50")
+        yield Figure("first_p50_program", "  first word added p50", "ms", firsts, is_judged=quiet)
+        latencies = _milliseconds({PRODUCT: asked[PRODUCT]}, "p99")
+        yield Figure("p99_program", "  added latency p99", "ms", latencies, is_judged=quiet)
 
     def _most(self) -> Iterator[Figure]:
         numbers = arithmetic.steps(20, MOST_STREAMS)

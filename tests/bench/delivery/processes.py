@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -31,6 +31,8 @@ MAKE_SESSIONS = """
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.test import Client
+from chatui.accounts.api_keys import making
+from chatui.audit_log.record import SHELL
 from chatui.models import User
 nobody = make_password(None)
 for number in range({count}):
@@ -38,6 +40,8 @@ for number in range({count}):
     client = Client()
     client.force_login(person)
     print(f"{{settings.SESSION_COOKIE_NAME}}={{client.cookies[settings.SESSION_COOKIE_NAME].value}}")
+    wanted = making.Wanted("bench", for_responses=True, for_chat=False, per_minute=making.MOST_PER_MINUTE)
+    print(making.make(SHELL.of(person), wanted).text)
 """
 
 
@@ -72,6 +76,11 @@ class Target:
     upstream: ModelServer
     cookies: tuple[str, ...] = ()
     counter: str = ""
+    keys: tuple[str, ...] = ()
+
+    def as_programs(self) -> Target:
+        """The same server, as programs with keys ask it."""
+        return replace(self, name="program", cookies=tuple(f"Bearer {key}" for key in self.keys))
 
     def job(self, streams: int, tokens: int, rate: int, **more: object) -> Job:
         """A job for it."""
@@ -135,7 +144,8 @@ def product(upstream: ModelServer, people: int, stores: Stores, *, is_counted: b
             # Each page is another person's, as the product limits what one of them may do at a time. They have sessions and no
             # passwords: checking hundreds of them is another bench.
             cookies = deployment.manage("shell", "--no-imports", "-c", MAKE_SESSIONS.format(count=people))
-            yield Target("product", server.port, server.process.pid, upstream, tuple(cookies.split()), counter)
+            made = cookies.split()
+            yield Target("product", server.port, server.process.pid, upstream, tuple(made[::2]), counter, tuple(made[1::2]))
         finally:
             deployment.stop()
 

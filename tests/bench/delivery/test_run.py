@@ -19,10 +19,11 @@ def test_the_relays_and_the_product_bring_every_word() -> None:
         targets = [stack.enter_context(processes.relay(kind, upstream)) for kind in ("relay", "floor")]
         targets.append(stack.enter_context(processes.product(upstream, 5, processes.Stores(), is_counted=True)))
         outcomes = {target.name: processes.run(target.job(2, 200, 100, fetches=True)) for target in targets}
+        outcomes["program"] = processes.run(targets[-1].as_programs().job(2, 200, 100))
         counted = list(statements(targets[-1], turns=2))
         measuring = Measuring(Plan(("idle",)), targets)
         assert [figure.key for figure in measuring.figures()] == ["idle_memory"]
-    assert {name: outcome.faults for name, outcome in outcomes.items()} == {"relay": [], "floor": [], "product": []}
+    assert {name: outcome.faults for name, outcome in outcomes.items()} == {"relay": [], "floor": [], "product": [], "program": []}
     assert {outcome.tokens for outcome in outcomes.values()} == {400}
     assert {outcome.turns for outcome in outcomes.values()} == {2}
     assert outcomes["relay"].frames == 400, "a frame a token"

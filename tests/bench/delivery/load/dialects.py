@@ -97,6 +97,31 @@ class Product:
                 heard.fault = f"{event['type']} {event.get('code')}"
 
 
+class Program:
+    """A program: a streamed request of Open Responses for each question, and its events."""
+
+    path = "/v1/responses"
+
+    def ask(self, question: str) -> str:
+        """See Dialect."""
+        return json.dumps({"model": "", "input": question, "stream": True})
+
+    def read(self, frame: str) -> Heard:
+        """See Dialect."""
+        if frame.strip() == "[DONE]":
+            return Heard()
+        event = json.loads(frame)
+        match event["type"]:
+            case "response.output_text.delta":
+                return Heard(text=event["delta"])
+            case "response.completed":
+                return Heard(has_ended=True)
+            case "response.incomplete" | "response.failed" | "error":
+                return Heard(has_ended=True, fault=event["type"])
+            case _:
+                return Heard()
+
+
 class Chainlit:
     """Chainlit's page: events of Socket.IO over Engine.IO, whose frames begin with digits for their kinds."""
 
@@ -133,4 +158,4 @@ class Chainlit:
                 return Heard()
 
 
-DIALECTS: dict[str, type[Dialect]] = {"product": Product, "relay": Relay, "floor": Relay, "chainlit": Chainlit}
+DIALECTS: dict[str, type[Dialect]] = {"product": Product, "relay": Relay, "floor": Relay, "chainlit": Chainlit, "program": Program}

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 class Job:
     """``streams`` pages that begin evenly over ``arrive`` seconds; each asks ``turns`` questions, for ``tokens`` at ``rate`` a second.
 
-    ``port`` and ``pid`` are the server's, ``upstream`` is the model server's pid. ``cookies``: one for each page, or none.
-    ``fetches``: fetch over HTTP what the page fetches, too. ``deflate``: offer to compress. ``counter``: the file in which the server
-    counts SQL statements.
+    ``port`` and ``pid`` are the server's, ``upstream`` is the model server's pid. ``cookies``: one for each page, or none;
+    of programs, what says which key they have. ``fetches``: fetch over HTTP what the page fetches, too. ``deflate``: offer to compress.
+    ``counter``: the file in which the server counts SQL statements.
     """
 
     dialect: str

@@ -6,6 +6,7 @@ import asyncio
 
 from tests.bench.delivery.load import stamps
 from tests.bench.delivery.load.dialects import DIALECTS, Heard
+from tests.bench.delivery.load.event_stream import EventStream
 from tests.bench.delivery.load.job import Job
 from tests.bench.delivery.load.websocket import WebSocket
 from tests.bench.delivery.statement_count import StatementCount
@@ -26,7 +27,8 @@ class Page:
         self._count = count
         self._dialect = DIALECTS[job.dialect]()
         self._ended = asyncio.Event()
-        self.socket = WebSocket(self._take, self._ended.set)
+        connects = EventStream if job.dialect == "program" else WebSocket
+        self.socket: EventStream | WebSocket = connects(self._take, self._ended.set)
         self._fetching: set[asyncio.Task[None]] = set()
         self._words = 0
         self._statements_before = 0
@@ -37,7 +39,7 @@ class Page:
 
     async def open(self) -> None:
         """Connect. Raises ConnectionError where the server refuses."""
-        headers = {"Cookie": self._cookie}
+        headers = {"Authorization" if self._job.dialect == "program" else "Cookie": self._cookie}
         if self._job.deflate:
             headers["Sec-WebSocket-Extensions"] = "permessage-deflate; client_no_context_takeover"
         await self.socket.open(self._job.port, self._dialect.path, headers)

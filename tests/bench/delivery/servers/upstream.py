@@ -50,7 +50,7 @@ class Connection(asyncio.Protocol):
         if not separator or len(rest) < size:
             return
         self._received = bytearray(rest[size:])
-        if head.startswith(b"POST"):
+        if head.startswith(b"POST /v1/chat/completions "):
             self._answer(rest[:size])
         elif head.startswith(b"GET /v1/models "):
             self._transport.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(MODELS) + MODELS)
@@ -58,7 +58,8 @@ class Connection(asyncio.Protocol):
             self._transport.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
 
     def _answer(self, body: bytes) -> None:
-        tokens, rate = (int(number) for number in WANTED.findall(body)[-1])
+        # What the product asks by itself, to find out how it can ask, wants nothing.
+        tokens, rate = (int(number) for number in [(b"1", b"50"), *WANTED.findall(body)][-1])
         self._transport.write(HEAD + chunk(delta={"role": "assistant", "content": ""}) + chunk(delta={"reasoning_content": HIDDEN}))
         self._pieces = shape(tokens)
         self._rate, self._sent, self._tick = rate, 0, 0
