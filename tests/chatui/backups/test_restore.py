@@ -21,11 +21,16 @@ from chatui.audit_log.record import SHELL
 from chatui.backups import encryption, files
 from chatui.database import file_locks
 from chatui.erasure.person import erase
-from chatui.models import Conversation, Invitation, Message, PasswordLink, User
+from chatui.models import Conversation, Invitation, Message, PasswordLink, StoredFile, User
+from chatui.store import erasure
 from chatui.store.temporary import lifetime
+from chatui.store.transcripts import frame_of
 from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.backups.conftest import WORD
 from tests.chatui.conftest import signed_in
+from tests.chatui.store.documents.brought import brought
+from tests.chatui.store.documents.test_sent import talk_with
+from tests.support import environment
 
 
 def said(*arguments: object) -> str:
@@ -69,6 +74,27 @@ def test_what_was_lost_is_back_and_what_was_there_is_kept(database: Path, backup
     with closing(sqlite3.connect(database.parent / kept)) as former:
         assert former.execute("SELECT count(*) FROM chatui_message").fetchone() == (4,)
     assert all(stat.S_IMODE((database.parent / name).stat().st_mode) == 0o600 for name in (kept, database.name))
+
+
+@pytest.mark.parametrize("key", ["", "a key of files that is long enough to be one"])
+def test_documents_are_back_to_be_read_downloaded_and_sent_again(
+    key: str, database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment.change(monkeypatch, {"file_key": key})
+    ada, words = User.objects.get(username="ada"), "The zanzibar figures"
+    file = brought(ada, "quarter.txt", words)
+    talk = talk_with(ada, file)
+    said("backup", tmp_path / "backup")
+    erasure.erase_conversation(talk.pk)
+    assert not StoredFile.objects.exists(), "the premise: it is lost"
+    said("restore", tmp_path / "backup")
+    client = signed_in(ada)
+    assert b"".join(client.get(f"/files/{file.pk}/")) == words.encode()
+    assert words in client.get(f"/files/{file.pk}/text/").content.decode()
+    assert "quarter.txt" in client.get(f"/c/{talk.pk}/").content.decode()
+    [kept] = [frame_of(message).body for message in Message.objects.filter(conversation=talk, name="document")]
+    assert words in kept
+    assert client.post(f"/files/{file.pk}/again/").status_code == 200
 
 
 def test_who_was_erased_since_is_erased_again_as_the_database_here_knows(database: Path, backup: Path) -> None:
