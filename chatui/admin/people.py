@@ -201,14 +201,14 @@ class PeopleGroupAdmin(RecordedAdmin, GroupAdmin):
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         """Made anew for each request, with who asks."""
-        form = super().get_form(request, obj, change, **kwargs)
+        form: Any = super().get_form(request, obj, change, **kwargs)
         form.is_superusers = bool(request.user.is_superuser)
         return form
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """With the settings that name a group as what protects it, in the list and on its own page."""
+        """With what keeps a group as what protects it, in the list and on its own page."""
         found, counts, needed, protected = super().get_deleted_objects(objs, request)
-        return found, counts, needed, [*protected, *(f"{each}: {group.name}" for group in objs for each in settings_that_name(group.name))]
+        return found, counts, needed, [*protected, *(f"{each}: {group.name}" for group in objs for each in _kept_by(group))]
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any) -> Any:
         """As for people: only permissions that the member of staff has."""
@@ -223,6 +223,12 @@ class PeopleGroupAdmin(RecordedAdmin, GroupAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
         """As for changes."""
         return super().has_delete_permission(request, obj) and _group_is_no_more(request, obj)
+
+
+def _kept_by(group: Group) -> list[str]:
+    """What would say something else without this group: settings, and back ends, of which one without groups is everybody's."""
+    back_ends = StoredBackend.objects.filter(groups=group).order_by("name")
+    return [*settings_that_name(group.name), *(f"{StoredBackend._meta.verbose_name} {row.name}" for row in back_ends)]
 
 
 def _group_is_no_more(request: HttpRequest, obj: Group | None) -> bool:

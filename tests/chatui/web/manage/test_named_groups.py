@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group
 
 from chatui.accounts.checks import group_instructions_are_right, named_groups_exist
 from chatui.accounts.people import named_groups
-from chatui.models import User
+from chatui.models import StoredBackend, User
 from chatui.permissions.by_group import sharing
 from chatui.prompts import operators
 from tests.chatui.conftest import make_person, signed_in
@@ -79,6 +79,16 @@ def test_a_group_that_a_setting_names_keeps_its_name_and_is_not_deleted(groups: 
     assert client.post(f"/admin/auth/group/{free.pk}/change/", {"name": "freed"}).status_code == 302
     assert client.post(f"/admin/auth/group/{free.pk}/delete/", {"post": "yes"}).status_code == 302
     assert not Group.objects.filter(pk=free.pk).exists()
+
+
+def test_a_group_whose_members_alone_may_use_a_back_end_is_not_deleted(groups: list[Group], boss: User) -> None:
+    free, row = groups[2], StoredBackend.objects.create(name="dear", url="http://127.0.0.1:9")
+    row.groups.add(free)
+    client, path = signed_in(boss), f"/admin/auth/group/{free.pk}/delete/"
+    assert "dear" in client.get(path).content.decode()
+    client.post(path, {"post": "yes"})
+    client.post("/admin/auth/group/", {"action": "delete_selected", "_selected_action": [free.pk], "post": "yes"})
+    assert row.groups.get() == free, "without any group it would be everybody's"
 
 
 def test_nobody_but_a_superuser_gives_a_group_with_members_a_name_that_a_setting_names(groups: list[Group], boss: User) -> None:
