@@ -122,6 +122,12 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
             kwargs["queryset"] = managing.givable(request.user)
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Nobody but a superuser puts themselves into groups or takes themselves out: settings give and demand much by a group's name, of
+        which no permission tells."""
+        fixed = super().get_readonly_fields(request, obj)
+        return fixed if obj is None or obj != request.user or request.user.is_superuser else (*fixed, "groups")
+
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Staff cannot change an account with more permissions than theirs, because they could take it over."""
         return super().has_change_permission(request, obj) and _is_no_more(request, obj)
@@ -165,14 +171,22 @@ admin.site.unregister(Group)
 
 
 class NamedGroupForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Refuses another name for a group that a setting names."""
+    """Refuses another name for a group that a setting names. Such a name for another group only a superuser gives: all in it would have at
+    once what the setting keeps for that name, although nobody put them into such a group."""
+
+    is_superusers = False
 
     def clean_name(self) -> str:
         """The name that was given."""
         name: str = self.cleaned_data["name"]
-        named = settings_that_name(str(self.initial.get("name", ""))) if self.instance.pk else []
-        if named and name != self.initial["name"]:
+        before = str(self.initial.get("name", ""))
+        if not self.instance.pk or name == before:
+            return name
+        if named := settings_that_name(before):
             words = _("A setting names this group: %(settings)s. Change the setting first.")
+            raise ValidationError(words, params={"settings": ", ".join(named)})
+        if not self.is_superusers and (named := settings_that_name(name)):
+            words = _("A setting names a group like this: %(settings)s. Make a new group of this name instead.")
             raise ValidationError(words, params={"settings": ", ".join(named)})
         return name
 
@@ -185,10 +199,16 @@ class PeopleGroupAdmin(RecordedAdmin, GroupAdmin):
     form = NamedGroupForm
     filter_horizontal = ()
 
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        """Made anew for each request, with who asks."""
+        form: Any = super().get_form(request, obj, change, **kwargs)
+        form.is_superusers = bool(request.user.is_superuser)
+        return form
+
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """With the settings that name a group as what protects it, in the list and on its own page."""
+        """With what keeps a group as what protects it, in the list and on its own page."""
         found, counts, needed, protected = super().get_deleted_objects(objs, request)
-        return found, counts, needed, [*protected, *(f"{each}: {group.name}" for group in objs for each in settings_that_name(group.name))]
+        return found, counts, needed, [*protected, *(f"{each}: {group.name}" for group in objs for each in _kept_by(group))]
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any) -> Any:
         """As for people: only permissions that the member of staff has."""
@@ -203,6 +223,12 @@ class PeopleGroupAdmin(RecordedAdmin, GroupAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
         """As for changes."""
         return super().has_delete_permission(request, obj) and _group_is_no_more(request, obj)
+
+
+def _kept_by(group: Group) -> list[str]:
+    """What would say something else without this group: settings, and back ends, of which one without groups is everybody's."""
+    back_ends = StoredBackend.objects.filter(groups=group).order_by("name")
+    return [*settings_that_name(group.name), *(f"{StoredBackend._meta.verbose_name} {row.name}" for row in back_ends)]
 
 
 def _group_is_no_more(request: HttpRequest, obj: Group | None) -> bool:

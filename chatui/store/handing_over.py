@@ -17,6 +17,7 @@ from chatui.models import (
     SearchEntry,
     ShareLink,
     StoredFile,
+    ToolRule,
     Turn,
     User,
 )
@@ -61,6 +62,8 @@ def _hand_over(key: UUID, person: User, folder: Folder) -> bool:
         if row is None:
             return False
         ShareLink.objects.filter(conversation=row).delete()
+        # The heir was never asked whether a tool may run unasked. What is switched off stays so.
+        ToolRule.objects.filter(conversation=row, is_allowed=True).delete()
         ActiveLeaf.objects.filter(conversation=row, person=person).update(person=folder.owner)
         Turn.objects.filter(conversation=row, asked_by=person).update(asked_by=folder.owner)
         files = StoredFile.objects.filter(conversation=row, owner=person).select_related("content")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from channels.db import database_sync_to_async
 
-from chatui.models import Conversation, Turn, User
+from chatui.models import Conversation, ToolRule, Turn, User
 from chatui.store import handing_over
 from chatui.tools import offered as offered_tools
 from chatui.transfer.imports import import_transcript
@@ -105,6 +105,15 @@ async def test_what_a_former_owner_wrote_is_not_the_heirs_own(ada: User, bela: U
     own = await run(bela, ask())
     assert sorted(tool.name for tool in backend.requests[-1].tools) == ["clock", "send"], "in a conversation of one's own, both"
     assert own.conversation_id != first.conversation_id
+
+
+async def test_what_a_former_owner_let_run_asks_the_heir(ada: User, bela: User, backend: ScriptedBackend) -> None:
+    first = await run(ada, ask())
+    for name, is_allowed in (("clock", True), ("send", False)):
+        await ToolRule.objects.acreate(conversation=first.conversation, tool=name, is_allowed=is_allowed, fingerprint="x")
+    await handed_over(ada, bela)
+    rules = ToolRule.objects.filter(conversation__owner=bela).values_list("tool", "is_allowed")
+    assert [rule async for rule in rules] == [("send", False)], "what is off stays off"
 
 
 REPLIES = b"""version: 2.2

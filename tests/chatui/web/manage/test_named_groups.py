@@ -10,7 +10,8 @@ from django.contrib.auth.models import Group
 
 from chatui.accounts.checks import group_instructions_are_right, named_groups_exist
 from chatui.accounts.people import named_groups
-from chatui.models import User
+from chatui.models import StoredBackend, User
+from chatui.permissions.by_group import sharing
 from chatui.prompts import operators
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change
@@ -78,6 +79,44 @@ def test_a_group_that_a_setting_names_keeps_its_name_and_is_not_deleted(groups: 
     assert client.post(f"/admin/auth/group/{free.pk}/change/", {"name": "freed"}).status_code == 302
     assert client.post(f"/admin/auth/group/{free.pk}/delete/", {"post": "yes"}).status_code == 302
     assert not Group.objects.filter(pk=free.pk).exists()
+
+
+def test_a_group_whose_members_alone_may_use_a_back_end_is_not_deleted(groups: list[Group], boss: User) -> None:
+    free, row = groups[2], StoredBackend.objects.create(name="dear", url="http://127.0.0.1:9")
+    row.groups.add(free)
+    client, path = signed_in(boss), f"/admin/auth/group/{free.pk}/delete/"
+    assert "dear" in client.get(path).content.decode()
+    client.post(path, {"post": "yes"})
+    client.post("/admin/auth/group/", {"action": "delete_selected", "_selected_action": [free.pk], "post": "yes"})
+    assert row.groups.get() == free, "without any group it would be everybody's"
+
+
+def test_nobody_but_a_superuser_gives_a_group_with_members_a_name_that_a_setting_names(groups: list[Group], boss: User) -> None:
+    kim, free = make_person("kim", "view_user", "view_group", "change_group", staff=True), groups[2]
+    kim.groups.add(free)
+    path = f"/admin/auth/group/{free.pk}/change/"
+    assert "CHATUI_SHARE_GROUPS" in signed_in(kim).post(path, {"name": "gone"}).content.decode()
+    free.refresh_from_db()
+    assert free.name == "free" and not sharing.may_share(kim)
+    assert signed_in(kim).post(path, {"name": "freed"}).status_code == 302, "the premise: she may rename it"
+    assert signed_in(boss).post(path, {"name": "gone"}).status_code == 302 and sharing.may_share(kim)
+
+
+@pytest.mark.parametrize("joins", [True, False])
+def test_nobody_but_a_superuser_changes_their_own_groups(groups: list[Group], boss: User, joins: bool) -> None:
+    _readers, writers, _free = groups
+    kim = make_person("kim", "view_user", "change_user", "view_group", "change_group", staff=True)
+    for person in (kim, boss):
+        person.groups.set([] if joins else [writers])
+        form = {"username": person.username, "is_active": "on", "is_staff": "on", "groups": [writers.pk] if joins else []}
+        rights = [row.pk for row in person.user_permissions.all()]
+        answer = signed_in(person).post(f"/admin/chatui/user/{person.pk}/change/", form | {"user_permissions": rights})
+        assert answer.status_code == 302, "the premise: the page is theirs"
+        assert person.groups.filter(pk=writers.pk).exists() is (joins if person is boss else not joins)
+    other = make_person("other")
+    form = {"username": "other", "is_active": "on", "groups": [writers.pk]}
+    assert signed_in(kim).post(f"/admin/chatui/user/{other.pk}/change/", form).status_code == 302
+    assert other.groups.get() == writers, "of others she decides"
 
 
 def test_the_pages_of_groups_say_what_each_has_and_no_text(groups: list[Group]) -> None:
