@@ -43,6 +43,7 @@ LAST_MESSAGES_SECONDS = 0.3
 """For what the last events of a turn still have to pass: the sockets, and Redis."""
 MOST_TRACES_SECONDS = 3.0
 """For spans that were not sent yet, where there is so much time left."""
+_ROOT_PATH = b"Daphne-Root-Path"
 _ACCEPT: Any = PerMessageDeflateOfferAccept  # which is not typed
 
 
@@ -112,12 +113,22 @@ class _Request(WebRequest):  # type: ignore[misc]
     """Daphne's, which refuses early what is too long for a program, and ends a reply that fails in the middle: its reader sees that it is
     cut, and does not wait for the rest."""
 
+    _is_refused = False
+
     def gotLength(self, length: int | None) -> None:  # noqa: N802 - Twisted's name
         """See Twisted: the head has been read, and nothing of the body."""
         super().gotLength(length)
+        # Daphne takes it for the part of the address before ours, from anybody: another address would be read than was looked at here, and
+        # by a proxy. This product stands at the root of its host.
+        self.requestHeaders.removeHeader(_ROOT_PATH)
         if refusal := refusal_of(self.channel._path.partition(b"?")[0], length):
+            self._is_refused = True
             self.channel.transport.write(refusal)
             self.channel.loseConnection()
+
+    def process(self) -> Any:
+        """See Daphne. Twisted calls it after a refusal as well, where there is no body to wait for."""
+        return None if self._is_refused else super().process()
 
     def handle_reply(self, message: Any) -> None:
         """See Daphne, which takes whatever is sent: a program that does not read is given up before it fills the memory."""
@@ -172,7 +183,7 @@ class _Protocol(WebSocketProtocol):  # type: ignore[misc]
 
 def give_up_slow(transport: Any) -> None:
     """End a connection for which more than MOST_UNSENT bytes wait."""
-    if isinstance(transport, Connection) and len(transport.dataBuffer) - transport.offset + transport._tempDataLen > MOST_UNSENT:
+    if isinstance(transport, Connection) and channel.unsent(transport) > MOST_UNSENT:
         transport.abortConnection()  # type: ignore[no-untyped-call]
 
 

@@ -36,8 +36,9 @@ def model_name(name: str) -> str:
     return f"f_{plain}"[: _MOST - _HASH - 1] + f"_{digest}"
 
 
-def function_of(name: str, description: str, parameters: Mapping[str, Any] | None) -> Tool:
-    """A program's function as a tool.
+def function_of(name: str, description: str, parameters: Mapping[str, Any] | None, *, is_strict: bool = False) -> Tool:
+    """A program's function as a tool. ``is_strict``: its calls have no arguments but those that the schema names, also where it leaves
+    that open.
 
     Raises:
         ToolUnusableError: its name or its schema cannot be told to a model, or not be checked. The text names nothing of it.
@@ -47,18 +48,18 @@ def function_of(name: str, description: str, parameters: Mapping[str, Any] | Non
     return Tool(
         name=model_name(name),
         description=harmless(description[: 2 * DESCRIPTION_CHARS], DESCRIPTION_CHARS),
-        parameters=_parameters(parameters),
+        parameters=_parameters(parameters, is_strict),
         run=_never,
         source=SOURCE,
         is_callers=True,
     )
 
 
-def _parameters(schema: Mapping[str, Any] | None) -> dict[str, Any]:
+def _parameters(schema: Mapping[str, Any] | None, is_strict: bool) -> dict[str, Any]:
     if not schema:
         return {"type": "object", "properties": {}, "additionalProperties": True}
     try:
-        found = reduced({"type": "object", **schema} if "type" not in schema else schema, schema)
+        found = reduced({"type": "object", **schema} if "type" not in schema else schema, schema, is_closed=is_strict)
     except (RecursionError, OverflowError):
         raise ToolUnusableError("its schema is too deep") from None
     if found.get("type") != "object":

@@ -92,7 +92,7 @@ def _function(tool: Mapping[str, Any], where: str, asked: Asked) -> tuple[str, T
     if not isinstance(description, str) or not (parameters is None or isinstance(parameters, Mapping)):
         raise invalid("The description has to be text, and the parameters a JSON Schema.", param=where)
     try:
-        return name, callers.function_of(name, description, parameters)
+        return name, callers.function_of(name, description, parameters, is_strict=said.get("strict") is True)
     except ToolUnusableError as error:
         raise invalid(f"This function cannot be offered: {error}.", param=where) from None
 

@@ -4,6 +4,7 @@ comes is checked in any case."""
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
@@ -16,6 +17,9 @@ from chatui.codes import ProductCode
 _log = logging.getLogger(__name__)
 _REFUSALS = (ProductCode.BACKEND_REFUSED, ProductCode.BACKEND_SETUP)
 """A field that a server does not know is refused as a wrong request, or as one that is not set up ("unsupported_parameter")."""
+_ACCOUNT = re.compile(r"\bHTTP (?:401|402|403|407|429)\b|invalid_api_key|insufficient_quota|billing")
+"""Who asks is refused, whatever the request says."""
+_OWN_FAILURE = re.compile(r"\bHTTP 5[0-9]{2}\b|server_error|internal_error")
 
 
 async def sample_in_format(request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
@@ -47,10 +51,11 @@ def _is_refused_format(request: SampleRequest, error: BackendError) -> bool:
 
 
 def _is_refused_choice(request: SampleRequest, error: BackendError) -> bool:
-    """Some servers answer a choice that they do not have with a failure of their own."""
-    return bool(tool_choice(request)) and (refuses_format(error) or error.code is ProductCode.BACKEND)
+    """Some servers answer a choice that they do not have with a failure of their own; a connection that broke is no answer."""
+    has_failed = error.code is ProductCode.BACKEND and _OWN_FAILURE.search(error.cause) is not None
+    return bool(tool_choice(request)) and (refuses_format(error) or has_failed)
 
 
 def refuses_format(error: BackendError) -> bool:
     """Whether a request may have been refused for its format."""
-    return error.code in _REFUSALS and overflow_of(error) is None
+    return error.code in _REFUSALS and _ACCOUNT.search(error.cause) is None and overflow_of(error) is None

@@ -31,13 +31,15 @@ _LIMITS = {
 }
 
 
-def reduced(schema: Any, document: Any = None) -> dict[str, Any]:
+def reduced(schema: Any, document: Any = None, *, is_closed: bool = True) -> dict[str, Any]:
     """The schema in the few words that are known here. ``document``: where its references lead; by default, into the schema itself.
+
+    ``is_closed``: what an object does not name may not be sent, where its schema does not say. JSON Schema itself allows it.
 
     Raises:
         ToolUnusableError: it is too large when it is written out, refers to other places, or has a word that a prompt cannot hold.
     """
-    found = _Reduction(schema if document is None else document).of(schema, 0, ())
+    found = _Reduction(schema if document is None else document, is_closed).of(schema, 0, ())
     if len(json.dumps(found, ensure_ascii=False)) > MOST_CHARS:
         raise ToolUnusableError("its schema is too large")
     return found
@@ -46,8 +48,9 @@ def reduced(schema: Any, document: Any = None) -> dict[str, Any]:
 class _Reduction:
     """One reduction, with what is left of its bounds."""
 
-    def __init__(self, document: Any) -> None:
+    def __init__(self, document: Any, is_closed: bool) -> None:
         self._document = document
+        self._is_closed = is_closed
         self._nodes = MOST_NODES
         self._references = MOST_REFERENCES
 
@@ -155,6 +158,8 @@ class _Reduction:
         # What is not named may not be sent, unless the server says that anything may: a model must not set what it was never told of.
         is_open = not properties if others is None else others is not False
         found: dict[str, Any] = {"properties": properties, "additionalProperties": is_open}
+        if others is None and properties and not self._is_closed:
+            del found["additionalProperties"]
         return {**found, "required": [name for name in properties if name in required]} if required & set(properties) else found
 
 

@@ -1,11 +1,14 @@
-"""The head of a request has a minute, however it comes, and a program that does not read is given up before it fills the memory."""
+"""The head of a request has a minute, however it comes, and a program that does not read is given up before it fills the memory. What is
+refused after its head reaches no view, and no header changes which address is read."""
 
 from __future__ import annotations
 
 import resource
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
+from daphne.http_protocol import HTTPFactory as DaphneFactory
 from twisted.internet.error import ConnectionDone
 from twisted.internet.task import Clock
 from twisted.internet.tcp import Connection
@@ -13,7 +16,7 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 from twisted.web.http import HTTPFactory, Request
 
-from chatui.live import open_files, server
+from chatui.live import channel, open_files, server
 from chatui.live.channel import HEAD_SECONDS, protocol
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
@@ -35,12 +38,12 @@ def clock() -> Clock:
     return Clock()
 
 
-def connected(clock: Clock) -> tuple[Any, StringTransport]:
+def connected(clock: Clock, transport: Any = None) -> tuple[Any, Any]:
     factory: Any = HTTPFactory(timeout=HEAD_SECONDS, reactor=clock)  # type: ignore[arg-type]
     factory.protocol = protocol
     connection = factory.buildProtocol(None)
     connection.requestFactory = Answered
-    transport = StringTransport()
+    transport = transport or StringTransport()
     connection.makeConnection(transport)
     return connection, transport
 
@@ -88,6 +91,54 @@ def test_requests_that_were_sent_together_are_answered_one_after_the_other(clock
     assert transport.disconnecting
 
 
+class Slow(StringTransport, Connection):  # type: ignore[misc]
+    """A connection whose other end has not read all yet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dataBuffer, self.offset, self._tempDataLen = b"", 0, 0
+        self.is_aborted = False
+
+    def registerProducer(self, producer: object, streaming: bool) -> None:  # noqa: N802 - Twisted's name
+        pass
+
+    def unregisterProducer(self) -> None:  # noqa: N802 - Twisted's name
+        pass
+
+    def setTcpNoDelay(self, enabled: bool) -> None:  # noqa: N802 - Twisted's name
+        pass
+
+    def abortConnection(self) -> None:  # noqa: N802 - Twisted's name
+        self.is_aborted = True
+
+
+@pytest.mark.parametrize("request_", [REQUEST, REQUEST.replace(b"Host", b"Connection: close\r\nHost")])
+def test_a_large_answer_may_be_read_as_slowly_as_a_telephone_does_and_no_slower(request_: bytes, clock: Clock) -> None:
+    connection, transport = connected(clock, Slow())
+    connection.dataReceived(request_)
+    transport._tempDataLen = 20_000_000
+    waiting.pop().finish()
+    for _ in range(30 * HEAD_SECONDS):
+        transport._tempDataLen -= 1000
+        clock.advance(1)
+        assert not transport.is_aborted
+    for _ in range(3 * HEAD_SECONDS):
+        transport._tempDataLen -= 1
+        clock.advance(1)
+    assert transport.is_aborted
+
+
+def test_an_upload_may_take_as_long_as_it_moves(clock: Clock) -> None:
+    connection, transport = connected(clock)
+    connection.dataReceived(b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 100\r\n\r\n")
+    for _ in range(99):
+        clock.advance(HEAD_SECONDS - 1)
+        connection.dataReceived(b"x")
+        assert not transport.disconnecting
+    clock.advance(HEAD_SECONDS)
+    assert transport.disconnecting, "it stood still"
+
+
 def test_nothing_is_left_of_a_connection_that_ended(clock: Clock) -> None:
     connection, _ = connected(clock)
     connection.dataReceived(b"GET ")
@@ -126,3 +177,51 @@ def test_a_connection_is_given_up_where_too_much_waits_for_it() -> None:
         server.give_up_slow(stuck)
         assert stuck.is_aborted is is_given_up
     server.give_up_slow(object())
+
+
+class Application:
+    """In the place of Daphne's server: notes what comes in."""
+
+    proxy_forwarded_address_header = None
+    root_path = server_name = ""
+    request_buffer_size = 8192
+
+    def __init__(self) -> None:
+        self.scopes: list[dict[str, Any]] = []
+
+    def protocol_connected(self, protocol: object) -> None:
+        pass
+
+    protocol_disconnected = protocol_connected
+
+    def create_application(self, protocol: object, scope: dict[str, Any]) -> SimpleQueue[object]:
+        self.scopes.append(scope)
+        return SimpleQueue()
+
+
+def sent(data: bytes) -> tuple[Application, StringTransport]:
+    application = Application()
+    factory: Any = DaphneFactory(application)
+    factory.reactor = factory._reactor = Clock()
+    factory.protocol = channel.protocol
+    connection, transport = server._connection(factory.buildProtocol, None), StringTransport()
+    connection.makeConnection(transport)
+    connection.dataReceived(data)
+    connection.connectionLost(Failure(ConnectionDone()))
+    return application, transport
+
+
+@pytest.mark.parametrize("length", [b"", b"Content-Length: 0\r\n", b"Content-Length: 2\r\n", b"Content-Length: 99999999\r\n"])
+@pytest.mark.parametrize("more", [b"", b"Expect: 100-continue\r\n", b"Upgrade: websocket\r\nConnection: Upgrade\r\n"])
+def test_what_is_refused_early_reaches_no_view(length: bytes, more: bytes) -> None:
+    application, transport = sent(b"POST /v1/responses/x%2Fcancel HTTP/1.1\r\nHost: here\r\n" + length + more + b"\r\n{}")
+    assert transport.value().startswith(b"HTTP/1.1 404 ") and transport.disconnecting
+    assert application.scopes == []
+
+
+def test_what_is_not_refused_comes_in_with_no_part_of_its_address_taken_away() -> None:
+    for name in (b"Daphne-Root-Path", b"daphne-root-path", b"DAPHNE-ROOT-PATH"):
+        application, _ = sent(b"GET /static/x/admin/ HTTP/1.1\r\nHost: here\r\n" + name + b": /static/x\r\n\r\n")
+        [scope] = application.scopes
+        assert (scope["path"], scope["root_path"]) == ("/static/x/admin/", "")
+        assert all(b"root-path" not in header for header, _ in scope["headers"])

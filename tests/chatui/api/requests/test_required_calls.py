@@ -88,6 +88,30 @@ async def test_a_server_that_refuses_the_choice_is_asked_in_words_alone(
     assert first["tool_choice"] == "required" and {**first, "tool_choice": None} == {**second, "tool_choice": None}
 
 
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        ("401 Unauthorized", "invalid_api_key"),
+        ("402 Payment Required", "billing"),
+        ("403 Forbidden", "permission_denied"),
+        ("400 Bad Request", "context_length_exceeded"),
+        ("400 Bad Request", "invalid_api_key"),
+        ("429 Too Many Requests", "insufficient_quota"),
+    ],
+)
+async def test_what_has_nothing_to_do_with_the_choice_is_not_asked_again(
+    kind: str, status: str, code: str, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, answers, options = FORMATS[kind](model_name("weather-now"))
+    refusal = stub.responds(status, json.dumps({"error": {"message": "no", "code": code}}).encode())
+    async with model(monkeypatch, made, *answers, **options) as server:
+        server.answer = refusal
+        response = await program.post("/v1/responses", {"input": "?", "tools": [FUNCTION], "tool_choice": NAMED})
+    assert response.status_code >= 400
+    assert ["tool_choice" in post for post in posts(server)] == [True]
+
+
 async def without_a_call(server: Stub, program: Program) -> list[Any]:
     """What a program is told that asks in both formats, whole and streamed."""
     body = {"input": "How is the weather?", "tools": [FUNCTION], "tool_choice": "required"}

@@ -1,0 +1,48 @@
+"""A program's function takes what the program's own schema allows, no less and no more."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from chatui.api.requests.tools import Asked, brought
+from chatui.tools.arguments import fault
+from chatui.tools.foreign.schemas import reduced
+
+PLACE = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+OPEN: dict[str, Any] = {"type": "object", "properties": {"place": PLACE}, "required": ["place"]}
+MORE: list[dict[str, Any]] = [{"place": {"city": "Tokyo"}, "days": 3}, {"place": {"city": "Tokyo", "days": 3}}]
+
+
+def parameters_of(schema: dict[str, Any], is_nested: bool, **more: Any) -> Any:
+    function = {"name": "weather", "parameters": schema, **more}
+    tool = {"type": "function", "function": function} if is_nested else {"type": "function", **function}
+    key = cast(Any, SimpleNamespace(tools=frozenset()))
+    [offered] = brought(Asked([tool], None, None, is_nested=is_nested), key).offer.functions.values()
+    return offered.parameters
+
+
+@pytest.mark.parametrize("is_nested", [False, True])
+@pytest.mark.parametrize("more", [{}, {"strict": False}, {"strict": None}])
+@pytest.mark.parametrize("arguments", MORE)
+def test_what_a_schema_does_not_name_is_let_through(arguments: dict[str, Any], more: dict[str, Any], is_nested: bool) -> None:
+    parameters = parameters_of(OPEN, is_nested, **more)
+    assert fault(parameters, arguments) is None and fault(parameters, {"days": 3}) is not None
+    assert parameters == OPEN, "servers that hold a model to it are told what the program said"
+
+
+@pytest.mark.parametrize("is_nested", [False, True])
+@pytest.mark.parametrize("arguments", MORE)
+def test_a_strict_function_has_no_other_arguments(arguments: dict[str, Any], is_nested: bool) -> None:
+    assert fault(parameters_of(OPEN, is_nested, strict=True), arguments) is not None
+
+
+def test_a_schema_that_says_that_it_is_closed_is() -> None:
+    assert fault(parameters_of({**OPEN, "additionalProperties": False}, is_nested=False), MORE[0]) is not None
+
+
+@pytest.mark.parametrize("arguments", MORE)
+def test_what_foreign_servers_leave_open_stays_closed(arguments: dict[str, Any]) -> None:
+    assert fault(reduced(OPEN), arguments) is not None
