@@ -20,7 +20,7 @@ from django.utils import timezone
 from chatui.audit_log import chain
 from chatui.audit_log.chain import Head
 from chatui.audit_log.record import SHELL, record
-from chatui.backups import encryption, files, replacing
+from chatui.backups import encryption, files, replacing, taken_back
 from chatui.backups.files import BackupError, Counts
 from chatui.backups.replacing import Current
 from chatui.database import file_locks
@@ -48,10 +48,14 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was restored, how many people were erased again, and where the former database is (None: there was none)."""
+    """What was restored, how many people were erased again, and where the former database is (None: there was none).
+
+    ``taken_back``: how many accounts, keys and links that worked in the backup do not any more; None where nobody knows.
+    """
 
     counts: Counts
     erased: int
+    taken_back: int | None
     kept: Path | None
 
 
@@ -81,8 +85,10 @@ def _restore(backup: Path, current: Current, wanted: Wanted) -> Restored:
         _unpack(backup, ready, wanted.keys)
         files.examine(ready)
         erasures = _erasures(ready, current, wanted)
+        held = taken_back.standing(current.connection) if current.connection and _recorded(current.connection, ready) is not None else None
         with files.in_use(ready):
             erased = _make_ready(current, erasures, wanted)
+            again = taken_back.take_back(held) if held else None
         files.settle(ready)
         counts = files.examine(ready)
         kept = current.path.with_name(f"{current.path.name}.before-{datetime.now(UTC):%Y%m%d-%H%M%S}")
@@ -90,7 +96,7 @@ def _restore(backup: Path, current: Current, wanted: Wanted) -> Restored:
     finally:
         files.discard(ready)
         Path(f"{ready}.{file_locks.MIGRATING}").unlink(missing_ok=True)  # nobody else can wait for the lock of this file
-    return Restored(counts, erased, kept if was_there else None)
+    return Restored(counts, erased, again, kept if was_there else None)
 
 
 def _unpack(backup: Path, ready: Path, keys: Sequence[Any]) -> None:

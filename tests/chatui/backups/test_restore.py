@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import sqlite3
 import stat
@@ -9,19 +10,23 @@ from contextlib import closing
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
+from chatui.accounts.api_keys import making
 from chatui.audit_log import chain
 from chatui.audit_log.lines import Filters, rows
 from chatui.audit_log.record import SHELL
 from chatui.backups import encryption, files
 from chatui.database import file_locks
 from chatui.erasure.person import erase
-from chatui.models import Conversation, Invitation, Message, PasswordLink, StoredFile, User
+from chatui.leaving.closing import close_account
+from chatui.models import ApiKey, Conversation, Invitation, Message, PasswordLink, ShareLink, StoredFile, User
+from chatui.models.accounts.closed_account import Cause
 from chatui.store import erasure
 from chatui.store.temporary import lifetime
 from chatui.store.transcripts import frame_of
@@ -95,6 +100,36 @@ def test_documents_are_back_to_be_read_downloaded_and_sent_again(
     [kept] = [frame_of(message).body for message in Message.objects.filter(conversation=talk, name="document")]
     assert words in kept
     assert client.post(f"/files/{file.pk}/again/").status_code == 200
+
+
+def test_what_was_closed_or_revoked_since_does_not_come_back(database: Path, backup: Path) -> None:
+    call_command("createsuperuser", "--noinput", "--username", "root", "--email", "")
+    people = {name: User.objects.get(username=name) for name in ("ada", "bela")}
+    wanted = making.Wanted("a key", for_responses=True, for_chat=False)
+    kept, revoked = (making.make(SHELL.of(people["bela"]), wanted).id for _ in range(2))
+    links = [link_of(people["bela"]) for _ in range(2)]
+    said("backup", database.parent / "later")
+    assert close_account(people["ada"], Cause.STAFF, SHELL)
+    making.revoke_own(SHELL.of(people["bela"]), UUID(revoked))
+    ShareLink.objects.filter(pk=links[1].pk).update(revoked_at=timezone.now())
+    assert "closed or revoked since, and are again: 3" in said("restore", database.parent / "later")
+    assert not User.objects.get(username="ada").is_active and User.objects.get(username="bela").is_active
+    assert set(ApiKey.objects.filter(revoked_at=None).values_list("pk", flat=True)) == {UUID(kept)}
+    assert [ShareLink.objects.get(pk=link.pk).revoked_at is None for link in links] == [True, False]
+    assert [line.owner_name for line in rows(Filters(action="account closed"))] == ["ada"]
+
+
+def test_where_nobody_knows_what_was_taken_back_the_command_says_so(database: Path, backup: Path) -> None:
+    connection.close()
+    for path in database.parent.glob("chatui.sqlite3*"):
+        path.unlink()
+    assert "work again" in said("restore", backup, "--without-erasures")
+
+
+def link_of(person: User) -> ShareLink:
+    talk = Conversation.objects.filter(owner=person)[0]
+    leaf = Message.objects.filter(conversation=talk).latest("position")
+    return ShareLink.objects.create(token=secrets.token_urlsafe(16), conversation=talk, leaf=leaf, created_by=person)
 
 
 def test_who_was_erased_since_is_erased_again_as_the_database_here_knows(database: Path, backup: Path) -> None:

@@ -45,6 +45,10 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         again = f" {restored.erased} who were erased since were erased again." if restored.erased else ""
         self.stdout.write(f"Restored: {restored.counts}.{again} Everybody has to sign in again.")
+        if restored.taken_back is None:
+            self.stdout.write("Accounts that were closed, and keys and share links that were revoked since the backup, work again.")
+        elif restored.taken_back:
+            self.stdout.write(f"Accounts, keys and share links that were closed or revoked since, and are again: {restored.taken_back}.")
         if restored.kept:
             self.stdout.write(f"The database that was here is {restored.kept}. Delete it once you do not need it: it holds what it held.")
 
