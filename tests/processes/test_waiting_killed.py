@@ -103,7 +103,7 @@ async def test_a_kill_while_calls_wait_runs_nothing_that_nobody_allowed_and_noth
             assert {await decided(client, card, "once") for card in cards} == {409}, "nobody waits for a decision any more"
             last = next(turn for turn in found if turn["turn"] in swept)
             deployment.environment["CHATUI_TOOLS"] = ""
-            await continued(server, last)
+            await continued(server, [last])
         finally:
             await asyncio.to_thread(deployment.stop)
     assert remembered(tmp_path) == ran, "and none after the restart"
