@@ -39,7 +39,7 @@ async def test_a_turn_with_calls_is_a_tree_of_spans_without_content(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, peer: Peer
 ) -> None:
     tools.offer(monkeypatch, fetch, fails)
-    turn, found = await answered(ada, backend, call("fetch", "c1", key=KEY), call("fails", "c2", key="x"))
+    turn, found = await answered(ada, backend, call("fetch", "zebra-call", key=KEY), call("fails", "yak-call", key="x"))
     assert KEY.upper() in str(found), "the premise: content went through this turn"
     got = peer.wait_for(lambda seen: "turn" in {span.name for span in seen})
     by_name = {name: [span for span in got if span.name == name] for name in ("turn", "sampling", "tool call")}
@@ -57,7 +57,7 @@ async def test_a_turn_with_calls_is_a_tree_of_spans_without_content(
     calls = {said(span)["gen_ai.tool.name"]: said(span) for span in by_name["tool call"]}
     assert calls["fails"]["chatui.code"] == ProductCode.TOOL_FAILED.value and "chatui.code" not in calls["fetch"]
     assert all(span.parent_span_id == whole.span_id for span in got if span is not whole)
-    for content in (KEY, KEY.upper(), "SECRET", "c1", "ada", "Done.", "two and two", *(str(reply) for reply in found.values())):
+    for content in (KEY, KEY.upper(), "SECRET", "zebra-call", "ada", "Done.", "two and two", *(str(reply) for reply in found.values())):
         assert content.encode() not in peer.raw, content
 
 
