@@ -17,6 +17,7 @@ CLIENT_FLAGS =
 ROUNDS = 10
 # Tests wait, for servers and browsers most of all: one process for each processor leaves some of it idle.
 WORKERS = $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 3 / 2))
+WAITING_WORKERS = $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 2))
 ALONE_WORDS = not browser and not llama and not served and not services and not slow
 ALONE = "$(ALONE_WORDS)"
 
@@ -40,7 +41,7 @@ test: development chromium fault-programs ## Set everything up, check the code a
 	echo "Tests that need no browser and no server:"; \
 	tests --numprocesses $(WORKERS) --dist worksteal -m $(ALONE) || failed="$$failed tests without a server;"; \
 	echo "Tests that start a server of their own, need a browser, llama.cpp, or PostgreSQL and Redis, or take long:"; \
-	tests --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not ($(ALONE_WORDS))" || failed="$$failed tests with servers;"; \
+	tests --numprocesses $(WAITING_WORKERS) --dist loadfile --no-loadscope-reorder -m "not ($(ALONE_WORDS))" || failed="$$failed tests with servers;"; \
 	if [ -n "$$failed" ]; then echo "Failed:$$failed see above."; exit 1; fi
 
 test-fast: development ## The tests that need no browser and no server, and take no seconds each

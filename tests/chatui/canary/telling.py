@@ -1,6 +1,7 @@
 """``manage.py`` whose canary writes down what its hidden markers begin with, for a test that searches files of the deployment for them.
 
-It can play fewer answers than the real one: a test that looks for one leak needs no answers of other wire formats.
+It can play fewer answers than the real one and visit fewer addresses: a test that looks for one leak needs no answers of other wire
+formats, and no page where that leak is not.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from pathlib import Path
 SETTING = "CANARY_BEGINNINGS"
 KINDS = "CHATUI_TEST_CANARY_KINDS"
 """The kinds of scripts that are played, with commas; all where it is empty. (Named like the settings, but read by this file alone.)"""
+ADDRESSES = "CHATUI_TEST_CANARY_ADDRESSES"
+"""The names of the addresses that are crawled, with commas; all where it is empty. Where there are some, no link is followed, and no
+program asks."""
 
 
 def patch() -> None:
@@ -21,8 +25,9 @@ def patch() -> None:
 
     django.setup()
     from chatui.canary import run
-    from chatui.canary.journey import Planted
+    from chatui.canary.journey import Journey, Planted
     from chatui.canary.markers import Canary
+    from chatui.canary.visitors import addresses, crawl
 
     class Telling(Canary):
         def __init__(self) -> None:
@@ -39,6 +44,11 @@ def patch() -> None:
         return replace(planted, scripts=scripts), left_out
 
     run._plant = plant
+    if names := os.environ.get(ADDRESSES, ""):
+        some = [address for address in addresses.addresses() if address.name in names.split(",")]
+        crawl.addresses = lambda: some  # type: ignore[attr-defined]
+        crawl.Crawl._follow = lambda self: None  # type: ignore[method-assign]
+        Journey._programs = lambda self: None  # type: ignore[method-assign]
 
 
 if __name__ == "__main__":
