@@ -574,6 +574,18 @@ async def test_a_line_that_a_model_writes_is_reviewed_unless_that_is_switched_of
     assert "may leak" in asked and "may harm" in asked
 
 
+async def test_a_line_that_the_check_refuses_is_not_sent_to_the_review(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marker = "kvtrwqmz4711"
+    gate, summarizer = asyncio.Event(), Summarizer(f"Compared {marker}", "none")
+    use(monkeypatch, backend, summarizer, summary_review=True)
+    backend.script = thinks(gate, thought=f"{THOUGHT} {marker} ")
+    await watch(ada, gate, lambda: summarizer.judged > 0)
+    assert await Message.objects.filter(error_code="E-X-SUMMARY-BLOCKED").acount() == 1, "the premise: one was refused"
+    assert not [request for request in summarizer.requests if "decide whether" in request.frames[0].body]
+
+
 async def test_hidden_words_are_in_no_event_of_a_summary(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     marker = "kvtrwqmz4711"
     gate, summarizer = asyncio.Event(), Summarizer(f"Compared {marker}", f"Found {marker[::-1]}", STEP, "none")

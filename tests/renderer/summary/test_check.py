@@ -226,6 +226,16 @@ REFUSED: dict[Reason, list[str]] = {
 }
 
 
+def test_one_short_word_that_is_a_hidden_one_backwards_is_chance_and_two_are_a_cipher() -> None:
+    hidden = prepared(analysis=f"{ANALYSIS} The strap and the drawer are mine.")
+    assert check("Compared the parts of the plan", *hidden).reason is None
+    assert check("Compared the parts and the reward", *hidden).reason is Reason.ENCODED
+
+
+def test_a_verdict_does_not_say_its_line_where_it_is_printed() -> None:
+    assert COPIED not in repr(check(COPIED, *prepared()))
+
+
 @for_each([(reason, line) for reason, lines in REFUSED.items() for line in lines])
 def test_each_rule_refuses_what_it_is_for(reason: Reason, line: str) -> None:
     # A line that several rules refuse is refused; the reason that staff read is the first.
