@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chatui.backends.leak_guard import LeakGuard
+from chatui.backends.leak_guard import LeakGuard, settled
 from chatui.backends.leaks.code import MOST_SPAN_CHARS
 from chatui.backends.leaks.names import HARMONY
 from tests.support.cases import for_each
@@ -152,6 +152,13 @@ def test_a_tag_inside_a_tag_of_its_kind_ends_nothing() -> None:
     spans = guard.feed("<think>One.<think>Two.</think>SECRET, which is in the outer one still. ")
     assert not any(span.visible for span in spans), "not even for a moment"
     assert [span.text for span in [*guard.feed("</think>Hello!"), *guard.finish(complete=True)] if span.visible] == ["Hello!"]
+
+
+@pytest.mark.parametrize(("complete", "shown"), [(True, "commentary is free"), (False, "")])
+def test_an_answer_behind_two_ends_of_a_tag_that_begins_like_a_label_is_shown_only_where_it_is_complete(complete: bool, shown: str) -> None:
+    guard = LeakGuard()
+    spans = guard.feed("Reasoning: assistantAnalysis </think></think>commentary is free") + guard.finish(complete=complete)
+    assert "".join(span.text for span in settled(spans) if span.visible) == shown
 
 
 def test_an_honest_answer_is_not_held_back() -> None:
