@@ -11,6 +11,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.db import IntegrityError
 
+from chatui.codes import ProductCode
 from chatui.live import origin
 from chatui.live.origin import is_allowed
 from chatui.models import Conversation, Message, Turn, User
@@ -18,6 +19,7 @@ from chatui.models.message import Author
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from chatui.turns import running
+from chatui.turns.asked.refused import AskRefusedError
 from chatui.turns.start import Ask, Kind
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import stored
@@ -63,6 +65,14 @@ async def test_many_of_the_same_ask_at_once_are_one_turn(ada: User, backend: Scr
     begun = await asyncio.gather(*(stored(ada, wanted) for _ in range(8)))
     assert sum(each.is_new for each in begun) == 1 and len({each.turn.pk for each in begun}) == 1
     assert await Turn.objects.acount() == await Conversation.objects.acount() == 1
+
+
+@pytest.mark.asyncio
+async def test_an_ask_of_an_account_that_is_gone_is_refused_as_one_of_nobody(ada: User) -> None:
+    await database_sync_to_async(User.objects.filter(pk=ada.pk).delete)()
+    with pytest.raises(AskRefusedError) as refused:
+        await stored(ada, ask())
+    assert refused.value.code is ProductCode.SIGNED_OUT and not await Turn.objects.aexists()
 
 
 @pytest.mark.asyncio
