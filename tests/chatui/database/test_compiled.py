@@ -6,15 +6,21 @@ from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID, uuid4
 
 import pytest
+from django.conf import settings
 from django.db import connections, transaction
 from django.db.models import CharField, F, IntegerField, QuerySet, UUIDField, Value
 from django.db.models.sql.compiler import SQLCompiler
 
+from chatui.accounts import sessions
 from chatui.database.compiled import MOST_ROWS, Change, Insertion, Parameter, Query
-from chatui.models import ActiveLeaf, Conversation, Message, User
+from chatui.models import ActiveLeaf, Conversation, Message, Turn, User
 from chatui.models.message import Author
+from chatui.models.turn import TurnState
+from chatui.permissions import access
 from chatui.store import transcripts
+from chatui.turns.start import Ask, AskRefusedError, Kind
 from renderer.frames import Frame, Header
+from tests.chatui.conftest import signed_in, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -120,3 +126,29 @@ def test_a_column_may_be_an_expression_in_every_row(ada: User) -> None:
     insertion.run([row])
     assert not row._state.adding
     assert list(Conversation.objects.values_list("pk", "title")) == [(UUID(str(row.pk)), "Fixed")]
+
+
+@pytest.mark.parametrize("lost", ["session", "account", "password", "conversation"])
+def test_a_right_that_is_lost_counts_at_the_next_ask_although_nothing_is_worded_again(ada: User, bela: User, lost: str) -> None:
+    client = signed_in(ada)
+    session = sessions.signed_in({settings.SESSION_COOKIE_NAME: client.cookies[settings.SESSION_COOKIE_NAME].value})
+
+    def ask(conversation: UUID | None) -> Turn:
+        started = store(ada, Ask(Kind.SEND, uuid4(), "low", conversation=conversation, text="What is 2 + 2?", session=session))
+        Turn.objects.update(state=TurnState.COMPLETED)
+        return started.turn
+
+    key = ask(None).conversation_id
+    assert ask(key).conversation_id == key, "the premise: they may, and every statement is worded by now"
+    match lost:
+        case "session":
+            client.logout()
+        case "account":
+            User.objects.filter(pk=ada.pk).update(is_active=False)
+        case "password":
+            User.objects.filter(pk=ada.pk).update(password="!another")
+        case "conversation":
+            Conversation.objects.update(owner=bela)
+    with pytest.raises(access.NotFoundError if lost == "conversation" else AskRefusedError):
+        ask(key)
+    assert Turn.objects.count() == 2
