@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from importlib import import_module
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib import auth
@@ -14,6 +16,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
+from chatui.database.compiled import Parameter
 from chatui.models import User
 from chatui.proxies import visitor_address
 
@@ -37,8 +40,13 @@ def signed_in(cookies: dict[str, str]) -> SignedIn | None:
 
 def people_of(session: SignedIn) -> QuerySet[User]:
     """The person of a session, read again, if they are active and the session was not ended; check them with ``is_same``."""
-    lasts = Session.objects.filter(pk=session.key, expire_date__gt=timezone.now())
-    people: QuerySet[User] = User.objects.filter(Exists(lasts), pk=session.person.pk, is_active=True)
+    return people_with(session.key, session.person.pk, timezone.now())
+
+
+def people_with(key: str | Parameter, person: UUID | Parameter, now: datetime | Parameter) -> QuerySet[User]:
+    """The active person of a session that lasts ``now``."""
+    lasts = Session.objects.filter(pk=key, expire_date__gt=now)
+    people: QuerySet[User] = User.objects.filter(Exists(lasts), pk=person, is_active=True)
     return people
 
 

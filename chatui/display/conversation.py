@@ -153,7 +153,7 @@ def ended_answer(turn: Turn, parts: Sequence[ShownPart], *, is_first: bool) -> S
     ``turn`` as it ended, with its question, conversation and continued message. ``is_first``: the question has no other answer, which then
     is not looked for. The cost does not depend on the length of the conversation.
     """
-    messages = list(turn.messages.order_by("position").defer("raw", "text"))
+    messages = transcripts.written_by(turn)
     end = continuation.end_among(turn, messages)
     siblings = None if is_first else _siblings_of(turn, [end] if turn.continued_message_id and end else messages)
     files, rated = attachments.of_ended(turn, messages), unrated(turn.conversation, str(turn.pk), turn.state, _finals(parts))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -64,26 +64,31 @@ def of_environment(env: Environment) -> BackendSpec:
     Raises:
         SpecError: one of them is wrong.
     """
-    return check_spec(
-        {
-            "name": ENVIRONMENT_NAME,
-            "kind": env.backend_kind or AUTO,
-            "url": env.backend_url,
-            "models": [env.backend_model] if env.backend_model else [],
-            "query": dict(parse_qsl(env.backend_query, keep_blank_values=True)),
-            "key_header": env.backend_key_header,
-            "ca_file": str(env.backend_ca_file or ""),
-            "proxy": env.backend_proxy,
-            "sampling": _numbers(env.backend_sampling),
-            "first_token_seconds": env.backend_first_token_seconds,
-            "idle_seconds": env.backend_idle_seconds,
-            "overall_seconds": env.backend_overall_seconds,
-            "context_tokens": env.backend_context_tokens,
-            "summaries": env.backend_summaries,
-            "summarizer": ENVIRONMENT_NAME if env.backend_summaries == "model" else "",
-            "summary_review": env.backend_summary_review,
-        }
+    return _checked(
+        name=ENVIRONMENT_NAME,
+        kind=env.backend_kind or AUTO,
+        url=env.backend_url,
+        models=(env.backend_model,) if env.backend_model else (),
+        query=env.backend_query,
+        key_header=env.backend_key_header,
+        ca_file=str(env.backend_ca_file or ""),
+        proxy=env.backend_proxy,
+        sampling=env.backend_sampling,
+        first_token_seconds=env.backend_first_token_seconds,
+        idle_seconds=env.backend_idle_seconds,
+        overall_seconds=env.backend_overall_seconds,
+        context_tokens=env.backend_context_tokens,
+        summaries=env.backend_summaries,
+        summarizer=ENVIRONMENT_NAME if env.backend_summaries == "model" else "",
+        summary_review=env.backend_summary_review,
     )
+
+
+@lru_cache(maxsize=8, typed=True)
+def _checked(*, models: tuple[str, ...], query: str, sampling: str, **more: str | float | bool | None) -> BackendSpec:
+    """Checked once: every turn asks several times which back ends there are."""
+    read = {"models": list(models), "query": dict(parse_qsl(query, keep_blank_values=True)), "sampling": _numbers(sampling)}
+    return check_spec({**more, **read})
 
 
 def _numbers(text: str) -> dict[str, float]:
@@ -95,6 +100,7 @@ def _numbers(text: str) -> dict[str, float]:
         raise SpecError(["sampling must be names and numbers, such as temperature=0.7,top_p=0.9"]) from None
 
 
+@cache
 def demo() -> BackendSpec:
     """The built-in demo, as if the operator had configured it."""
     # Its summary lines are part of this product, and it has no model that could review them.

@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from chatui.audit_log.record import Cause, Visitor
 from chatui.codes import ProductCode
+from chatui.database.compiled import Parameter, Query
 from chatui.models import Conversation, DebugRequest, Folder, Message, Turn, User
 from chatui.models.turn import TurnState
 from chatui.permissions import attempts, looks
@@ -61,11 +62,23 @@ def own_conversation(user: User | None, conversation_id: object, *, deleted: boo
     if user is None or not user.is_active:
         raise NotFoundError
     try:
-        # An import that is still being written is in the bin, too, and nobody takes it out of there.
-        mine = Conversation.objects.filter(owner=user, unfinished_until=None).annotate(**also)
-        return mine.get(pk=_key(conversation_id), deleted_at__isnull=not deleted)
+        return owned_by(user.pk, _key(conversation_id), deleted=deleted).annotate(**also).get()
     except Conversation.DoesNotExist:
         raise NotFoundError from None
+
+
+def own_conversation_by(query: Query[Conversation], user: User, conversation_id: object) -> Conversation:
+    """The same by a query for ``owned_by`` the parameters ``owner`` and ``key``, worded once."""
+    found = query.models(owner=user.pk, key=_key(conversation_id)) if user.is_active else []
+    if not found:
+        raise NotFoundError
+    return found[0]
+
+
+def owned_by(owner: UUID | Parameter, key: UUID | Parameter, *, deleted: bool = False) -> QuerySet[Conversation]:
+    """The conversation of that key if it is this person's; ``deleted`` asks for one in the bin instead."""
+    # An import that is still being written is in the bin, too, and nobody takes it out of there.
+    return Conversation.objects.filter(owner=owner, unfinished_until=None, pk=key, deleted_at__isnull=not deleted)
 
 
 def own_conversations(

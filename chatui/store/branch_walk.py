@@ -10,6 +10,8 @@ from django.db import connection
 from django.db.models import UUIDField
 from django.db.models.expressions import RawSQL
 
+from chatui.database.compiled import Parameter
+
 _PATH = (
     "WITH RECURSIVE up(id, parent_id, depth) AS ("
     "SELECT id, parent_id, 0 FROM chatui_message WHERE id = %s AND conversation_id = %s "
@@ -105,10 +107,12 @@ def questions_from(message_id: UUID) -> int:
         return int(cursor.fetchone()[0])
 
 
-def nearest_question(start: str, *parameters: UUID) -> RawSQL:
+def nearest_question(start: str, *parameters: UUID | Parameter) -> RawSQL:
     """As a part of a query: the key of the last question at or above the message ``start``, an expression in SQL."""
     return RawSQL(  # noqa: S611 - the expression is one of this product's, and its parameters are keys
-        _NEAREST_QUESTION.format(start=start), [as_parameter(parameter) for parameter in parameters], output_field=UUIDField()
+        _NEAREST_QUESTION.format(start=start),
+        [each if isinstance(each, Parameter) else as_parameter(each) for each in parameters],
+        output_field=UUIDField(),
     )
 
 

@@ -17,6 +17,7 @@ from chatui.models import Conversation, Message, SearchEntry, User
 from chatui.store import search_words
 from chatui.store.search_words import Query, Term
 from chatui.store.short_transactions import short_transaction
+from chatui.store.statements import tree
 from renderer.gate import VisibleText
 
 ENTRY_BYTES = 400_000
@@ -40,8 +41,7 @@ class Entry:
 def add(messages: Iterable[tuple[Message, VisibleText]]) -> None:
     """Take in visible messages. One row each; the caller's transaction."""
     entries = [found for message, text in messages if (found := entry(message, text))]
-    if entries:
-        SearchEntry.objects.bulk_create(entries)
+    tree.FOUND_BY.run(entries)
 
 
 def entry(message: Message, text: VisibleText) -> SearchEntry | None:

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Max, OuterRef, Q, Subquery
+from django.db.models import Count, Max, OuterRef, Subquery
 from django.db.models.expressions import RawSQL
 
-from chatui.models import ActiveLeaf, Conversation, Message, SentDocument, Turn, User
+from chatui.database.compiled import Parameter
+from chatui.models import ActiveLeaf, Conversation, Message, Turn, User
 from chatui.models.message import Author
 from chatui.store import branch_walk, document_headers, search_index
+from chatui.store.statements import tree
 from renderer.errors import Code
 from renderer.frame_kinds import DOCUMENT_NAME, PRODUCT_NAMES
 from renderer.frames import Frame, Header, Role, Transcript
@@ -88,7 +90,7 @@ def append_chain_at(conversation: Conversation, place: Place, frames: Sequence[t
     for offset, row in enumerate(rows):
         row.message.parent_id, row.message.position = parent_id, place.position + offset
         parent_id = row.message.pk
-    Message.objects.bulk_create([row.message for row in rows])
+    tree.MESSAGES.run([row.message for row in rows])
     search_index.add([(row.message, row.found_by) for row in rows if row.found_by is not None])
     return rows[-1].message
 
@@ -208,15 +210,14 @@ def active_leaf(conversation: Conversation, person: User) -> Message | None:
 
 def activate(conversation: Conversation, person: User, leaf: Message) -> None:
     """Make the branch that ends in ``leaf`` this person's open one."""
-    row = ActiveLeaf(conversation=conversation, person=person, message=leaf)
-    ActiveLeaf.objects.bulk_create([row], update_conflicts=True, unique_fields=["conversation", "person"], update_fields=["message"])
+    tree.OPEN_LEAVES.run([ActiveLeaf(conversation=conversation, person=person, message=leaf)])
 
 
 def follow(person_id: UUID, leaf: Message, end: UUID | None, *, instead_of: UUID | None = None) -> None:
     """Move this person's open branch on to ``leaf``, if that branch ends in ``end`` or in the message that is replaced. A branch that
     they have switched to stays open."""
-    ends = [each for each in (end, instead_of) if each]
-    ActiveLeaf.objects.filter(conversation=leaf.conversation_id, person=person_id, message__in=ends).update(message=leaf)
+    if ends := [each for each in (end, instead_of) if each]:
+        tree.MOVED_LEAF.run(conversation=leaf.conversation_id, person=person_id, end=ends[0], other=ends[-1], leaf=leaf.pk)
 
 
 def deepest(conversation: Conversation, message: Message) -> Message:
@@ -238,9 +239,17 @@ def siblings(conversation: Conversation, parents: Iterable[UUID | None]) -> dict
 
 def question_versions(conversation: Conversation, base_id: UUID | None) -> tuple[UUID, ...]:
     """The keys of the visible questions under a message, and behind documents under it, in the order in which they were stored."""
-    ends = SentDocument.objects.filter(message__parent=base_id, message__conversation=conversation).values("end")
-    questions = Message.objects.filter(Q(parent=base_id) | Q(parent__in=ends), conversation=conversation, role=Role.USER, is_visible=True)
-    return tuple(questions.order_by("position").values_list("pk", flat=True))
+    under = {} if base_id is None else {"base": base_id}
+    found = (tree.VERSIONS if under else tree.FIRST_VERSIONS).tuples(conversation=conversation.pk, **under)
+    return tuple(key for (key,) in found)
+
+
+def written_by(turn: Turn) -> list[Message]:
+    """The messages that a turn has written, in the order in which they were stored, without their text; each with the turn."""
+    found = tree.WRITTEN.models(turn=turn.pk)
+    for message in found:
+        message.turn = turn
+    return found
 
 
 def answers(questions: Iterable[UUID]) -> list[Message]:
@@ -260,12 +269,12 @@ def question_before() -> RawSQL:
     return branch_walk.nearest_question("chatui_message.parent_id")
 
 
-def open_leaf(person_id: UUID) -> Subquery:
+def open_leaf(person_id: UUID | Parameter) -> Subquery:
     """The key of the message in which this person's open branch ends, as a part of a query for the conversation."""
     return Subquery(ActiveLeaf.objects.filter(conversation=OuterRef("pk"), person=person_id).values("message")[:1])
 
 
-def last_question(person_id: UUID) -> RawSQL:
+def last_question(person_id: UUID | Parameter) -> RawSQL:
     """The key of the last question on this person's open branch, as a part of a query for the conversation."""
     leaf = "(SELECT message_id FROM chatui_activeleaf WHERE conversation_id = chatui_conversation.id AND person_id = %s)"
     return branch_walk.nearest_question(leaf, person_id)

@@ -15,7 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from chatui.backends.base import ContextUse
@@ -29,9 +29,9 @@ from chatui.store import branch_walk, continuation, document_headers, requests, 
 from chatui.store.branch_walk import SeenMessage
 from chatui.store.documents import sent
 from chatui.store.retention import hidden_text
-from chatui.store.temporary import lifetime
 from chatui.turns.asked import orders
 from chatui.turns.asked.by_program import ProgramAsk
+from chatui.turns.statements import ending
 from chatui.usage import settling
 from chatui.usage.counting import Asked, Charge, Spent
 from renderer import history
@@ -257,32 +257,32 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = T
     """Give the turn its one terminal state. False where it already has one. ``has_pieces``: whether any may be stored."""
     now = timezone.now()
     shown, keeps = _shown(outcome, account), hidden_text.keeps_reasoning()
-    ended = _mine(job).update(
+    columns = {
         **shown,
-        error_detail=transcripts.storable(outcome.detail)[:8000] if keeps else "",
-        error_cause=outcome.cause[:200],
-        input_tokens=account.input_tokens,
-        output_tokens=account.output_tokens,
-        thought_seconds=account.thought_seconds,
-        request=requests.pack(*account.request) if account.request and keeps else None,
-        finished_at=now,
-    )
-    if ended:
+        "error_detail": transcripts.storable(outcome.detail)[:8000] if keeps else "",
+        "error_cause": outcome.cause[:200],
+        "input_tokens": account.input_tokens,
+        "output_tokens": account.output_tokens,
+        "thought_seconds": account.thought_seconds,
+        "request": requests.pack(*account.request) if account.request and keeps else None,
+        "finished_at": now,
+    }
+    if ended := ending.end(job.turn_id, job.lease_owner, columns):
         # Before the conversation: whoever asks in it locks the person's count first, and two in another order would wait for each other.
         answer = Charge(UsageKind.ANSWER, account.spent, job.choice, account.backend, shown["model"])
         settling.settle(job.asked, outcome.state, (answer, *account.summaries))
-        changed: dict[str, object] = {"active_at": now, "temporary_until": lifetime.after_answer(now)}
+        changed: dict[str, object] = {"active_at": now}
         if is_news(outcome.state):
             changed["has_news"] = True
         if shown["model"]:
             changed["model"] = shown["model"]
         if account.sampled_with is not None:
             changed["sampled_with"] = dict(account.sampled_with)
-        Conversation.objects.filter(pk=job.conversation_id).update(**changed)
+        ending.answered(job.conversation_id, now, changed)
         hidden_text.forget_reasoning(job.turn_id)
     if ended and has_pieces:
         TurnPiece.objects.filter(turn=job.turn_id).delete()
-    return bool(ended)
+    return ended
 
 
 def is_news(state: TurnState) -> bool:
@@ -318,7 +318,7 @@ def _shown(outcome: Outcome, account: Account) -> dict[str, Any]:
 def _mine(job: Job) -> QuerySet[Turn]:
     """The turn while it is ours. In a conversation that was deleted meanwhile, what was shown before that is still stored: Undo brings it
     back. Whoever erases a conversation for good ends its turn first."""
-    return Turn.objects.filter(pk=job.turn_id, state=TurnState.RUNNING, lease_owner=job.lease_owner)
+    return ending.mine(job.turn_id, job.lease_owner)
 
 
 def is_ours(job: Job) -> bool:
@@ -328,9 +328,7 @@ def is_ours(job: Job) -> bool:
 
 def _next_position(job: Job, key: UUID) -> int | None:
     """Lock the turn, and find the place for the message ``key``. None where that one is stored already."""
-    mine = _mine(job).select_for_update(of=("self",), no_key=True)
-    mine = mine.annotate(last=transcripts.last_position(OuterRef("conversation")), is_kept=Exists(Message.objects.filter(pk=key)))
-    found = mine.values_list("last", "is_kept").first()
+    found = ending.place_of(job.turn_id, job.lease_owner, key)
     if found is None:
         raise LeaseLostError
     last, is_kept = found

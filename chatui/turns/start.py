@@ -8,13 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from django.db.models import Count, Exists, OuterRef, Subquery
 from django.utils import timezone
 
 from chatui.accounts import group_limits
-from chatui.accounts.sessions import is_same, people_of
+from chatui.accounts.sessions import is_same
 from chatui.codes import ProductCode
-from chatui.database import clock
 from chatui.env import environment
 from chatui.model_servers import model_choice
 from chatui.models import Conversation, Message, SentDocument, ToolRule, Turn, User
@@ -31,9 +29,9 @@ from chatui.turns.asked.by_person import Ask as Ask  # who asks, makes it
 from chatui.turns.asked.by_person import Kind as Kind
 from chatui.turns.asked.by_program import ProgramAsk
 from chatui.turns.asked.refused import AskRefusedError as AskRefusedError  # who asks, catches it
-from chatui.turns.leases import LEASE
 from chatui.turns.opening import documents as opening
 from chatui.turns.opening import reserved
+from chatui.turns.statements import asking
 from chatui.usage.standing import NearLimit
 from renderer.frames import Frame, Header, Role
 from renderer.gate import Audience, show
@@ -91,19 +89,11 @@ def start(person: User, ask: Ask, lease_owner: str) -> Started:
 
 
 def _locked(person: User, ask: Ask) -> User:
-    """The person's row, locked, if they are still signed in. Read with it: ``twin``, the turn that the same ask has started already,
-    ``running``, how many answers are being written for them in other conversations, and their groups that have a limit.
+    """``asking.locked``, or AskRefusedError where they are signed out by now.
 
     A page may ask again over a new socket, in another process, while its first ask is still being stored: one after the other.
     """
-    turns = Turn.objects.filter(asked_by=OuterRef("pk"))
-    elsewhere = turns.filter(state=TurnState.RUNNING, lease_until__gte=clock.now()).order_by().values("asked_by")
-    if ask.conversation is not None:
-        elsewhere = elsewhere.exclude(conversation=ask.conversation)
-    people = people_of(ask.session) if ask.session else User.objects.filter(pk=person.pk)
-    twin = Subquery(turns.filter(client_id=ask.client_id).values("pk")[:1])
-    running = Subquery(elsewhere.annotate(count=Count("pk")).values("count"))
-    found = people.annotate(twin=twin, running=running, **group_limits.columns()).select_for_update(of=("self",), no_key=True).first()
+    found = asking.locked(person, ask)
     if found is None or (ask.session and not is_same(ask.session, found)):
         raise AskRefusedError(ProductCode.SIGNED_OUT)
     return found
@@ -158,7 +148,7 @@ class _Wanted:
 
     def turn(self, person: User, question: Message, choice: str, effort: str, continued: Message | None = None) -> Turn:
         """The stored turn."""
-        return Turn.objects.create(
+        turn = Turn(
             conversation=question.conversation,
             question=question,
             asked_by=person,
@@ -167,10 +157,12 @@ class _Wanted:
             choice=choice,
             continued_message=continued,
             lease_owner=self.lease_owner,
-            lease_until=clock.after(LEASE),
             key_id=self.ask.key,
             reserved_tokens=self.reserved_tokens,
+            error_cause="",
         )
+        asking.TURNS.run([turn])
+        return turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,15 +199,7 @@ def _start(person: User, wanted: _Wanted) -> Started:
 
 
 def _own(person: User, key: object) -> _Tree:
-    running = Turn.objects.filter(conversation=OuterRef("pk"), state=TurnState.RUNNING)
-    conversation = access.own_conversation(
-        person,
-        key,
-        last=transcripts.last_position(OuterRef("pk")),
-        leaf=transcripts.open_leaf(person.pk),
-        last_question=transcripts.last_question(person.pk),
-        is_abandoned=Exists(running.filter(lease_until__lt=clock.now())),
-    )
+    conversation = asking.own(person, key)
     found = vars(conversation)
     if found["is_abandoned"] and sweep.interrupt_abandoned(conversation):
         return _own(person, key)
@@ -256,7 +240,7 @@ def _go_on(person: User, tree: _Tree, wanted: _Wanted) -> Started:
 def _asked_in(conversation: Conversation, *changed: str) -> None:
     """It comes to the top of the list, also from the archive, and whoever asks in it has seen what was new."""
     conversation.active_at, conversation.has_news, conversation.archived_at = timezone.now(), False, None
-    conversation.save(update_fields=["active_at", "has_news", "archived_at", *changed])
+    asking.asked_in(conversation, *changed)
     lifetime.ask(conversation)
 
 
@@ -278,10 +262,12 @@ def _new_conversation(person: User, wanted: _Wanted, choice: str) -> Conversatio
     # A title would stand in the history of the browser.
     title, until = ("", lifetime.end()) if wanted.ask.temporary else (first_title(wanted.text), None)
     answers = wanted.ask.answer_format.stored() if wanted.ask.answer_format else None
-    row = Conversation.objects.create(
+    row = Conversation(
         owner=person, title=title, effort=wanted.ask.effort, choice=choice, folder=folder, answer_format=answers, temporary_until=until
     )
-    ToolRule.objects.bulk_create(ToolRule(conversation=row, tool=name, is_allowed=False) for name in sorted(wanted.ask.tools_off))
+    asking.CONVERSATIONS.run([row])
+    if wanted.ask.tools_off:
+        ToolRule.objects.bulk_create(ToolRule(conversation=row, tool=name, is_allowed=False) for name in sorted(wanted.ask.tools_off))
     return row
 
 

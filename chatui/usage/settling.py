@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
 from uuid import UUID
 
-from django.db.models import Case, F, Value, When
+from django.db.models import BigIntegerField, Case, DateField, F, QuerySet, UUIDField, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
 
 from chatui.backends.spec.choices import split_choice
+from chatui.database.compiled import Change, Insertion, Parameter
 from chatui.models import Turn, UsageCount, UsageEntry, User
 from chatui.models.turn import TurnState
 from chatui.usage import periods
@@ -31,7 +31,7 @@ def settle(asked: Asked, state: str, charges: Sequence[Charge]) -> None:
     """
     failed = state in (TurnState.FAILED, TurnState.INTERRUPTED) and not charges[0].spent.tokens
     charges = (replace(charges[0], turns=0 if failed else 1), *charges[1:])
-    UsageEntry.objects.bulk_create(_entry(asked, charge) for charge in charges)
+    _ENTRIES.run([_entry(asked, charge) for charge in charges])
     tokens, turns = sum(each.spent.tokens for each in charges), sum(each.turns for each in charges)
     _count(asked, tokens, turns)
 
@@ -72,32 +72,38 @@ def _model(charge: Charge) -> str:
 
 def _count(asked: Asked, tokens: int, turns: int) -> None:
     period = periods.Period(asked.day)
-    changed: dict[str, Combinable] = {
-        "day": _later("day", period.day),
-        "month": _later("month", period.month),
-        "day_tokens": _more("day", period.day, "day_tokens", tokens),
-        "day_turns": _more("day", period.day, "day_turns", turns),
-        "month_tokens": _more("month", period.month, "month_tokens", tokens),
-        "month_turns": _more("month", period.month, "month_turns", turns),
-    }
+    values = {"person": asked.person_id, "day": period.day, "month": period.month, "tokens": tokens, "turns": turns}
+    change = _COUNTED
     if asked.reserved_tokens is not None:
-        changed["reserved_tokens"] = Greatest(F("reserved_tokens") - asked.reserved_tokens, Value(0))
-        changed["reserved_turns"] = Greatest(F("reserved_turns") - 1, Value(0))
-    rows = UsageCount.objects.filter(person=asked.person_id)
-    if not rows.update(**changed):
+        change, values["reserved"] = _COUNTED_AND_GIVEN_BACK, asked.reserved_tokens
+    if not change.run(**values):
         first = UsageCount(person_id=asked.person_id, day=period.day, month=period.month)
         UsageCount.objects.bulk_create([first], ignore_conflicts=True)
-        rows.update(**changed)
+        change.run(**values)
 
 
-def _later(span: str, begins: date) -> Combinable:
-    return Case(When(**{f"{span}__lt": begins}, then=Value(begins)), default=F(span))
+def _counted() -> tuple[QuerySet[UsageCount], dict[str, Combinable]]:
+    changed: dict[str, Combinable] = {}
+    for span in ("day", "month"):
+        begins = Parameter(span, DateField())
+        changed[span] = Case(When(**{f"{span}__lt": begins}, then=begins), default=F(span))
+        changed |= {f"{span}_{name}": _more(span, begins, name) for name in ("tokens", "turns")}
+    return UsageCount.objects.filter(person=Parameter("person", UUIDField())), changed
 
 
-def _more(span: str, begins: date, name: str, count: int) -> Combinable:
+def _counted_and_given_back() -> tuple[QuerySet[UsageCount], dict[str, Combinable]]:
+    rows, changed = _counted()
+    changed["reserved_tokens"] = Greatest(F("reserved_tokens") - Parameter("reserved", BigIntegerField()), Value(0))
+    changed["reserved_turns"] = Greatest(F("reserved_turns") - 1, Value(0))
+    return rows, changed
+
+
+def _more(span: str, begins: Parameter, name: str) -> Combinable:
     """What ends after its day is over, still counts to that day, of which nothing is counted any more."""
-    return Case(
-        When(**{f"{span}__gt": begins}, then=F(name)),
-        When(**{f"{span}": begins}, then=F(name) + count),
-        default=Value(count),
-    )
+    count, column = Parameter(name, BigIntegerField()), f"{span}_{name}"
+    return Case(When(**{f"{span}__gt": begins}, then=F(column)), When(**{span: begins}, then=F(column) + count), default=count)
+
+
+_ENTRIES = Insertion(UsageEntry)
+_COUNTED = Change(_counted)
+_COUNTED_AND_GIVEN_BACK = Change(_counted_and_given_back)

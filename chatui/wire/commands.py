@@ -151,6 +151,9 @@ class Probe(Command):
 COMMANDS: tuple[type[Command], ...] = (Send, Edit, Regenerate, Continue, Stop, AnswerNow, Subscribe, See, Watch, Pong, Probe)
 """Every command there is."""
 
+_HINTS: dict[type, dict[str, Any]] = {kind: get_type_hints(kind) for kind in (*COMMANDS, FileUse)}
+"""The types of their fields, which cost more to find out than to read a command."""
+
 
 class UnreadableCommandError(Exception):
     """The message is not a known command, or lacks a field. ``client_id`` is the command's, if it had one."""
@@ -172,7 +175,7 @@ def read_command(text: str | None) -> Command:
     try:
         if kind is None:
             raise UnreadableCommandError
-        hints = get_type_hints(kind)
+        hints = _HINTS[kind]
         return kind(**{field.name: _field(values.get(field.name), hints[field.name]) for field in fields(kind)})
     except UnreadableCommandError:
         raise UnreadableCommandError(client_id if isinstance(client_id, str) else None) from None
@@ -194,7 +197,7 @@ def _field(value: object, hint: Any) -> object:
 def _files(value: object) -> tuple[FileUse, ...]:
     if not isinstance(value, list) or len(value) > MOST_FILES or not all(isinstance(each, dict) for each in value):
         raise UnreadableCommandError
-    hints = get_type_hints(FileUse)
+    hints = _HINTS[FileUse]
     return tuple(FileUse(**{name: _read(each.get(name), hint) for name, hint in hints.items()}) for each in value)  # type: ignore[arg-type]
 
 

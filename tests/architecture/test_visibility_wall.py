@@ -21,6 +21,8 @@ READERS = {
     # the frame that a kept frame follows; what a dead process has kept; many kept at once; what goes for good
     "Message": (
         *(*_ALWAYS, "chatui/turns/ledger.py", "chatui/turns/sweep.py"),
+        # the statements of every turn, each worded once
+        *("chatui/store/statements/tree.py", "chatui/turns/statements/ending.py"),
         *("chatui/store/bulk_append.py", "chatui/store/erasure.py", "chatui/erasure/"),
         # what was temporary, and is to be found from now on
         "chatui/store/temporary/searching.py",
@@ -29,7 +31,7 @@ READERS = {
     ),
     # make new ones; the model that answered last; erase them; the title that a model gave
     "Conversation": (
-        *(*_ALWAYS, "chatui/store/unfinished_imports.py", "chatui/turns/start.py", "chatui/turns/ledger.py"),
+        *(*_ALWAYS, "chatui/store/unfinished_imports.py", "chatui/turns/statements/"),
         *("chatui/store/erasure.py", "chatui/erasure/", "chatui/turns/titles/keeping.py", "chatui/turns/programs/starting.py"),
         # where every list begins; how long the temporary ones last, and their end
         *("chatui/permissions/listed.py", "chatui/store/temporary/lifetime.py", "chatui/turns/temporary/"),

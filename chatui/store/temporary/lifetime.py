@@ -10,10 +10,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import Case, DateTimeField, F, Q, QuerySet, Value, When
+from django.db.models import Case, DateTimeField, F, Q, QuerySet, When
 from django.utils import timezone
 
 from chatui.database import clock
+from chatui.database.compiled import Parameter
 from chatui.models import Conversation, User
 
 LASTS = timedelta(hours=1)
@@ -28,10 +29,16 @@ def end() -> datetime:
     return timezone.now() + LASTS
 
 
-def after_answer(now: datetime) -> Case:
-    """The column after an answer has ended. Where the page was left meanwhile, the answer changes nothing."""
-    still = When(temporary_until__gt=now + LEFT_LASTS, then=Value(now + LASTS))
+def after_answer() -> Case:
+    """The column after an answer has ended, with ``moments_after_answer`` as parameters. Where the page was left meanwhile, the answer
+    changes nothing."""
+    still = When(temporary_until__gt=Parameter("if_left", DateTimeField()), then=Parameter("if_open", DateTimeField()))
     return Case(still, default=F("temporary_until"), output_field=DateTimeField())
+
+
+def moments_after_answer(now: datetime) -> dict[str, datetime]:
+    """Until when a conversation lasts at most that was left, and one that is open, after an answer that has ended ``now``."""
+    return {"if_left": now + LEFT_LASTS, "if_open": now + LASTS}
 
 
 def is_over() -> Q:

@@ -10,8 +10,10 @@ from django.contrib.auth.models import Group
 from django.core.checks import ERROR, CheckMessage
 from django.db import DatabaseError
 
+from chatui.env import environment
 from chatui.model_servers import checks, configured
 from chatui.models import StoredBackend
+from tests.support.environment import change
 from tests.support.several import Configure
 from tests.support.several import configure as configure
 
@@ -100,3 +102,14 @@ def test_before_the_first_migration_there_is_nothing_to_say(configure: Configure
 
     monkeypatch.setattr(configured, "rows", fail)
     assert said() == []
+
+
+def test_another_environment_is_another_model_server_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    values: dict[str, Any] = {"backend_url": "http://one.example/", "backend_idle_seconds": 20.0}
+    change(monkeypatch, values)
+    before = [configured.of_environment(environment()) for _ in range(2)]
+    assert before[0] is before[1], "it is checked once"
+    values |= {"backend_url": "http://two.example/", "backend_idle_seconds": 30.0}
+    after = configured.of_environment(environment())
+    assert (before[0].url, after.url) == ("http://one.example/", "http://two.example/")
+    assert (before[0].idle_seconds, after.idle_seconds) == (20.0, 30.0)

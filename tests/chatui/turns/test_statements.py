@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 from uuid import uuid4
 
@@ -24,9 +25,47 @@ from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
 BEFORE_FIRST_TOKEN, IN_ALL = 11, 23
-"""The ledger has two at the end, and two more for the first turn of a person.
+"""Of any kind of turn, with what begins a transaction. The ledger has two at the end, and two more for the first turn of a person.
 
 One of them says which tools are switched off in the conversation: the demo offers some. Where none are offered, it is not sent."""
+
+NEW_CONVERSATION = """
+BEGIN
+SELECT user: who asks is signed in, has not asked this before; how many answers are being written for them; their groups
+INSERT conversation
+INSERT message: the question
+INSERT searchentry: its words
+INSERT activeleaf: the branch that is open
+INSERT turn
+"""
+NEXT_QUESTION = """
+BEGIN
+SELECT user: as above
+SELECT conversation: it is theirs; its last message, the open branch, the last question, a turn whose process has died
+UPDATE conversation: asked in just now
+INSERT message: the question
+INSERT searchentry: its words
+INSERT activeleaf: the branch that is open
+SELECT message: the versions of the question, for its arrows
+INSERT turn
+WITH RECURSIVE message: the branch that the model is sent
+"""
+SWITCHED_OFF = """
+SELECT toolrule: which tools are switched off here
+"""
+ANSWERED = """
+BEGIN
+SELECT message: the turn is still ours, and locked; the next free position
+INSERT message: what the model has written
+INSERT searchentry: its words
+UPDATE activeleaf: the open branch moves on
+BEGIN
+UPDATE turn: how it has ended
+INSERT usageentry: what it took
+UPDATE usagecount: what its person has used
+UPDATE conversation: answered just now
+SELECT message: what the turn has written, for what stands below the answer
+"""
 
 
 class Statements(list[str]):
@@ -100,6 +139,31 @@ async def test_each_kind_of_turn_takes_few_statements(ada: User, backend: Script
         await running.settle()
         await turn(socket, backend, statements, {"type": "continue", "conversation": cut["conversation"], "turn": cut["turn"]})
     assert await Turn.objects.filter(state="completed").acount() == 5
+
+
+@pytest.mark.parametrize(("is_new", "asked"), [(True, NEW_CONVERSATION), (False, NEXT_QUESTION)])
+async def test_the_statements_of_a_turn_are_these(
+    ada: User, backend: ScriptedBackend, statements: Statements, is_new: bool, asked: str
+) -> None:
+    async with BrowserSocket(ada) as socket:
+        accepted, *_ = await turn(socket, backend, statements, send(None))
+        mark = len(statements)
+        _, first, _ = await turn(socket, backend, statements, send(None if is_new else accepted["conversation"]))
+    assert [named(sql) for sql in statements[mark : mark + first]] == [*listed(asked), *listed(SWITCHED_OFF)]
+    assert [named(sql) for sql in statements[mark + first :]] == listed(ANSWERED)
+    counted = [sql for sql in statements[mark:] if named(sql) != "BEGIN"]
+    assert len(counted) <= 20, "as docs/benchmarks.md counts them"
+
+
+def named(sql: str) -> str:
+    """The verb of a statement, and the first table in it."""
+    verb, table = re.match(r"WITH RECURSIVE|\w+", sql), re.search(r"chatui_(\w+)", sql)
+    assert verb
+    return f"{verb[0]} {table[1]}" if table else verb[0]
+
+
+def listed(text: str) -> list[str]:
+    return [line.partition(":")[0] for line in text.strip().splitlines()]
 
 
 async def test_limits_of_groups_take_no_statement_of_their_own(

@@ -1,0 +1,1 @@
+"""Statements of the store, worded once."""

@@ -1,0 +1,1 @@
+"""Statements of every turn, worded once."""

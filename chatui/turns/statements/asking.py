@@ -1,0 +1,86 @@
+"""The statements that begin a turn, worded once: who asks, in which conversation, and the turn itself."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from django.db.models import CharField, Count, DateTimeField, Exists, OuterRef, QuerySet, Subquery, UUIDField
+from django.utils import timezone
+
+from chatui.accounts import group_limits
+from chatui.accounts.sessions import people_with
+from chatui.database import clock
+from chatui.database.compiled import Change, Insertion, Parameter, Query, parameters
+from chatui.models import Conversation, Turn, User
+from chatui.models.turn import TurnState
+from chatui.permissions import access
+from chatui.store import transcripts
+from chatui.turns.asked.by_person import Ask
+from chatui.turns.leases import LEASE
+
+CONVERSATIONS = Insertion(Conversation)
+TURNS = Insertion(Turn, lease_until=clock.after(LEASE))
+
+
+def locked(person: User, ask: Ask) -> User | None:
+    """The person's row, locked, if they are still signed in, with their groups that have a limit, and with ``twin``: the turn that the same
+    ask has started already, and ``running``: how many answers are being written for them in other conversations."""
+    values: dict[str, object] = {"person": person.pk, "client_id": ask.client_id, "conversation": ask.conversation}
+    if ask.session:
+        values |= {"person": ask.session.person.pk, "session": ask.session.key, "now": timezone.now()}
+    query = _people(group_limits.names(), has_session=ask.session is not None, is_new=ask.conversation is None)
+    return next(iter(query.models(**values)), None)
+
+
+@lru_cache(maxsize=16)
+def _people(groups: tuple[str, ...], *, has_session: bool, is_new: bool) -> Query[User]:
+    return Query(lambda: _person(groups, has_session=has_session, is_new=is_new))
+
+
+def _person(groups: tuple[str, ...], *, has_session: bool, is_new: bool) -> QuerySet[User]:
+    person = Parameter("person", UUIDField())
+    turns = Turn.objects.filter(asked_by=OuterRef("pk"))
+    elsewhere = turns.filter(state=TurnState.RUNNING, lease_until__gte=clock.now()).order_by().values("asked_by")
+    if not is_new:
+        elsewhere = elsewhere.exclude(conversation=Parameter("conversation", UUIDField()))
+    people = User.objects.filter(pk=person)
+    if has_session:
+        people = people_with(Parameter("session", CharField()), person, Parameter("now", DateTimeField()))
+    twin = Subquery(turns.filter(client_id=Parameter("client_id", UUIDField())).values("pk")[:1])
+    running = Subquery(elsewhere.annotate(count=Count("pk")).values("count"))
+    found: QuerySet[User] = people.annotate(twin=twin, running=running, **group_limits.columns(groups))
+    return found.select_for_update(of=("self",), no_key=True)
+
+
+def own(person: User, key: object) -> Conversation:
+    """The person's own conversation, with ``last``, ``leaf`` and ``last_question`` of their open branch, and ``is_abandoned``: a turn in it
+    whose process has died. Raises NotFoundError."""
+    row = access.own_conversation_by(_OWN, person, key)
+    row.owner = person
+    return row
+
+
+def _own() -> QuerySet[Conversation]:
+    owner = Parameter("owner", UUIDField())
+    running = Turn.objects.filter(conversation=OuterRef("pk"), state=TurnState.RUNNING)
+    return access.owned_by(owner, Parameter("key", UUIDField())).annotate(
+        last=transcripts.last_position(OuterRef("pk")),
+        leaf=transcripts.open_leaf(owner),
+        last_question=transcripts.last_question(owner),
+        is_abandoned=Exists(running.filter(lease_until__lt=clock.now())),
+    )
+
+
+_OWN = Query(_own)
+
+
+def asked_in(conversation: Conversation, *changed: str) -> None:
+    """Store when somebody asked in it, and the columns that were ``changed``. Raises NotFoundError where it was erased meanwhile."""
+    names = ("active_at", "has_news", "archived_at", *changed)
+    if not _touched(names).run(key=conversation.pk, **{name: getattr(conversation, name) for name in names}):
+        raise access.NotFoundError
+
+
+@lru_cache(maxsize=4)
+def _touched(names: tuple[str, ...]) -> Change:
+    return Change(lambda: (Conversation.objects.filter(pk=Parameter("key", UUIDField())), parameters(Conversation, names)))
