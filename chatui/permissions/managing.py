@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
+from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser, Group, Permission
 from django.db.models import Q, QuerySet
@@ -104,6 +106,13 @@ def may_change(staff: User, person: User) -> bool:
     """Whether they may change that account on the administration pages. Never their own: there are the settings for that."""
     can = staff.is_active and staff.is_staff and staff.has_perms(("chatui.view_user", "chatui.change_user"))
     return can and person != staff and is_no_more(staff, person)
+
+
+def movable(staff: User, group: Group, people: Collection[UUID]) -> set[UUID]:
+    """Which of these accounts they may put into that group, or take out of it."""
+    if not staff.has_perms(("chatui.view_user", "chatui.change_user")) or not givable(staff).filter(pk=group.pk).exists():
+        return set()
+    return set(people) - {staff.pk} - set(mightier(staff).filter(pk__in=people).values_list("pk", flat=True))
 
 
 def held_by(whose: Q) -> set[str]:

@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +17,8 @@ SECONDS = 20.0
 COMMAND = (sys.executable, "-I", str(Path(__file__).with_name("worker.py")))
 # What a Python needs to start. The environment's keys and passwords are none of its business, and it finds no way to the network.
 _NEEDED = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR")
+_one_at_a_time = threading.Lock()
+"""Each takes 150 MB and a processor: several addresses that are examined at once, beside people's answers, wait for each other."""
 _NOWHERE = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
 
 
@@ -70,7 +74,10 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class SecondReader:
-    """openai-harmony. ``rank_file`` finds the vocabulary file on this machine, None if there is none; nothing is ever downloaded."""
+    """openai-harmony. ``rank_file`` finds the vocabulary file on this machine, None if there is none; nothing is ever downloaded.
+
+    One runs at a time in this process; ``seconds`` count from the asking.
+    """
 
     rank_file: Callable[[], Path | None]
     seconds: float = SECONDS
@@ -118,6 +125,9 @@ class SecondReader:
     def _run(self, lines: str, rank_file: Path) -> bytes:
         environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
         environment |= {**_NOWHERE, "TIKTOKEN_ENCODINGS_BASE": str(rank_file.parent)}
+        end = time.monotonic() + self.seconds
+        if not _one_at_a_time.acquire(timeout=max(self.seconds, 0)):
+            raise self._late()
         try:
             done = subprocess.run(  # noqa: S603 -- our own file by our own interpreter
                 self.command,
@@ -125,16 +135,21 @@ class SecondReader:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,  # a crash prints what it was about
                 env=environment,
-                timeout=self.seconds,
+                timeout=max(end - time.monotonic(), 0.0),
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise SecondReaderError(f"openai-harmony did not answer within {self.seconds:g} seconds and was stopped.") from error
+            raise self._late() from error
         except OSError as error:
             raise SecondReaderError(f"openai-harmony could not be started: {error.strerror or 'no reason was given'}.") from error
+        finally:
+            _one_at_a_time.release()
         if done.returncode:
             raise SecondReaderError("openai-harmony crashed.")
         return done.stdout
+
+    def _late(self) -> SecondReaderError:
+        return SecondReaderError(f"openai-harmony did not answer within {self.seconds:g} seconds and was stopped.")
 
 
 def _plain(message: Message) -> dict[str, str | None]:

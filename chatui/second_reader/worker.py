@@ -12,6 +12,7 @@ errors are returned as words of a closed list, and standard error is discarded.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 import openai_harmony as harmony
 
 START = 200_006
+NICENESS = 10
 # How openai-harmony's sentences begin, and our word for each. What stands behind them quotes the header.
 PROBLEMS = {
     "Unknown role": "unknown-role",
@@ -32,7 +34,8 @@ _REFUSALS = (harmony.HarmonyError, OverflowError, RuntimeError, TypeError, Value
 
 
 def main() -> None:
-    """Load the vocabulary, then answer each line of input."""
+    """Load the vocabulary, then answer each line of input, after everything that the machine has to do for people."""
+    os.nice(NICENESS)
     try:
         encoding = harmony.load_harmony_encoding("HarmonyGptOss")
     except harmony.HarmonyError:

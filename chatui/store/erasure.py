@@ -79,6 +79,7 @@ def close(key: UUID, only: Q = _EVERY) -> bool:
     """The first step of an erasure: nobody reads it or takes it out of the bin from now on, and nothing may write into it. False where it
     is not as ``only`` says, or is not there."""
     with short_transaction():
+        _hold_running(key)
         now = timezone.now()
         if not Conversation.objects.filter(only, pk=key).update(deleted_at=Coalesce("deleted_at", now), unfinished_until=now):
             return False
@@ -121,6 +122,13 @@ def delete_rows(rows: QuerySet[Any]) -> int:
 
 def _expired(before: datetime) -> QuerySet[Conversation]:
     return Conversation.objects.filter(deleted_at__lt=before)
+
+
+def _hold_running(key: UUID) -> None:
+    """Lock what an erasure writes of turns that run, in the order in which a turn ends and a question is asked: turn, count, conversation.
+    Two that took them in another order would wait for each other, and one would fail."""
+    turns = Turn.objects.select_for_update(of=("self",), no_key=True).filter(conversation=key, state=TurnState.RUNNING)
+    settling.hold(set(turns.order_by("pk").values_list("asked_by", flat=True)))
 
 
 def _delete_files(key: UUID) -> None:

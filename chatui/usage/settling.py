@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -34,6 +34,12 @@ def settle(asked: Asked, state: str, charges: Sequence[Charge]) -> None:
     _ENTRIES.run([_entry(asked, charge) for charge in charges])
     tokens, turns = sum(each.spent.tokens for each in charges), sum(each.turns for each in charges)
     _count(asked, tokens, turns)
+
+
+def hold(people: Collection[UUID]) -> None:
+    """Lock their counts until the transaction ends, before anything is locked that a question locks after its person's count."""
+    if people:
+        list(UsageCount.objects.select_for_update(no_key=True).filter(person__in=people).order_by("person").values_list("person"))
 
 
 def book(key: UUID, asked: Asked, charge: Charge) -> None:

@@ -272,7 +272,8 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "manage/groups/<int:group_id>/",
-        "Staff who may see accounts and groups: one group, and who has no second factor. Whoever may change it demands one. Recorded.",
+        "Staff who may see accounts and groups: one group, who is in it, and who has no second factor. Whoever may change it demands "
+        "one; whoever may change an account, and give the group, puts it in. Recorded.",
         (
             Ask("GET", "/manage/groups/{group}/", _USAGE),
             Ask("GET", "/manage/groups/999999/", _NOBODY),

@@ -17,20 +17,28 @@ def blocks(page: str, heading: str) -> list[str]:
     level = heading.split()[0]
     _, found, rest = text.partition(f"\n{heading}\n")
     assert found, f"{page} has no {heading}"
-    section = re.split(rf"^#{{1,{len(level)}}} ", rest, maxsplit=1, flags=re.MULTILINE)[0]
+    # A line with one "#" is a comment in a block.
+    section = re.split(rf"^#{{2,{len(level)}}} ", rest, maxsplit=1, flags=re.MULTILINE)[0]
     return re.findall(r"^```(?:\w+)?\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
 
 
-def carry_out(block: str, environment: Mapping[str, str], elsewhere: Path, **other: str) -> str:
+def scheduled(block: str) -> list[str]:
+    """The commands of a block for cron, without when they run."""
+    return re.findall(r"^(?:[\d*]+ +){5}(.+)$", block, re.MULTILINE)
+
+
+def carry_out(block: str, environment: Mapping[str, str], elsewhere: Path, *, typed: str = "", **other: str) -> str:
     """Run a block with bash, which stops at the first failure. ``/mnt/elsewhere`` is ``elsewhere``; ``other`` words are replaced, too.
+    ``typed``: what the commands are told where they ask.
 
     What is printed is returned.
     """
     for word, meant in {"/mnt/elsewhere": str(elsewhere), **other}.items():
         block = block.replace(word, meant)
-    block = re.sub(r"^python manage\.py", f"{sys.executable} {ROOT}/manage.py", block, flags=re.MULTILINE)
+    block = re.sub(r"(?<![\w/])(?:\.venv/bin/)?python manage\.py", f"{sys.executable} {ROOT}/manage.py", block)
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", block], cwd=elsewhere, env=dict(environment), capture_output=True, text=True, check=False
-    )
+        ["bash", "-euo", "pipefail", "-c", block],
+        cwd=elsewhere, env=dict(environment), input=typed, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
     return done.stdout + done.stderr

@@ -51,7 +51,8 @@ def test_the_product_runs_as_a_plain_user_and_the_image_is_pinned_to_a_version()
     assert words("USER") == ["10001:10001"]
     (base,) = words("FROM")
     assert re.fullmatch(r"python:3\.1[1-9]-slim-\w+", base)
-    assert all(re.search(r":\d", service["image"]) for service in COMPOSE["services"].values() if "image" in service)
+    images = {name: service["image"] for name, service in COMPOSE["services"].items() if "image" in service}
+    assert [name for name, image in images.items() if not re.search(r":\d", image)] == ["llama"], "which the operator names"
 
 
 def test_every_service_says_whether_it_is_well() -> None:
@@ -63,5 +64,28 @@ def test_compose_hands_every_setting_of_its_file_to_the_product_and_sets_only_wh
     known = {f"CHATUI_{name.upper()}" for name in Environment.model_fields}
     app = COMPOSE["services"]["app"]
     assert app["env_file"] == [".env"]
-    assert set(app["environment"]) == {"CHATUI_DATA_DIR", "CHATUI_DATABASE_URL", "CHATUI_REDIS_URL"} <= known
+    needed = {"CHATUI_DATA_DIR", "CHATUI_DATABASE_URL", "CHATUI_REDIS_URL", "CHATUI_SECRET_KEY", "CHATUI_TRUSTED_PROXIES"}
+    assert set(app["environment"]) == needed <= known
     assert app["environment"]["CHATUI_DATA_DIR"] in {volume.split(":")[1] for volume in app["volumes"]}
+
+
+def test_compose_has_two_processes_behind_a_balancer_and_a_model_server_for_who_asks() -> None:
+    services = COMPOSE["services"]
+    assert set(services) == {"balancer", "app", "postgres", "redis", "llama"}
+    assert services["app"]["deploy"]["replicas"] == 2
+    assert [name for name, service in services.items() if "ports" in service] == ["balancer"], "nobody comes past it"
+    assert all(port.startswith("127.0.0.1:") for port in services["balancer"]["ports"])
+    assert {name: service["profiles"] for name, service in services.items() if "profiles" in service} == {"llama": ["llama"]}
+    [network] = COMPOSE["networks"]["default"]["ipam"]["config"]
+    assert services["app"]["environment"]["CHATUI_TRUSTED_PROXIES"] == network["subnet"]
+
+
+def test_what_meets_strangers_has_a_root_that_nobody_writes_and_no_rights() -> None:
+    for name in ("balancer", "app", "llama"):
+        service = COMPOSE["services"][name]
+        assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"]), name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+
+
+def test_a_container_is_given_more_time_to_end_than_running_answers_have() -> None:
+    assert int(COMPOSE["services"]["app"]["stop_grace_period"].removesuffix("s")) > Environment.model_fields["drain_seconds"].default + 5

@@ -30,13 +30,30 @@ def set_groups(visitor: Visitor, person_id: UUID, chosen: Collection[int], *, is
         NotFoundError: as ``changeable``.
         LastCaretakerError: nobody else could look after accounts; recorded, and nothing is changed.
     """
-    person = changeable(visitor, person_id)
-    with _somebody_left(visitor, person):
+    with _changing(visitor, person_id) as person:
         _set_groups(visitor, person, chosen, is_staff=is_staff)
 
 
+def set_member(visitor: Visitor, person_id: UUID, group: Group, *, is_in: bool) -> User:
+    """Have somebody in that group, or not any more. Recorded.
+
+    Raises:
+        NotFoundError: as ``changeable``, and where the group is not among those that the member of staff may give.
+        LastCaretakerError: as ``set_groups``.
+    """
+    with _changing(visitor, person_id) as person:
+        if not managing.givable(User.objects.get(pk=person_of(visitor).pk)).filter(pk=group.pk).exists():
+            raise NotFoundError
+        before = changes.standing(person)
+        (person.groups.add if is_in else person.groups.remove)(group)
+        changes.record_changed(visitor, person, before)
+    return person
+
+
+@transaction.atomic
 def end_sessions(visitor: Visitor, person_id: UUID) -> User:
     """End all sessions of somebody. Recorded. Raises NotFoundError as ``changeable``."""
+    caretakers.hold([person_id])
     person = changeable(visitor, person_id)
     session_list.end_all_of(visitor, person)
     return person
@@ -44,16 +61,16 @@ def end_sessions(visitor: Visitor, person_id: UUID) -> User:
 
 def remove_second_factor(visitor: Visitor, person_id: UUID) -> User:
     """For whoever has lost theirs. Recorded. Raises as ``set_groups``: without a password, a passkey may be somebody's only way in."""
-    person = changeable(visitor, person_id)
-    with _somebody_left(visitor, person):
+    with _changing(visitor, person_id) as person:
         factors.remove(visitor, person)
     return person
 
 
 def changeable(visitor: Visitor, person_id: UUID) -> User:
-    """The account of that key, if the visitor may change it. NotFoundError for all others."""
+    """The account of that key, if the visitor may change it now, whatever their request has read of them. NotFoundError for all others."""
     person: User | None = User.objects.filter(pk=person_id).first()
-    if person is None or not managing.may_change(person_of(visitor), person):
+    staff: User | None = User.objects.filter(pk=person_of(visitor).pk).first()
+    if person is None or staff is None or not managing.may_change(staff, person):
         raise NotFoundError
     return person
 
@@ -81,10 +98,13 @@ def revoke_invitation(visitor: Visitor, invitation_id: UUID) -> None:
 
 
 @contextmanager
-def _somebody_left(visitor: Visitor, person: User) -> Iterator[None]:
+def _changing(visitor: Visitor, person_id: UUID) -> Iterator[User]:
+    """The account, held while it is changed. What the visitor may is asked once it is: meanwhile somebody may have given that account
+    more than they have, or taken from them what they had."""
+    name = changeable(visitor, person_id).get_username()
     try:
-        with caretakers.somebody_left(person.get_username()):
-            yield
+        with caretakers.somebody_left(name, [person_id]):
+            yield changeable(visitor, person_id)
     except LastCaretakerError as error:
         record("account not changed", visitor, error.name, detail=f"by staff: {error}")
         raise
@@ -92,7 +112,7 @@ def _somebody_left(visitor: Visitor, person: User) -> Iterator[None]:
 
 def _set_groups(visitor: Visitor, person: User, chosen: Collection[int], *, is_staff: bool) -> None:
     before = changes.standing(person)
-    given = set(managing.givable(person_of(visitor)).values_list("pk", flat=True))
+    given = set(managing.givable(User.objects.get(pk=person_of(visitor).pk)).values_list("pk", flat=True))
     others = set(person.groups.values_list("pk", flat=True)) - given
     person.groups.set(others | (given & set(chosen)))
     User.objects.filter(pk=person.pk).update(is_staff=is_staff)

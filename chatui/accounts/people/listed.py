@@ -60,9 +60,10 @@ class Page:
         return self.number + 1
 
 
-def page(words: str = "", show: str = "", number: int = 1) -> Page:
-    """People by name, 50 at a time: those with these words in a name or address. Four statements, however many there are."""
+def page(words: str = "", show: str = "", number: int = 1, group: Group | None = None) -> Page:
+    """People by name, 50 at a time: those with these words in a name or address, and in that group. Four statements, however many."""
     rows = _shown(_found(words), show)
+    rows = rows.filter(groups=group) if group else rows
     found = rows.count()
     last = max(1, -(-found // PAGE))
     number = min(max(1, number), last)

@@ -51,10 +51,10 @@ def kept(person: User) -> Iterator[None]:
 
 
 @contextmanager
-def somebody_left(name: str) -> Iterator[None]:
-    """Around any change on the pages of staff, of what is called ``name``: as ``kept``, whomever it is about."""
+def somebody_left(name: str, more: Collection[UUID] = ()) -> Iterator[None]:
+    """Around any change on the pages of staff, of what is called ``name``: as ``kept``, whomever it is about. ``more``: as for ``hold``."""
     with transaction.atomic():
-        hold()
+        hold(more)
         before = _able()
         yield
         if before and not _able():

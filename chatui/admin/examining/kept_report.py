@@ -26,6 +26,8 @@ _OF_US = frozenset(
         Fault.MODEL_UNKNOWN,
         Fault.NO_STREAM,
         Fault.OUT_OF_TIME,
+        Fault.READERS_DIFFER,
+        Fault.READ_ONCE,
         Fault.REFUSED,
         Fault.SILENT,
         Fault.SLOW_FIRST,
@@ -33,7 +35,7 @@ _OF_US = frozenset(
     }
 )
 """Faults whose evidence is in words of ours with numbers. That of the others may name what a server calls itself or its models."""
-_MOST_CONTEXT, _SEEN_CHARS = 1_000_000_000, 200
+_MOST_CONTEXT, _SEEN_CHARS = 1_000_000_000, 400
 """A server can name numbers of any length; no page shows those."""
 VERDICTS = {
     Level.NOTE: _("Healthy as it is set up."),

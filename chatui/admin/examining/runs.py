@@ -26,9 +26,11 @@ from chatui.doctor.examination import SECONDS, Target, examine
 from chatui.doctor.faults import Fault, Finding, Level
 from chatui.doctor.identity import Identity
 from chatui.doctor.report import Report
-from chatui.model_servers import connected
+from chatui.env import environment
+from chatui.model_servers import connected, vocabulary
 from chatui.models import Examination
 from chatui.models.keys import new_key
+from chatui.second_reader.process import SecondReader
 
 log = logging.getLogger(__name__)
 
@@ -173,7 +175,8 @@ def _reports(spec: BackendSpec, examined: _Examined) -> tuple[Report, ...]:
         finding = Finding(Fault.KEY_MISSING, Level.UNASKED, f"{error}.")
         return (Report(spec.name, spec.kind, Identity(spec.url), (finding,)),)
     model = next(iter(spec.models), None)
-    target = Target(spec.name, spec.url, connected.gpt_oss_vocabulary, spec.kind, key, model, spec.summaries, None, spec.route)
+    second = SecondReader(lambda: vocabulary.find(environment().data_dir))
+    target = Target(spec.name, spec.url, connected.gpt_oss_vocabulary, spec.kind, key, model, spec.summaries, second, spec.route)
 
     async def ask() -> list[Report]:
         targets = [replace(target, url=url) for url in (spec.url, *spec.more_urls)]

@@ -16,6 +16,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from chatui.accounts import session_list, sign_in
 from chatui.audit_log.record import Visitor
 from chatui.throttle import Throttle
+from chatui.web.entrance import second_step
 from chatui.web.visitors import visitor_of
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _changes = Throttle("ways-to-sign-in", attempts=30, seconds=600)
 def enter(request: HttpRequest, person: User, *, how: str = "", hours: int = 0, after: str = "") -> HttpResponse:
     """Sign the person in, and go on to the path ``after``. ``how`` is for the audit log; ``hours``: how long it lasts, 0 for as usual."""
     sign_in.record_signed_in(Visitor(person, visitor_of(request, "page").address, "page"), how)
+    second_step.finish(request)  # of whoever showed a password in this browser before, and is not let in by this
     auth.login(request, person, "django.contrib.auth.backends.ModelBackend")
     if hours:
         request.session.set_expiry(timedelta(hours=hours))  # a moment, so that nothing that happens meanwhile puts it off

@@ -1,19 +1,26 @@
-"""The administration pages about groups: what each allows, and whether its members need a second factor."""
+"""The administration pages about groups: what each allows, who is in it, and whether its members need a second factor."""
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib.auth.models import Group
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext
 
-from chatui.accounts.people import group_list
+from chatui.accounts.people import acts, group_list, listed
+from chatui.accounts.people.group_list import ListedGroup
 from chatui.accounts.second_factor import factors, required
+from chatui.accounts.sign_in_rules.caretakers import LastCaretakerError
 from chatui.permissions import inviting, managing
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.managing import Part
 from chatui.web.manage.forms import NewGroupForm
-from chatui.web.manage.parts import of_part, page
+from chatui.web.manage.parts import number, of_part, page
 from chatui.web.people import person_of, tell_sockets
 from chatui.web.visitors import visitor_of
 
@@ -41,9 +48,10 @@ def groups(request: HttpRequest) -> HttpResponse:
 
 @of_part(Part.PEOPLE, "GET", "POST")
 def group(request: HttpRequest, group_id: int) -> HttpResponse:
-    """One group; a form that demands a second factor of its members, or not any more."""
-    staff = person_of(request)
-    row, shown = group_list.one(staff, group_id)
+    """One group and who is in it; forms that put people into it, and one that demands a second factor of its members, or not any more."""
+    row, shown = group_list.one(person_of(request), group_id)
+    if request.method == "POST" and "member" in request.POST:
+        return _member(request, row, shown)
     if request.method == "POST":
         if request.POST.get("required") not in ("on", "off"):
             raise NotFoundError  # less is demanded only where somebody says so
@@ -51,15 +59,40 @@ def group(request: HttpRequest, group_id: int) -> HttpResponse:
         for person in required.set_for(visitor_of(request, "admin"), row, is_on=is_on, ends_sessions=ends_sessions):
             tell_sockets(person)
         return redirect(f"{reverse('manage_group', args=[row.pk])}?done=changed")
+    return _group(request, row, shown)
+
+
+def _member(request: HttpRequest, row: Group, shown: ListedGroup) -> HttpResponse:
+    """Put somebody in or out, and go back to where they were found."""
+    try:
+        person_id, is_in = UUID(request.POST.get("person", "")), {"in": True, "out": False}[request.POST["member"]]
+    except (KeyError, ValueError):
+        raise NotFoundError from None
+    try:
+        tell_sockets(acts.set_member(visitor_of(request, "admin"), person_id, row, is_in=is_in))
+    except LastCaretakerError:
+        return _group(request, row, shown, gettext("Nothing was changed: nobody else could look after accounts."))
+    words = {"q": request.POST["q"][:150]} if request.POST.get("q") else {}
+    return redirect(f"{reverse('manage_group', args=[row.pk])}?{urlencode({'done': 'changed', **words})}#members-heading")
+
+
+def _group(request: HttpRequest, row: Group, shown: ListedGroup, problem: str = "") -> HttpResponse:
+    staff, words = person_of(request), request.GET.get("q", "")[:150]
     lacking = required.without(row)
+    # Who is looked for may be anybody; without words, members.
+    found = listed.page(words, "", number(request, "page") or 1, None if words.strip() else row)
     context = {
         "group": shown,
         "done": request.GET.get("done") == "changed",
+        "problem": problem,
         "may_change": managing.may_change_group(staff, row),
         "lacking": lacking[:MOST_NAMED],
         "mightier": not set(lacking).isdisjoint(managing.mightier(staff)),
         "more": max(0, len(lacking) - MOST_NAMED),
         "is_among": staff in lacking,
         "has_none": not factors.is_on(staff),
+        "words": words,
+        "found": found,
+        "movable": managing.movable(staff, row, [person.id for person in found.people]),
     }
-    return page(request, Part.PEOPLE, "manage/groups/group.html", context)
+    return page(request, Part.PEOPLE, "manage/groups/group.html", context, 409 if problem else 200)

@@ -66,7 +66,6 @@ def enter(request: HttpRequest) -> HttpResponse:
         person = passkeys.whose(visitor_of(request, "page"), site, _said(request), challenges.take(request, _SIGN_IN), device)
     except RefusedPasskeyError:
         return redirect(f"{reverse('sign_in')}?{urlencode({_REFUSED: ''} | ({'next': after} if after else {}))}")
-    second_step.finish(request)  # of somebody whose password was shown here before
     return entering.enter(request, person, how="with a passkey", after=after)
 
 

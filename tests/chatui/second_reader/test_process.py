@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from chatui.second_reader.process import Message, Read, SecondReader, SecondReaderError, Unreadable, Write
+from chatui.second_reader.process import COMMAND, Message, Read, SecondReader, SecondReaderError, Unreadable, Write
 from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.second_reader.fakes import NONSENSE, crashing, hanging, talking_nonsense
@@ -111,6 +113,43 @@ def test_an_answer_that_makes_no_sense_is_no_verdict(name: str, rank_file: Path)
 def test_a_program_that_is_not_there_is_a_plain_sentence(rank_file: Path) -> None:
     with pytest.raises(SecondReaderError, match="could not be started"):
         SecondReader(lambda: rank_file, 5, ("/nowhere/python",)).write([Write([HI])])
+
+
+def test_one_runs_at_a_time_and_who_waits_has_no_more_time_for_it(rank_file: Path, tmp_path: Path) -> None:
+    """Each takes much memory: a server of ten addresses is examined at all of them at once."""
+    program = (
+        "import os, sys, time; from pathlib import Path; here = Path(sys.argv[1])\n"
+        "(here / 'running').mkdir(); time.sleep(0.3); (here / 'running').rmdir()\n"
+        "for _ in sys.stdin: print('{\"messages\": []}')"
+    )
+    command = (sys.executable, "-I", "-c", program, str(tmp_path))
+
+    def read(seconds: float) -> str:
+        try:
+            SecondReader(lambda: rank_file, seconds, command).read([Read([], is_completion=False)])
+        except SecondReaderError as error:
+            return str(error)
+        return "read"
+
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(read, [120.0] * 3)) == ["read"] * 3, "a directory that is there already ends the second of two"
+    hanging_now = hanging(rank_file, tmp_path / "pid", 2)
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(hanging_now.read, [Read([], is_completion=False)])
+        while not (tmp_path / "pid").exists():
+            time.sleep(0.01)
+        assert "did not answer within 0.2 seconds" in read(0.2)
+        assert isinstance(other.exception(), SecondReaderError)
+    assert read(120) == "read"
+
+
+def test_it_gives_way_to_everything_else(rank_file: Path) -> None:
+    program = (
+        "import os, runpy, sys; worker = runpy.run_path(sys.argv[1]); before = os.nice(0); worker['main']()\n"
+        "sys.exit(101 if os.nice(0) <= before else 0)"
+    )
+    command = (sys.executable, "-I", "-c", program, COMMAND[-1])
+    assert SecondReader(lambda: rank_file, 120, command).read([Read([], is_completion=False)]) == [()]
 
 
 def test_the_process_is_told_no_key_and_finds_no_way_to_the_network(rank_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,6 +63,44 @@ row = UsageCount.objects.get(person=bela)
 print("ANSWER" + json.dumps([row.day_tokens, row.day_turns, row.month_tokens, UsageEntry.objects.filter(person=bela).count()]))
 """
 
+ERASE = """
+import time
+from threading import Event
+from chatui.models import Conversation
+from chatui.store import erasure
+UsageLimit.objects.all().delete()
+limits.forget()
+today = periods.now()
+UsageCount.objects.update_or_create(person=bela, defaults={"day": today.day, "month": today.month})
+with transaction.atomic():
+    start.start(bela, Ask(Kind.SEND, uuid4(), "medium", text="Hello?"), "here")
+turn = Turn.objects.get(asked_by=bela)
+is_held = Event()
+
+def asks():
+    UsageCount.objects.filter(person=bela).update(reserved_turns=0)
+    is_held.set()
+    time.sleep(1)  # the other waits by then, whatever it takes first
+    return Conversation.objects.filter(pk=turn.conversation_id).update(title="Asked")
+
+def erases():
+    is_held.wait(30)
+    return erasure.close(turn.conversation_id)
+
+def done(work):
+    try:
+        with transaction.atomic():
+            return bool(work())
+    except Exception as error:
+        return type(error).__name__
+    finally:
+        connection.close()
+
+with ThreadPoolExecutor(2) as pool:
+    ended = list(pool.map(done, [asks, erases]))
+print("ANSWER" + json.dumps([*ended, Turn.objects.get().state]))
+"""
+
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
@@ -87,3 +125,8 @@ def test_the_statement_that_reserves_lets_no_more_pass_than_there_are_left(deplo
 
 def test_what_ends_at_once_is_counted_each_also_for_somebodys_first_time(deployment: Deployment) -> None:
     assert run(deployment, SETTLE) == [3000, 20, 3000, 20]
+
+
+def test_an_erasure_and_a_question_take_their_locks_in_one_order(deployment: Deployment) -> None:
+    run(deployment, "Turn.objects.all().delete()\nprint('ANSWER0')")
+    assert run(deployment, ERASE) == [True, True, "stopped"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shutil
 import signal
 import sqlite3
 import threading
@@ -17,8 +18,11 @@ import httpx
 import pytest
 
 from chatui.admin.examining import runs
-from tests.chatui.doctor.peers import PLANNED, THOUGHT, chat, chat_answers, peer, responses_answers
+from renderer.harmony.vocabulary import Vocabulary
+from tests.chatui.doctor.peers import PLANNED, THOUGHT, chat, chat_answers, id_answers, peer, responses_answers, vllm_ids
 from tests.support.served import Deployment, Server
+from tests.support.vocabulary import rank_file as rank_file
+from tests.support.vocabulary import vocabulary as vocabulary
 
 pytestmark = pytest.mark.served
 
@@ -60,8 +64,8 @@ def answering(answers: dict[str, Any]) -> Iterator[str]:
 
 
 @contextmanager
-def deployed(tmp_path: Path, url: str) -> Iterator[tuple[Deployment, Server]]:
-    deployment = Deployment(tmp_path, CHATUI_BACKEND_URL=url, CHATUI_BACKEND_KEY=KEY, CHATUI_BACKEND_KIND="chat")
+def deployed(tmp_path: Path, url: str, kind: str = "chat") -> Iterator[tuple[Deployment, Server]]:
+    deployment = Deployment(tmp_path, CHATUI_BACKEND_URL=url, CHATUI_BACKEND_KEY=KEY, CHATUI_BACKEND_KIND=kind)
     try:
         server = deployment.start()
         deployment.make_people(kim=(True, KEEPER), sam=(True, ["view_storedbackend"]), ada=(False, []))
@@ -102,6 +106,19 @@ def test_staff_examine_a_server_and_read_of_it_nothing_that_it_said(tmp_path: Pa
         assert not [word for word in said if word in repr(row)]
         assert lines == [("kim", "admin")]
         assert not [word for word in said if word in server.console]
+
+
+def test_a_second_reader_reads_token_ids_in_a_process_of_its_own(tmp_path: Path, vocabulary: Vocabulary, rank_file: Path) -> None:
+    shutil.copy(rank_file, tmp_path / rank_file.name)
+    lost_end = f"<|channel|>analysis<|message|>{THOUGHT}<|start|>assistant<|channel|>final<|message|>4<|return|>"
+    answers = {**chat_answers(), **id_answers(vocabulary, sum=vllm_ids(vocabulary, lost_end))}
+    with answering(answers) as url, deployed(tmp_path, url, "harmony-vllm") as (_, server):
+        kim = server.sign_in("kim")
+        assert post(kim).status_code == 302
+        text = until(kim, "Examine again")
+        assert "readers-differ" in text and "message 1, read-otherwise (body)" in text and "read-once" not in text
+        assert not [word for word in (THOUGHT, "heron", PLANNED, MODEL, KEY) if word in text]
+        assert "could not be examined" not in server.console
 
 
 def test_a_run_whose_process_was_killed_is_shown_as_ended_and_another_can_begin(tmp_path: Path) -> None:

@@ -1,0 +1,109 @@
+"""A second factor that a group demands, beside a provider and a proxy that sign people in: no way leads around it with a password."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import Group
+from django.test import Client
+
+from chatui.accounts.second_factor import factors, totp
+from chatui.accounts.sign_in_rules import sign_in_file
+from chatui.accounts.sign_in_rules.header import HeaderRule
+from chatui.accounts.sign_in_rules.sign_in_file import SignInFile
+from chatui.models import OutsideIdentity, RequiredFactor, SecondFactor, User
+from tests.chatui.accounts.single_sign_on.conftest import begun, come
+from tests.chatui.accounts.single_sign_on.conftest import provider as provider
+from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider
+from tests.chatui.conftest import PASSWORD, make_person
+from tests.support.environment import change
+
+PROXY = "192.0.2.1"
+
+
+@pytest.fixture
+def ada(db: None) -> User:
+    """Has a password, and is in a group that demands a second factor, which she has not set up."""
+    group = Group.objects.create(name="careful")
+    RequiredFactor.objects.create(group=group)
+    person = make_person("ada")
+    person.groups.add(group)
+    return person
+
+
+def after_password() -> Client:
+    """A browser of somebody who knows her password alone."""
+    client = Client()
+    assert client.post("/sign-in/", {"username": "ada", "password": PASSWORD})["Location"] == "/sign-in/code/"
+    return client
+
+
+def who(client: Client) -> str | None:
+    key = client.session.get("_auth_user_id")
+    return None if key is None else User.objects.get(pk=key).get_username()
+
+
+def test_whoever_knows_the_password_connects_no_identity_of_their_own(ada: User, provider: ScriptedProvider) -> None:
+    client = after_password()
+    assert client.post("/sign-in/with/company/", {"connect": "yes"})["Location"] == "/"
+    assert not client.session.get("single_sign_on") and who(client) is None
+    # Nor by beginning without, and changing one's mind on the way.
+    client.get(provider.sign_in(begun(client)))
+    assert who(client) == "ada.l" and OutsideIdentity.objects.get().user != ada, "an account of their own, and not hers"
+    assert "second_step" not in client.session, "and her step is over"
+    assert client.get("/sign-in/code/")["Location"] == "/sign-in/"
+    client.get("/sign-in/second-factor/")
+    assert not SecondFactor.objects.filter(user=ada).exists()
+
+
+def test_what_was_begun_as_somebody_else_is_not_connected_after_the_password(ada: User, provider: ScriptedProvider) -> None:
+    client, _ = come(provider)
+    provider.person["sub"], provider.person["preferred_username"] = "another", "another"
+    back = provider.sign_in(begun(client, connect="yes"))
+    client.post("/sign-out/")
+    client.post("/sign-in/", {"username": "ada", "password": PASSWORD})
+    assert client.get(back).status_code >= 400 or who(client) != "ada"
+    assert not OutsideIdentity.objects.filter(user=ada).exists() and who(client) != "ada"
+
+
+def test_a_provider_that_names_a_person_of_that_group_is_asked_for_the_factor_itself(ada: User, provider: ScriptedProvider) -> None:
+    """As ``docs/accounts.md`` says; and her password is no other way in for whoever comes by the provider."""
+    client, _ = come(provider)
+    arrived = User.objects.get(username="ada.l")
+    arrived.groups.add(Group.objects.get(name="careful"))
+    assert come(provider)[1].status_code == 302 and not arrived.has_usable_password()
+    assert Client().post("/sign-in/", {"username": "ada.l", "password": PASSWORD}).status_code == 200
+    # A factor that is set up on the page there stays with that account, and opens none.
+    client.get("/sign-in/second-factor/")
+    row = SecondFactor.objects.filter(user=arrived).first()
+    assert row is None or row.confirmed_at is None
+
+
+def test_the_proxys_header_ends_the_step_of_somebody_else_and_completes_none(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = HeaderRule.model_validate({"name": "X-Remote-User", "proxies": [PROXY], "secret": "hush"})
+    change(monkeypatch, {"sign_in_file": Path("/no/such/file")})
+    monkeypatch.setattr(sign_in_file, "read_file", lambda path: SignInFile(header=rule))
+    client = after_password()
+    headers = {"X-Remote-User": "ada", "X-Proxy-Secret": "hush"}
+    # An account is found by what the proxy is known to have said, never by its name.
+    answer = client.get("/", REMOTE_ADDR=PROXY, headers=headers)
+    assert answer.status_code == 200 and who(client) not in (None, "ada")
+    assert "second_step" not in client.session
+    forged = after_password()
+    for sent, peer in (({**headers, "X-Proxy-Secret": "guess"}, PROXY), (headers, "198.51.100.9")):
+        assert forged.get("/", REMOTE_ADDR=peer, headers=sent).status_code in (302, 400, 403)
+        assert who(forged) is None
+
+
+def test_a_code_is_asked_for_once_more_after_the_factor_was_set_up_elsewhere(ada: User) -> None:
+    """Two browsers after the password: what one has set up, the other must show, and its own secret is void."""
+    one, other = after_password(), after_password()
+    one.get("/sign-in/code/")
+    other.get("/sign-in/code/")
+    row = SecondFactor.objects.get(user=ada)
+    code = totp.code_at(factors._secret(row), int(time.time()) // totp.STEP_SECONDS)
+    assert one.post("/sign-in/code/", {"code": code}).status_code == 200 and who(one) == "ada"
+    assert other.post("/sign-in/code/", {"code": code}).status_code == 200 and who(other) is None, "each code is good once"
+    assert totp.written(factors._secret(row)) not in other.get("/sign-in/code/").content.decode()

@@ -1,0 +1,136 @@
+"""A group's page puts people in and takes them out, with the rules and the lines of the audit log that the pages of people have."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import Group, Permission
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from chatui.accounts.people import acts
+from chatui.accounts.sign_in_rules import caretakers
+from chatui.audit_log.record import Visitor
+from chatui.models import AuditEvent, User
+from chatui.permissions.access import NotFoundError
+from tests.chatui.conftest import make_person, signed_in
+
+pytestmark = pytest.mark.django_db
+
+RIGHTS = ("view_user", "view_group", "change_user")
+
+
+@pytest.fixture
+def kim() -> User:
+    """Staff who look after accounts."""
+    return make_person("kim", *RIGHTS, staff=True)
+
+
+@pytest.fixture
+def readers(ada: User) -> Group:
+    """Ada is in it."""
+    group = Group.objects.create(name="readers")
+    group.user_set.add(ada)
+    return group
+
+
+def path_of(group: Group) -> str:
+    return f"/manage/groups/{group.pk}/"
+
+
+def members(group: Group) -> set[str]:
+    return set(group.user_set.values_list("username", flat=True))
+
+
+def move(staff: User, group: Group, person: User, where: str, **more: str) -> int:
+    return signed_in(staff).post(path_of(group), {"member": where, "person": str(person.pk)} | more).status_code
+
+
+def test_members_are_listed_and_others_are_found_put_in_and_taken_out(kim: User, readers: Group, ada: User, bela: User) -> None:
+    client = signed_in(kim)
+    page = client.get(path_of(readers)).content.decode()
+    assert "<bdi>ada</bdi>" in page and "<bdi>bela</bdi>" not in page and "Take out of the group" in page
+    found = client.get(path_of(readers), {"q": "bel"}).content.decode().partition('id="members-heading"')[2]
+    assert "<bdi>bela</bdi>" in found and "<bdi>ada</bdi>" not in found and "Put into the group" in found
+    answer = client.post(path_of(readers), {"member": "in", "person": str(bela.pk), "q": "bel"})
+    assert answer["Location"] == f"{path_of(readers)}?done=changed&q=bel#members-heading" and members(readers) == {"ada", "bela"}
+    assert move(kim, readers, ada, "out") == 302 and members(readers) == {"bela"}
+    assert move(kim, readers, ada, "out") == 302, "what is so already is no change"
+    lines = AuditEvent.objects.filter(action="account changed").order_by("number").values_list("actor_name", "owner_name", "detail", "way")
+    assert list(lines) == [("kim", "bela", "joined group readers", "admin"), ("kim", "ada", "left group readers", "admin")]
+
+
+def test_whoever_may_not_change_an_account_or_give_the_group_moves_nobody(kim: User, readers: Group, ada: User, bela: User) -> None:
+    reader = make_person("reader", "view_user", "view_group", "change_group", staff=True)
+    page = signed_in(reader).get(path_of(readers)).content.decode()
+    assert "<bdi>ada</bdi>" in page and "Take out" not in page and move(reader, readers, ada, "out") == 404
+    mighty = make_person("mighty", "view_hidden_channels", staff=True)
+    assert move(kim, readers, mighty, "in") == 404 and move(kim, readers, kim, "in") == 404
+    for name in ("mighty", "kim"):
+        assert "Put into" not in signed_in(kim).get(path_of(readers), {"q": name}).content.decode()
+    readers.permissions.set(Permission.objects.filter(codename="view_hidden_channels"))
+    assert move(kim, readers, bela, "in") == 404 and "Put into" not in signed_in(kim).get(path_of(readers), {"q": "bela"}).content.decode()
+    assert members(readers) == {"ada"} and not AuditEvent.objects.filter(action="account changed").exists()
+
+
+@pytest.mark.parametrize(("member", "person"), [("in", "x"), ("in", ""), ("", "{ada}"), ("both", "{ada}")])
+def test_what_is_no_member_is_not_found(member: str, person: str, kim: User, readers: Group, ada: User) -> None:
+    sent = {"member": member, "person": person.format(ada=ada.pk)}
+    assert signed_in(kim).post(path_of(readers), sent).status_code == 404 and members(readers) == {"ada"}
+
+
+def test_the_last_who_looks_after_accounts_stays_in_the_group_that_says_so(ada: User) -> None:
+    root = User.objects.create_superuser("root", password="x")
+    User.objects.filter(pk=root.pk).update(is_superuser=False)
+    keepers = Group.objects.create(name="keepers")
+    keepers.permissions.set(Permission.objects.filter(codename__in=RIGHTS, content_type__app_label__in=("chatui", "auth")))
+    keepers.user_set.add(root)
+    User.objects.filter(pk=ada.pk).update(is_staff=True)
+    ada.user_permissions.set(Permission.objects.filter(codename__in=RIGHTS, content_type__app_label__in=("chatui", "auth")))
+    ada.set_unusable_password()
+    ada.save(update_fields=["password"])
+    staff = User.objects.get(pk=ada.pk)
+    answer = signed_in(staff).post(path_of(keepers), {"member": "out", "person": str(root.pk)})
+    assert answer.status_code == 409 and "nobody else could look after accounts" in answer.content.decode()
+    assert members(keepers) == {"root"} and AuditEvent.objects.filter(action="account not changed").count() == 1
+
+
+def test_what_staff_lose_while_their_request_runs_they_have_lost(kim: User, readers: Group, ada: User, bela: User) -> None:
+    """Asked inside of the transaction, of the database: what the request has read of them is from before."""
+    visitor = Visitor(kim, "192.0.2.7", "admin")
+    assert kim.has_perm("chatui.change_user"), "the premise: read and remembered"
+    kim.user_permissions.remove(Permission.objects.get(codename="change_user"))
+    for act in (
+        lambda: acts.set_groups(visitor, bela.pk, [readers.pk], is_staff=False),
+        lambda: acts.set_member(visitor, bela.pk, readers, is_in=True),
+        lambda: acts.end_sessions(visitor, bela.pk),
+        lambda: acts.remove_second_factor(visitor, bela.pk),
+    ):
+        with pytest.raises(NotFoundError):
+            act()
+    assert members(readers) == {"ada"}
+
+
+def test_an_account_that_is_given_more_meanwhile_is_not_changed(
+    kim: User, readers: Group, bela: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold = caretakers.hold
+
+    def faster(*args: object) -> None:
+        bela.user_permissions.add(Permission.objects.get(codename="view_hidden_channels"))
+        hold(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(caretakers, "hold", faster)
+    with pytest.raises(NotFoundError):
+        acts.set_member(Visitor(kim, "192.0.2.7", "admin"), bela.pk, readers, is_in=True)
+    assert members(readers) == set(readers.user_set.values_list("username", flat=True)) == {"ada"}
+
+
+def test_a_page_of_fifty_members_asks_no_more_than_one_of_two(kim: User, readers: Group) -> None:
+    client, path = signed_in(kim), path_of(readers)
+    client.get(path)
+    with CaptureQueriesContext(connection) as few:
+        client.get(path)
+    readers.user_set.add(*[make_person(f"person{number}") for number in range(12)])
+    with CaptureQueriesContext(connection) as many:
+        client.get(path)
+    assert len(many) <= len(few) + 2

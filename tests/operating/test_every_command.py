@@ -1,0 +1,167 @@
+"""Every block of commands in ``docs/operating.md`` is carried out by a test, and every command that any page names is one that there is."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import httpx
+import pytest
+from django.core.management import get_commands, load_command_class
+
+from tests.operating.from_docs import blocks, carry_out, scheduled
+from tests.support.places import ROOT
+from tests.support.served import Deployment
+
+PAGE = "docs/operating.md"
+HERE = "tests/operating/test_every_command.py"
+WORST_DAY, POSTGRESQL = "tests/operating/test_worst_day.py", "tests/operating/test_postgresql_backup.py"
+MOVING = "tests/operating/test_moving_to_postgresql.py"
+CARRIED_OUT = [
+    ("CHATUI_HOSTS=", f"{HERE}::test_behind_a_proxy_the_settings_of_the_page_are_enough"),
+    ("location / {", "nginx is not here; the same headers are sent by the test above and by haproxy in tests/services"),
+    ("cp deploy/systemd", "tests/operating/test_systemd.py::test_systemd_finds_nothing_unknown_in_them"),
+    ("export CHATUI_DATABASE_URL=", f"{MOVING}::test_all_that_there_was_is_there_and_people_go_on_where_they_were"),
+    ("python manage.py audit verify", f"{HERE}::test_the_audit_log_is_verified_exported_and_counted"),
+    ("# every hour", f"{HERE}::test_the_audit_log_is_verified_exported_and_counted"),
+    ("python manage.py erase_person", f"{HERE}::test_a_person_is_erased_after_their_name_was_typed"),
+    ("python manage.py backup --new-key", f"{WORST_DAY}::test_backed_up_while_served_destroyed_and_restored"),
+    ("python manage.py backup /mnt", f"{WORST_DAY}::test_backed_up_while_served_destroyed_and_restored"),
+    ("python manage.py restore", f"{WORST_DAY}::test_backed_up_while_served_destroyed_and_restored"),
+    ("umask 077", f"{POSTGRESQL}::test_a_database_is_dumped_changed_and_restored"),
+    ("psql", f"{POSTGRESQL}::test_a_database_is_dumped_changed_and_restored"),
+    ("python manage.py canary", "tests/chatui/canary/test_runs.py::test_a_sound_deployment_is_clean"),
+    ("41 4 * * *", "tests/chatui/canary/test_runs.py::test_a_sound_deployment_is_clean"),
+    (".venv/bin/python manage.py ratings", f"{HERE}::test_ratings_are_exported"),
+    ("abi <abi/4.0>", "a profile of AppArmor, which needs a kernel with it"),
+    ("scrape_configs:", "settings of Prometheus; tests/operating/test_logs_and_metrics.py reads what it would"),
+    (".venv/bin/python -m pip install", "tests/operating/test_traces.py has these packages"),
+    ("curl --fail", f"{HERE}::test_the_health_checks_answer_curl"),
+]
+"""How each block begins, in order, and what carries it out; a sentence where nothing can."""
+_NAMED = re.compile(r"(?:python )?manage\.py ([^`\n#]*)")
+_OTHER_FORMS = {
+    "backup --to": "backup /mnt/elsewhere --to backup.pub",
+    "serve --host --port": "serve --host 127.0.0.1 --port 8000",
+    "transcript check|convert|show FILE": "transcript check FILE",
+    "transcript check": "transcript check FILE",
+    "ask": "ask QUESTION",
+    "record_backend": "record_backend --backend NAME --out DIR NAME PROMPT",
+    "audit": "audit head",
+    "transcript": "transcript check FILE",
+    "restore": "restore FILE",
+    "erase_person": "erase_person NAME",
+    "close_account": "close_account NAME",
+    "erasures": "erasures export FILE",
+    "move_to_postgresql": "move_to_postgresql FILE",
+    "ratings": "ratings FILE",
+}
+"""Names and short forms in a sentence, as they would be typed."""
+
+
+def test_each_block_of_the_page_has_what_carries_it_out() -> None:
+    text = (ROOT / PAGE).read_text(encoding="utf-8")
+    beginnings = [block.lstrip() for block in re.findall(r"^```(?:\w+)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)]
+    wrong = [block for block, (begins, _) in zip(beginnings, CARRIED_OUT, strict=False) if not block.startswith(begins)]
+    assert not wrong and len(beginnings) == len(CARRIED_OUT), wrong or beginnings[len(CARRIED_OUT) :]
+    for _, told in CARRIED_OUT:
+        path, mark, name = told.partition("::")
+        if mark:
+            assert re.search(rf"^(?:async )?def {name}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE), told
+
+
+def test_every_command_that_a_page_names_is_one_that_there_is() -> None:
+    """Also those within a sentence; what the argument parser does not take, nobody can carry out."""
+    named = {
+        (page.name, command.strip())
+        for page in (*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md")
+        for quoted in re.findall(r"```(?:\w+)?\n.*?^```$|`[^`\n]+`", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+        for command in _NAMED.findall(quoted)
+    }
+    assert len(named) > 40, "the premise"
+    wrong = []
+    for page, command in sorted(named):
+        try:
+            _parse(command)
+        except (SystemExit, KeyError, Exception) as error:  # noqa: BLE001 - each is told, with its page
+            wrong.append(f"{page}: {command!r}: {error!r}")
+    assert not wrong, "\n".join(wrong)
+
+
+def _parse(command: str) -> None:
+    command = re.split(r"[|)&;]| \d?>", _OTHER_FORMS.get(command, command).replace("$(cat /mnt/elsewhere/audit-head)", ""))[0]
+    name, *arguments = shlex.split(_OTHER_FORMS.get(command.strip(), command))
+    numbers = {"9f86d0…": "0" * 64}
+    load_command_class(get_commands()[name], name).create_parser("manage.py", name).parse_args(
+        [numbers.get(argument, argument) for argument in arguments]
+    )
+
+
+@pytest.fixture
+def deployment(tmp_path: Path) -> Deployment:
+    deployment = Deployment(tmp_path / "data")
+    deployment.make_people(ada=(False, []), bela=(False, []))
+    (tmp_path / "elsewhere").mkdir()
+    return deployment
+
+
+@pytest.mark.served
+def test_behind_a_proxy_the_settings_of_the_page_are_enough(deployment: Deployment) -> None:
+    settings = dict(line.split("=", 1) for line in blocks(PAGE, "## One small machine")[0].split())
+    settings["CHATUI_HOSTS"] += ",127.0.0.1"  # under which the test waits for it
+    server = deployment.start(**settings)
+    try:
+        sent = {"Host": "chat.example.org", "X-Forwarded-For": "192.0.2.7", "X-Forwarded-Proto": "https"}
+        page = httpx.get(f"{server.url}/sign-in/", headers=sent)
+        assert page.status_code == 200 and "Secure" in page.headers["set-cookie"]
+        assert httpx.get(f"{server.url}/sign-in/", headers={**sent, "Host": "other.example.org"}).status_code == 400
+    finally:
+        server.stop()
+
+
+@pytest.mark.served
+def test_the_audit_log_is_verified_exported_and_counted(deployment: Deployment, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    deployment.manage("close_account", "bela")
+    [block] = blocks(PAGE, "## The audit log")[:1]
+    [head] = re.findall(r"^--number \d+ --head [0-9a-f]{64}$", deployment.manage("audit", "head"), re.MULTILINE)
+    changed = {"--number 4711 --head 9f86d0…": head, "2026-11-01": "2020-01-01", "2026-11-30": "2999-12-31"}
+    printed = carry_out(block, deployment.environment, elsewhere, **changed)
+    assert printed.count("The log is intact") == 2 and head in printed
+    table = (elsewhere / "november.csv").read_text(encoding="utf-8")
+    assert table.startswith("number,") and "bela" in table
+    [schedule] = blocks(PAGE, "### What the chain proves")
+    hourly, nightly = scheduled(schedule)
+    sent = {"logger -n loghost.example.org -t chatui-audit": "tee audit-head", "/srv/chatui": str(elsewhere)}
+    assert "--number" in carry_out(hourly, deployment.environment, elsewhere, **sent)
+    assert "The log is intact" in carry_out(nightly, deployment.environment, elsewhere, **sent)
+    (elsewhere / "audit-head").write_text(f"--number 1 --head {'0' * 64}", encoding="utf-8")
+    with pytest.raises(AssertionError):
+        carry_out(nightly, deployment.environment, elsewhere, **sent)
+
+
+@pytest.mark.served
+def test_a_person_is_erased_after_their_name_was_typed(deployment: Deployment, tmp_path: Path) -> None:
+    [block] = blocks(PAGE, "## Erasing a person")
+    carry_out(block, deployment.environment, tmp_path / "elsewhere", typed="bela\n", NAME="bela")
+    assert "bela" not in deployment.manage("shell", "-c", "from chatui.models import User; print(*User.objects.values_list('username'))")
+
+
+@pytest.mark.served
+def test_ratings_are_exported(deployment: Deployment, tmp_path: Path) -> None:
+    [block] = blocks(PAGE, "## Ratings of answers")
+    carry_out(block, deployment.environment, tmp_path / "elsewhere")
+    assert {path.name for path in (tmp_path / "elsewhere").iterdir()} == {"ratings.jsonl", "examples.jsonl"}
+
+
+@pytest.mark.served
+@pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed here.")
+def test_the_health_checks_answer_curl(deployment: Deployment, tmp_path: Path) -> None:
+    [block] = blocks(PAGE, "## Health checks")
+    server = deployment.start()
+    try:
+        carry_out(block, deployment.environment, tmp_path / "elsewhere", **{"http://127.0.0.1:8000": server.url})
+    finally:
+        server.stop()
