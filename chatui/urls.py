@@ -58,6 +58,7 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/format/", answer_format_page.answer_format, name="answer_format"),
     path("c/<uuid:conversation_id>/instructions/", settings_pages.instructions, name="instructions"),
     path("tools/", tools_choice.new_tools, name="new_tools"),
+    path("format/", answer_format_page.new_answer_format, name="new_answer_format"),
     path("c/<uuid:conversation_id>/rename/", conversations.rename, name="rename"),
     path("c/<uuid:conversation_id>/delete/", conversations.delete, name="delete"),
     path("c/<uuid:conversation_id>/restore/", conversations.restore, name="restore"),

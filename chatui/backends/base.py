@@ -54,7 +54,8 @@ class SampleRequest:
     the model would go on reasoning there, for everybody to read.
     ``tools``: the functions that the model may call, always in the same order, so that a server can reuse the beginning of the prompt.
     ``must_call``: the sample is of no use without a call. The frames say so to the model, and servers that take a choice of tools are told
-    to hold it to that; one that refuses is asked without. Nothing here checks it.
+    to hold it to that; one that refuses is asked without. Over token ids what the model opens instead is dropped, and a call begun for it.
+    Nothing here checks that one came.
     ``sampling``: ``temperature``, ``top_p`` and the like, where they are not left to the server. ``must_fit``: nothing may be left out of a
     conversation that is too long; it fails as a question that is too long does.
     ``given_back``: by the id of a call, the reasoning before it as the same server gave it; without it, it is written anew from the frames.

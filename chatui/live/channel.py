@@ -1,4 +1,4 @@
-"""A connection over which requests come: one that sends the head of a request too slowly is ended, however often it sends a byte.
+"""A connection over which requests come: one that sends a request too slowly, head or body, is ended, however often it sends a byte.
 
 Twisted ends a connection on which nothing comes for a minute, which costs a peer that means to hold it one byte a minute.
 """
@@ -11,17 +11,24 @@ from twisted.internet.tcp import Connection
 from twisted.python.failure import Failure
 from twisted.web.http import HTTPChannel, _GenericHTTPChannelProtocol
 
+from chatui.live.early_refusals import too_slow
+
 HEAD_SECONDS = 60
 """From the connection, or from the answer before, to the end of the head of the next request."""
 
 LEAST_BYTES = 30_000
-"""Of an answer that was written and not read yet: so many have to go in each of these minutes, as over the slowest line of a telephone."""
+"""So many have to move in each of these minutes, as over the slowest line of a telephone: of a body that is not whole yet, and of an answer
+that was written and not read yet."""
 
 
 class Channel(HTTPChannel):
-    """Twisted's, with a limit to the head, and with patience while an answer is read slowly: all of it may be written long before."""
+    """Twisted's, with a limit to the head, a least speed of the body, and patience while an answer is read slowly: all of it may be written
+    long before."""
 
     _head_due: Any = None  # a call of Twisted's, once it is made
+    _body_due: Any = None  # as well
+    _came = 0  # bytes of the body since it was looked at last
+    _is_over = False  # nothing that comes is read any more
     _unread: int | None = None  # how much waited when a minute was over last
 
     def connectionMade(self) -> None:  # noqa: N802 - Twisted's name
@@ -29,10 +36,26 @@ class Channel(HTTPChannel):
         super().connectionMade()  # type: ignore[no-untyped-call]
         self._expect_head()
 
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
+        """See Twisted."""
+        if not self._is_over:
+            super().dataReceived(data)  # type: ignore[no-untyped-call]
+
     def allHeadersReceived(self) -> None:  # noqa: N802 - Twisted's name
         """See Twisted."""
         self._stop_expecting()
         super().allHeadersReceived()  # type: ignore[no-untyped-call]
+        self._expect_body()
+
+    def rawDataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
+        """See Twisted."""
+        self._came += len(data)
+        super().rawDataReceived(data)
+
+    def allContentReceived(self) -> None:  # noqa: N802 - Twisted's name
+        """See Twisted."""
+        self._stop_expecting()
+        super().allContentReceived()  # type: ignore[no-untyped-call]
 
     def requestDone(self, request: Any) -> None:  # noqa: N802 - Twisted's name
         """See Twisted."""
@@ -48,6 +71,9 @@ class Channel(HTTPChannel):
 
     def timeoutConnection(self) -> None:  # noqa: N802 - Twisted's name
         """See Twisted."""
+        if self._body_due is not None:
+            self._refuse_body()
+            return
         expects_head, before = self._head_due is not None, self._unread
         self._stop_expecting()
         self._unread = unsent(self.transport)
@@ -63,10 +89,30 @@ class Channel(HTTPChannel):
         self._stop_expecting()
         self._head_due = self.callLater(HEAD_SECONDS, self.timeoutConnection)  # type: ignore[no-untyped-call]
 
+    def _expect_body(self) -> None:
+        self._came = 0
+        self._body_due = self.callLater(HEAD_SECONDS, self._look_at_body)  # type: ignore[no-untyped-call]
+
+    def _look_at_body(self) -> None:
+        if self._came >= LEAST_BYTES:
+            self._expect_body()
+        else:
+            self._refuse_body()
+
+    def _refuse_body(self) -> None:
+        self._stop_expecting()
+        self.setTimeout(None)  # type: ignore[no-untyped-call]
+        # Nothing is carried out of which the peer has read that it was refused.
+        self._is_over = True
+        transport: Any = self.transport
+        transport.write(too_slow())
+        super().timeoutConnection()  # type: ignore[no-untyped-call]
+
     def _stop_expecting(self) -> None:
-        due, self._head_due = self._head_due, None
-        if due is not None and due.active():
-            due.cancel()
+        for due in (self._head_due, self._body_due):
+            if due is not None and due.active():
+                due.cancel()
+        self._head_due = self._body_due = None
 
 
 def unsent(transport: object) -> int:

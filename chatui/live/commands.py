@@ -6,6 +6,7 @@ A refused command raises an error with a code.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
@@ -18,6 +19,8 @@ from chatui.accounts.sessions import SignedIn, is_same, people_of
 from chatui.audit_log.record import Visitor
 from chatui.codes import ProductCode
 from chatui.display import conversation_actions
+from chatui.json_schemas.answer_format import DEFAULT_NAME, AnswerFormat, answer_format, schema_of
+from chatui.json_schemas.checking import SchemaUnusableError
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
 from chatui.tools import switched
@@ -85,6 +88,9 @@ async def ask(caller: Caller, command: wire.Ask, accept: Callable[[wire.Accepted
         accept(_accepted(client_id, started), _following_turn(started.turn))
 
     wanted = replace(_wanted(command), session=caller.session, language=caller.language)
+    if isinstance(command, wire.Send) and command.answer_format and command.conversation is None:
+        # Elsewhere, because looking through a long schema takes a moment.
+        wanted = replace(wanted, answer_format=await asyncio.to_thread(_format, command.answer_format))
     started = await running.ask(caller.session.person, wanted, stored)
     return None if started.is_new else _following_turn(started.turn)
 
@@ -195,6 +201,13 @@ def _edited(command: wire.Edit, client_id: UUID) -> Ask:
         files=_files(command),
         has_own_files=command.files is not None,
     )
+
+
+def _format(schema: str) -> AnswerFormat:
+    try:
+        return answer_format(DEFAULT_NAME, schema_of(schema))
+    except SchemaUnusableError:
+        raise AskRefusedError(ProductCode.COMMAND) from None
 
 
 def _files(command: wire.Send | wire.Edit) -> tuple[FileUse, ...]:

@@ -1,5 +1,5 @@
 """Refuses the request of a program, or the upload of a file, before its body is read: where the head says that it is too long, or does not
-say how long it is, and where the address of a program's request hides its parts behind escapes."""
+say how long it is, and where the address of a program's request hides its parts behind escapes. And any whose body comes too slowly."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ _MODELS = b"/v1/models/"
 
 _REASONS = {
     404: ("Not Found", "not_found", "There is no such address."),
+    408: ("Request Timeout", "request_timeout", "The request came too slowly."),
     411: ("Length Required", "length_required", "The request has to say its length."),
     413: ("Content Too Large", "body_too_large", ""),
 }
@@ -40,6 +41,11 @@ def refusal_of(path: bytes, length: int | None) -> bytes:
     if most is None or (length is not None and length <= most):
         return b""
     return _refused(411) if length is None else _refused(413, f"The body may have {most} bytes.")
+
+
+def too_slow() -> bytes:
+    """The whole reply to a request whose body came too slowly, after which the connection ends."""
+    return _refused(408)
 
 
 def error_object(status: int, sentence: str, code: str) -> bytes:

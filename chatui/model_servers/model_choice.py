@@ -56,6 +56,17 @@ def chosen(user: User | None, choice: str) -> str:
     return choice or spec.name
 
 
+def server_tools(user: User | None, choice: str) -> tuple[str, ...]:
+    """The types of the tools that the model server of a choice may run by itself; none where there is no such choice."""
+    spec = find(_usable_specs(user), choice)
+    return tuple(str(each["type"]) for each in spec.server_tools) if spec is not None else ()
+
+
+def any_server_tools(user: User | None) -> bool:
+    """Whether any model server that this person may choose runs tools by itself."""
+    return any(spec.server_tools for spec in _usable_specs(user))
+
+
 def _usable_specs(user: User | None) -> list[BackendSpec]:
     """The back ends that this person may use: those without groups, and those of the person's groups."""
     if user is None or not user.is_active:

@@ -46,13 +46,16 @@ def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) 
     return combinations.together(wanted, used, has_foreign_text=has_foreign_text)
 
 
-def server_tools_go_with(tools: Collection[Tool], conversation: Conversation) -> bool:
+def server_tools_go_with(tools: Collection[Tool], conversation: Conversation | None) -> bool:
     """Whether a model server may run tools of its own in a conversation beside these. Nobody here knows what they read, nor what becomes
-    of what they are given: they go with nothing that reads or sends, nor with what was attached or read before. At most two statements."""
+    of what they are given: they go with nothing that reads or sends, nor with what was attached or read before. At most two statements.
+    None: a new conversation."""
     if environment().tool_combinations == "any":
         return True
     if any(tool.reads_private_data or tool.sends_outside for tool in tools):
         return False
+    if conversation is None:
+        return True
     has_foreign_text = conversation.has_words_of_others or sent.are_in(conversation)
     return not (has_foreign_text or ToolCall.objects.filter(turn__conversation=conversation).exists())
 

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -43,6 +44,7 @@ from chatui.web import archive
 from chatui.web.content.diagrams import draws_diagrams
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
+from chatui.web.structured.answer_format import kept_for
 from chatui.web.visitors import visitor_of
 
 if TYPE_CHECKING:
@@ -165,11 +167,22 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "limits": {"text_chars": environment().max_message_chars},
         "efforts": EFFORTS,
         "has_format": row is not None and row.answer_format is not None,
+        **_new_format(request, row),
         "has_files": brought.are_any(person, row.pk if row else None),
         "has_tools": menu.has_tools(person, is_demo=connected.is_demo()),
         **_choice(person, row),
     }
     return render_to_string("chat/chat.html", context, request)
+
+
+def _new_format(request: HttpRequest, row: Conversation | None) -> dict[str, str]:
+    """The schema for the first message of a new conversation, and where it is set. A temporary chat has none, as later."""
+    if row is not None or "temporary" in request.GET:
+        return {}
+    kept = kept_for(request, "format")
+    asked = {"folder": request.GET.get("folder"), "for": request.GET.get("format") if kept else None}
+    query = urlencode({name: value for name, value in asked.items() if value})
+    return {"new_format": kept, "set_format": reverse("new_answer_format") + (f"?{query}" if query else "")}
 
 
 def _choice(person: User, row: Conversation | None) -> dict[str, object]:

@@ -43,8 +43,8 @@ class Ask(Command):
 @dataclass(frozen=True, slots=True)
 class Send(Ask):
     """A new message. Without a ``conversation`` it begins a new one, in ``folder`` where one is named, and without the tools whose names
-    are in ``tools_off``, with commas between them; with ``temporary`` one that is in no list and soon gone. ``files``: what the person has
-    brought for it."""
+    are in ``tools_off``, with commas between them; with ``temporary`` one that is in no list and soon gone. ``answer_format``: the JSON
+    schema that the answers of a new one have to fit. ``files``: what the person has brought for it."""
 
     type = "send"
     conversation: Reference | None
@@ -53,6 +53,7 @@ class Send(Ask):
     effort: str
     choice: str | None
     tools_off: str | None
+    answer_format: str | None
     temporary: bool | None
     files: tuple[FileUse, ...] | None
 

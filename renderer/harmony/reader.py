@@ -53,6 +53,11 @@ class Reader:
         """Whether the turn is over. Everything after that is ignored, so the request to the model server can be stopped."""
         return self._state is _State.ENDED
 
+    @property
+    def open_header(self) -> Header | None:
+        """The header of the message whose body comes next, also while that is held back; None between messages."""
+        return self._body.header if self._state is _State.BODY else None
+
     def feed_marker(self, token: str) -> list[RawEvent]:
         """Take a control token that the model emitted, as its literal text. Any special token, known or not."""
         match self._state:
@@ -175,7 +180,7 @@ class _Body:
 
     def __init__(self, header: Header, error: ErrorCode | None = None) -> None:
         self.error = error
-        self._header = header
+        self.header = header
         self._is_call = header.intent != Intent.DEBUG and _is_call(header)
         # A preamble is held back while it could still be one JSON value, as that would be a call whose header was lost.
         self._is_held = is_preamble(header)
@@ -184,10 +189,10 @@ class _Body:
 
     @property
     def is_answer(self) -> bool:
-        return is_answer(self._header)
+        return is_answer(self.header)
 
     def open(self) -> list[RawEvent]:
-        return [] if self._is_held else [FrameOpened(self._header)]
+        return [] if self._is_held else [FrameOpened(self.header)]
 
     def write(self, text: str) -> list[RawEvent]:
         if not self._is_held:
@@ -201,7 +206,7 @@ class _Body:
         if begun[0] in "{[":
             self._looks_like_json = True
             return []
-        return self._release(self._header)
+        return self._release(self.header)
 
     def close(self, terminator: Terminator | None, error: ErrorCode) -> list[RawEvent]:
         """Close the frame. ``error`` is the reason if ``terminator`` is None."""
@@ -213,7 +218,7 @@ class _Body:
             hidden = self._looks_like_json and (terminator is None or is_json("".join(self._kept)))
             if hidden:
                 self.error = Code.CALL_SCHEMA
-            events = self._release(replace(self._header, intent=None) if hidden else self._header)
+            events = self._release(replace(self.header, intent=None) if hidden else self.header)
         return [*events, self._close_text(terminator, error)]
 
     def _release(self, header: Header) -> list[RawEvent]:
@@ -229,7 +234,7 @@ class _Body:
                 return FrameClosed(Terminator.END, self.error or Code.CALL_SCHEMA)
             case Terminator.RETURN if not self.is_answer:
                 # A model that has only thought, and ends there, has written nothing that could not be read.
-                has_only_thought = self._header.channel == Channel.ANALYSIS and self._header.recipient is None
+                has_only_thought = self.header.channel == Channel.ANALYSIS and self.header.recipient is None
                 return FrameClosed(Terminator.END, self.error or (None if has_only_thought else Code.PARSE_HEADER))
         return FrameClosed(terminator, self.error)
 

@@ -428,6 +428,15 @@ ROUTES: tuple[Route, ...] = (
         ),
     ),
     Route(
+        "format/",
+        "Anybody signed in: the schema that they give to the conversation which they begin next. It is kept in their session.",
+        (
+            Ask("GET", "/format/", _SIGNED_IN),
+            Ask("GET", "/format/?for=nothing&example=1", _SIGNED_IN),
+            Ask("POST", "/format/", "302 302 302 302 302 302 302 302 302", {"schema": '{{"type": "object"}}'}),
+        ),
+    ),
+    Route(
         "c/<uuid:conversation_id>/format/",
         "The owner: the title of the conversation and the schema of its answers, which they set; changes nothing that was written.",
         (

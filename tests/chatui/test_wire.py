@@ -31,6 +31,7 @@ FIELDS = {
     "turn": "t",
     "folder": "f",
     "tools_off": "one,another",
+    "answer_format": "{}",
     "text": "words",
     "effort": "low",
     "choice": "a",

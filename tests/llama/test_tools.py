@@ -1,5 +1,5 @@
 """The loop of a tool against a real llama.cpp server, over each wire format: it calls what is offered, and answers with the reply. Over
-token ids it also calls the browser that it was trained with, and cites it."""
+token ids it also calls the browser and the Python that it was trained with."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.tools.browser.tools import browser_tools
+from chatui.tools.python.python_tool import PYTHON
 from chatui.tools.replies import Reply
 from chatui.turns.calls.requested import Requested, reply_frame, requested
 from renderer.frames import Frame, Header, Role, Terminator
@@ -24,6 +25,7 @@ from renderer.history import seen_again
 from renderer.markup import html
 from renderer.markup.citations import Cited
 from tests.chatui.backends.chat.test_recordings import PARIS, PLAN, TOKYO
+from tests.chatui.backends.harmony.test_backend import FIBONACCI
 from tests.llama.test_chat import LIMITS
 from tests.llama.test_harmony import WEATHER
 from tests.support import environment
@@ -83,4 +85,23 @@ async def test_the_browser_is_called_on_analysis_and_its_page_is_cited(
     assert second.error is None and "【0†" in second.visible
     [shown, *_] = html.render_blocks(second.visible, pages={0: Cited("https://harmony.example/", "Harmony")})
     assert 'href="https://harmony.example/"' in shown.html and "†" not in shown.html
+    await backend.aclose()
+
+
+async def test_code_for_python_is_called_on_analysis_and_answered_from_its_output(llama_server: str, vocabulary: Vocabulary) -> None:
+    backend = HarmonyCompletionsBackend(
+        Endpoint(llama_server, limits=LIMITS), vocabulary=lambda: vocabulary, today=lambda: date(2026, 11, 20)
+    )
+    request = replace(asked("Use Python to compute the 10th Fibonacci number."), tools=(PYTHON.definition,))
+    first = await outcome(backend, request)
+    assert first.ended is not None and first.ended.reason is EndReason.TOOL_CALLS
+    assert (first.calls, first.visible) == ([FIBONACCI], "")
+    written = [done.frame for done in first.finished]
+    [called] = [frame for frame in written if frame.terminator is Terminator.CALL]
+    assert (called.header.channel, called.header.recipient, called.header.content_type) == ("analysis", "python", "code")
+    read = requested(called, {PYTHON.name: PYTHON})
+    assert isinstance(read, Requested) and read.arguments == {"code": FIBONACCI[1]}
+    reply = reply_frame(called.header, Reply("55\n"))
+    second = await outcome(backend, replace(request, frames=seen_again((*request.frames, *written, reply))))
+    assert second.error is None and "55" in second.visible
     await backend.aclose()

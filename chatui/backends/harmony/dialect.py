@@ -14,13 +14,18 @@ from renderer.harmony.vocabulary import Vocabulary
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One request: the ids of the prompt, how many more may be sampled, and the model's name for servers that have several;
-    ``sampling`` as for a SampleRequest. ``schema``: what is sampled is JSON that fits it, from its first token to its last."""
+    ``sampling`` as for a SampleRequest.
+
+    ``schema``: what is sampled is JSON that fits it, from its first token to its last. ``words``: what is sampled is one of them, none of
+    which begins with another; not together with a schema.
+    """
 
     ids: Sequence[int]
     max_tokens: int
     model: str | None = None
     sampling: Mapping[str, float] = field(default_factory=dict)
     schema: Mapping[str, Any] | None = field(default=None, repr=False)
+    words: Sequence[str] = ()
 
 
 class Chunks(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,6 +30,7 @@ class LlamaCpp:
         return {
             **asked.sampling,
             **({} if asked.schema is None else {"json_schema": {**asked.schema, **_COMPACT}}),
+            **({"grammar": "root ::= " + " | ".join(map(json.dumps, asked.words))} if asked.words else {}),
             "prompt": list(asked.ids),
             "stream": True,
             "return_tokens": True,

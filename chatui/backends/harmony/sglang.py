@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,6 +27,7 @@ class SGLang:
         sampling: dict[str, object] = {
             **asked.sampling,
             **({} if asked.schema is None else {"json_schema": json.dumps(asked.schema, ensure_ascii=False)}),
+            **({"regex": "|".join(map(re.escape, asked.words))} if asked.words else {}),
             "max_new_tokens": asked.max_tokens,
             "stop_token_ids": list(STOP_IDS),
             "skip_special_tokens": False,

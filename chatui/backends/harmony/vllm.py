@@ -24,6 +24,7 @@ class Vllm:
             **({"model": asked.model} if asked.model else {}),
             **asked.sampling,
             **({} if asked.schema is None else {"structured_outputs": {"json": dict(asked.schema)}}),
+            **({"structured_outputs": {"choice": list(asked.words)}} if asked.words else {}),
             "prompt": list(asked.ids),
             "stream": True,
             "stream_options": {"include_usage": True},

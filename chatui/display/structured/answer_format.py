@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
@@ -47,6 +49,16 @@ def set_schema(person: User, conversation_id: object, text: str) -> Conversation
     row.answer_format = _read(text).stored() if text.strip() else None
     row.save(update_fields=["answer_format"])
     return row
+
+
+def one_line(text: str) -> str:
+    """The schema in one line, as the first message of a new conversation brings it. Raises NoSchemaError as ``set_schema``."""
+    return json.dumps(_read(text).checked_schema, ensure_ascii=False, separators=(",", ":"))
+
+
+def in_lines(kept: str) -> str:
+    """What ``one_line`` gave, as its person edits it."""
+    return formats.shown(json.loads(kept)) if kept else ""
 
 
 def _read(text: str) -> formats.AnswerFormat:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from chatui.display.tools.inert import visible
+from chatui.model_servers import model_choice
 from chatui.models import Conversation, ToolRule, User
 from chatui.permissions import access
-from chatui.permissions.tools import tools_in
+from chatui.permissions.tools import server_tools_go_with, tools_in
 from chatui.tools import combinations, offered, switched
 from chatui.tools.combinations import Together
 from chatui.tools.tool import Tool
@@ -32,22 +33,35 @@ class ShownTool:
 
 @dataclass(frozen=True, slots=True)
 class ShownTools:
-    """All tools that a person is offered, by title. ``count``: how many of them the model may call."""
+    """All tools that a person is offered, by title. ``count``: how many of them the model may call. ``by_server``: what the model server
+    may use by itself, in words; nobody switches that here."""
 
     all: tuple[ShownTool, ...]
     count: int
+    by_server: str = ""
 
 
 def has_tools(person: User, *, is_demo: bool) -> bool:
-    """Whether a person is offered any. At most one statement."""
+    """Whether a person is offered any, or a model server uses some by itself. At most two statements."""
+    if model_choice.any_server_tools(person):
+        return True
     return offered.are_any(is_demo=is_demo) and bool(access.usable_tools(person, is_demo=is_demo))
 
 
-def shown_tools(person: User, row: Conversation | None, *, is_demo: bool, off: Collection[str] = ()) -> ShownTools:
-    """Those for a conversation, or (None) for a new one, where ``off`` names those that are switched off."""
-    known = access.usable_tools(person, is_demo=is_demo)
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is chosen at the message box: the model, and, for a new conversation, the names of the tools that are ``off``."""
+
+    choice: str = ""
+    off: Collection[str] = ()
+
+
+def shown_tools(person: User, row: Conversation | None, chosen: Chosen = Chosen(), *, is_demo: bool) -> ShownTools:
+    """Those for a conversation, or (None) for a new one."""
+    known, off = access.usable_tools(person, is_demo=is_demo), chosen.off
+    by_server = model_choice.server_tools(person, chosen.choice or (row.choice if row else ""))
     if not known:
-        return ShownTools((), 0)
+        return ShownTools((), 0, _by_server(by_server, (), row))
     rules = {rule.tool: rule for rule in ToolRule.objects.filter(conversation=row)} if row else {}
     if row is not None:
         off = {name for name, rule in rules.items() if not rule.is_allowed}
@@ -55,7 +69,26 @@ def shown_tools(person: User, row: Conversation | None, *, is_demo: bool, off: C
     else:
         together = combinations.together({name: tool for name, tool in known.items() if name not in off})
     shown = [_shown(tool, known, together, off, rules.get(tool.name)) for tool in known.values()]
-    return ShownTools(tuple(sorted(shown, key=lambda each: each.title.casefold())), len(together.offered))
+    return ShownTools(
+        tuple(sorted(shown, key=lambda each: each.title.casefold())),
+        len(together.offered),
+        _by_server(by_server, together.offered.values(), row),
+    )
+
+
+def _by_server(kinds: Collection[str], tools: Collection[Tool], row: Conversation | None) -> str:
+    """In words, one after the other; empty where there are none, and where they are not used beside what else is there."""
+    if not kinds or not server_tools_go_with(tools, row):
+        return ""
+    known = {
+        "web_search": _("web search"),
+        "web_search_preview": _("web search"),
+        "browser_search": _("web search"),
+        "file_search": _("file search"),
+        "code_interpreter": _("running code"),
+        "image_generation": _("making pictures"),
+    }
+    return ", ".join(dict.fromkeys(known.get(kind) or visible(kind.replace("_", " ")) for kind in kinds))
 
 
 def _shown(tool: Tool, known: dict[str, Tool], together: Together, off: Collection[str], rule: ToolRule | None) -> ShownTool:

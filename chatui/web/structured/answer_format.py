@@ -1,13 +1,16 @@
-"""The page on which a person says that the answers of a conversation are to be JSON that fits a schema."""
+"""The pages on which a person says that the answers of a conversation, or of the next new one, are to be JSON that fits a schema."""
 
 from __future__ import annotations
 
+import secrets
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
@@ -21,6 +24,9 @@ from chatui.web.guards import guarded
 from chatui.web.people import person_of
 
 _writes = Throttle("answer-format", attempts=60, seconds=60)
+_KEPT = "answer_formats"
+_MOST_TABS = 5
+"""New conversations that wait for their first message in as many tabs, each with its schema."""
 
 
 class SchemaForm(forms.Form):
@@ -56,3 +62,52 @@ def answer_format(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
                 form.add_error("schema", str(error))
     context = {"form": form, "conversation": shown_conversation(row), "is_on": bool(now), "has_text": bool(form["schema"].value())}
     return render(request, "structured/answer_format.html", context, status=400 if form.errors else 200)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def new_answer_format(request: HttpRequest) -> HttpResponse:
+    """The schema of a conversation that does not exist yet. The session keeps it for the page on which the first message is written, which
+    brings it along: another page begins without."""
+    person, asked, now = person_of(request), request.GET.get("for", ""), kept_for(request)
+    form = SchemaForm(request.POST or None, initial={"schema": shown.example() if "example" in request.GET else shown.in_lines(now)})
+    back = {"folder": request.GET["folder"]} if "folder" in request.GET else {}
+    if request.method == "POST":
+        _writes.check(str(person.pk))
+        if "clear" in request.POST:
+            return redirect(_home(back))
+        if form.is_valid():
+            try:
+                text = shown.one_line(form.cleaned_data["schema"].replace("\r\n", "\n"))
+                return redirect(_home({**back, "format": _keep(request, text)}))
+            except NoSchemaError as error:
+                form.add_error("schema", str(error))
+    here = {**back, "for": asked} if now else back
+    context = {
+        "form": form,
+        "is_on": bool(now),
+        "has_text": bool(form["schema"].value()),
+        "here": f"?{urlencode(here)}",
+        "example": f"?{urlencode({**here, 'example': 1})}",
+        "back": _home({**back, "format": asked} if now else back),
+    }
+    return render(request, "structured/new_answer_format.html", context, status=400 if form.errors else 200)
+
+
+def kept_for(request: HttpRequest, name: str = "for") -> str:
+    """The schema that the session keeps for the page whose address has its key in ``name``, in one line; empty where there is none."""
+    kept = request.session.get(_KEPT, {})
+    found = kept.get(request.GET.get(name, ""), "") if isinstance(kept, dict) else ""
+    return found if isinstance(found, str) else ""
+
+
+def _keep(request: HttpRequest, text: str) -> str:
+    key = secrets.token_urlsafe(9)
+    before = list(request.session.get(_KEPT, {}).items())[1 - _MOST_TABS :]
+    request.session[_KEPT] = {**dict(before), key: text}
+    return key
+
+
+def _home(query: dict[str, str]) -> str:
+    return f"{reverse('home')}?{urlencode(query)}" if query else reverse("home")

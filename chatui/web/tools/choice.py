@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from chatui.display.tools import menu
+from chatui.display.tools.menu import Chosen
 from chatui.model_servers import connected
 from chatui.permissions import access
 from chatui.tools import switched
@@ -21,9 +22,9 @@ from chatui.web.people import person_of
 @login_required
 @guarded
 def new_tools(request: HttpRequest) -> HttpResponse:
-    """The fragment with the tools for a new conversation, without those that ``off`` names."""
-    off = switched.names_of(request.GET.get("off", ""))
-    shown = menu.shown_tools(person_of(request), None, is_demo=connected.is_demo(), off=off)
+    """The fragment with the tools for a new conversation, without those that ``off`` names, beside the model of ``choice``."""
+    chosen = Chosen(request.GET.get("choice", ""), switched.names_of(request.GET.get("off", "")))
+    shown = menu.shown_tools(person_of(request), None, chosen, is_demo=connected.is_demo())
     return render(request, "tools/_choice.html", {"tools": shown})
 
 
@@ -37,4 +38,5 @@ def tools(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         row = menu.switch(person, conversation_id, request.POST.get("tool", ""), request.POST.get("state", ""))
     else:
         row = access.own_conversation(person, conversation_id)
-    return render(request, "tools/_choice.html", {"tools": menu.shown_tools(person, row, is_demo=connected.is_demo())})
+    shown = menu.shown_tools(person, row, Chosen(request.GET.get("choice", "")), is_demo=connected.is_demo())
+    return render(request, "tools/_choice.html", {"tools": shown})

@@ -60,10 +60,11 @@ export class Commands {
   /** @param {Written} written */
   send({ text, effort, choice, clientId, files = null }) {
     this.#around.transcript.send(clientId, text);
-    const { id: conversation, folder } = this.#around.open;
+    const { id: conversation, folder, isTemporary: temporary } = this.#around.open;
     const off = conversation ? null : toolsOff();
-    const command = { client_id: clientId, conversation, folder, text, effort, choice, files, tools_off: off };
-    this.#ask({ type: "send", ...command, temporary: this.#around.open.isTemporary });
+    const format = conversation ? null : (this.#around.composer.dataset.format ?? null);
+    const command = { client_id: clientId, conversation, folder, text, effort, choice, files, temporary };
+    this.#ask({ type: "send", ...command, tools_off: off, answer_format: format });
   }
 
   /** @param {EditAsked} asked */

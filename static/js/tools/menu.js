@@ -31,12 +31,17 @@ export async function open(menu, keeping) {
 
 /** The address of the conversation's tools; null before there is one. */
 function own() {
-  return CONVERSATION.test(location.pathname) ? `${location.pathname}tools/` : null;
+  return CONVERSATION.test(location.pathname) ? `${location.pathname}tools/?${chosen()}` : null;
 }
 
 /** @param {HTMLElement} menu */
 function listed(menu) {
-  return `${menu.dataset.new}?off=${encodeURIComponent(kept.toolsOff())}`;
+  return `${menu.dataset.new}?off=${encodeURIComponent(kept.toolsOff())}&${chosen()}`;
+}
+
+/** The model that is chosen: its server may use tools by itself. */
+function chosen() {
+  return `choice=${encodeURIComponent(seek(document, ".model-choice", HTMLSelectElement)?.value ?? "")}`;
 }
 
 /**

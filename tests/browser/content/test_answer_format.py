@@ -58,3 +58,26 @@ def test_answers_are_code_that_fits_until_the_schema_is_cleared(options: dict[st
     page.get_by_role("link", name="Change", exact=True).click()
     page.get_by_role("button", name="Answer in text again").click()
     expect(page.get_by_text(NOTE)).to_have_count(0)
+
+
+@pytest.mark.parametrize("options", [{}, PHONE], ids=["desktop", "phone"])
+def test_a_schema_is_set_before_the_first_message_and_holds_from_that_on(options: dict[str, Any], demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada", **options))
+    page = chat.page
+    page.get_by_label("Message", exact=True).fill("What is 2 + 2?")
+    page.get_by_role("link", name="Answers as JSON…").click()
+    page.get_by_label("JSON schema").fill(json.dumps(SCHEMA))
+    page.get_by_role("button", name="Answer in JSON").click()
+
+    expect(page.get_by_text(NOTE)).to_be_visible()
+    expect(page.get_by_label("Message", exact=True)).to_have_value("What is 2 + 2?")
+    assert not page.evaluate(OVERFLOWS)
+    chat.ask("What is 2 + 2?")
+    chat.finish()
+    assert json.loads(chat.last.locator("pre code").inner_text()) == {"sum": 4}
+    expect(page.get_by_text(NOTE)).to_be_visible()
+    expect(page.locator(".while-empty:visible")).to_have_count(0)
+    page.reload()
+    expect(page.get_by_role("link", name="Change", exact=True)).to_be_visible()
+    page.goto(demo.url)
+    expect(page.get_by_text(NOTE)).to_have_count(0)

@@ -1,7 +1,10 @@
-"""Serves an application that fails before, in or after its reply: ``python -m tests.chatui.live.raising_server serve --port PORT``."""
+"""Serves an application that fails before, in or after its reply, or takes its time: ``python -m tests.chatui.live.raising_server serve
+--port PORT``. With ``MOVING_SECONDS`` in the environment, what is too slow is found after so many seconds."""
 
 from __future__ import annotations
 
+import asyncio
+import os
 import sys
 from typing import Any
 
@@ -10,10 +13,13 @@ from twisted.internet import reactor as twisted_reactor
 
 SECONDS = 60
 """Nobody needs it for longer."""
+TICKS = 12
+"""Of half a second: so long ``/ticks`` is written."""
 
 
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """``/early`` fails at once, ``/cut`` in the middle of a page, ``/ended`` after it; others are answered."""
+    """``/early`` fails at once, ``/cut`` in the middle of a page, ``/ended`` after it; ``/ticks`` is written slowly, ``/counted`` says how
+    long the body was; others are answered."""
     path = scope["path"]
     if path == "/early":
         raise RuntimeError(path)
@@ -24,13 +30,33 @@ async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
     if path == "/ended":
         await send({"type": "http.response.body", "body": b"a page"})
         raise RuntimeError(path)
-    await send({"type": "http.response.body", "body": b"a page"})
+    if path == "/ticks":
+        for _ in range(TICKS):
+            await send({"type": "http.response.body", "body": b".", "more_body": True})
+            await asyncio.sleep(0.5)
+    if path == "/counted":
+        print("counted", flush=True)
+        await send({"type": "http.response.body", "body": str(await _length(receive)).encode(), "more_body": True})
+    await send({"type": "http.response.body", "body": b"" if path in ("/ticks", "/counted") else b"a page"})
+
+
+async def _length(receive: Any) -> int:
+    length, has_more = 0, True
+    while has_more:
+        message = await receive()
+        length, has_more = length + len(message.get("body", b"")), message.get("more_body", False)
+    return length
 
 
 def main() -> None:
     """Serve."""
     django.setup()
+    from chatui.live import channel
     from chatui.live.server import Server  # needs Django's applications
+
+    if seconds := int(os.environ.get("MOVING_SECONDS", "0")):
+        channel.LEAST_BYTES = channel.LEAST_BYTES * seconds // channel.HEAD_SECONDS
+        channel.HEAD_SECONDS = seconds
 
     reactor: Any = twisted_reactor  # whose types do not know what is installed
     reactor.callLater(SECONDS, reactor.stop)

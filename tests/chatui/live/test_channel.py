@@ -1,9 +1,14 @@
-"""The head of a request has a minute, however it comes, and a program that does not read is given up before it fills the memory. What is
-refused after its head reaches no view, and no header changes which address is read."""
+"""The head of a request has a minute, however it comes; its body moves, or is refused; and a program that does not read is given up before
+it fills the memory. What is refused after its head reaches no view, and no header changes which address is read."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import os
 import resource
+import time
+from io import BytesIO
 from queue import SimpleQueue
 from typing import Any
 
@@ -14,10 +19,12 @@ from twisted.internet.task import Clock
 from twisted.internet.tcp import Connection
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
+from twisted.web import http
 from twisted.web.http import HTTPFactory, Request
 
 from chatui.live import channel, open_files, server
-from chatui.live.channel import HEAD_SECONDS, protocol
+from chatui.live.channel import HEAD_SECONDS, LEAST_BYTES, protocol
+from tests.support.served import Server
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 
@@ -33,8 +40,10 @@ waiting: list[Any] = []
 
 
 @pytest.fixture
-def clock() -> Clock:
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     waiting.clear()
+    # A long body would be kept in a file, which nobody closes where the test ends before the request.
+    monkeypatch.setattr(http, "_getContentFile", lambda length: BytesIO())
     return Clock()
 
 
@@ -128,15 +137,108 @@ def test_a_large_answer_may_be_read_as_slowly_as_a_telephone_does_and_no_slower(
     assert transport.is_aborted
 
 
-def test_an_upload_may_take_as_long_as_it_moves(clock: Clock) -> None:
+LENGTH = 100_000_000
+UPLOAD = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\n\r\n" % LENGTH
+CHUNKED = b"POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def test_an_upload_may_take_as_long_as_it_moves_as_fast_as_a_telephone(clock: Clock) -> None:
     connection, transport = connected(clock)
-    connection.dataReceived(b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 100\r\n\r\n")
-    for _ in range(99):
-        clock.advance(HEAD_SECONDS - 1)
-        connection.dataReceived(b"x")
+    connection.dataReceived(UPLOAD)
+    for _ in range(30 * HEAD_SECONDS):
+        connection.dataReceived(b"x" * (LEAST_BYTES // HEAD_SECONDS))
+        clock.advance(1)
         assert not transport.disconnecting
-    clock.advance(HEAD_SECONDS)
-    assert transport.disconnecting, "it stood still"
+    assert transport.value() == b"" and not waiting
+
+
+@pytest.mark.parametrize("head", [UPLOAD, CHUNKED])
+@pytest.mark.parametrize("before", [b"", b"x" * 1_000_000])
+def test_a_body_that_comes_byte_by_byte_is_refused_and_never_carried_out(head: bytes, before: bytes, clock: Clock) -> None:
+    connection, transport = connected(clock)
+    as_sent = (lambda data: data and b"%x\r\n%b\r\n" % (len(data), data)) if head is CHUNKED else bytes
+    connection.dataReceived(head + as_sent(before))
+    for second in range(2 * HEAD_SECONDS):
+        if transport.disconnecting:
+            break
+        assert second <= HEAD_SECONDS + (HEAD_SECONDS if before else 0)
+        connection.dataReceived(as_sent(b"x"))
+        clock.advance(1)
+    assert transport.disconnecting
+    assert transport.value().startswith(b"HTTP/1.1 408 ") and b"Connection: close" in transport.value()
+    connection.dataReceived(b"0\r\n\r\n" if head is CHUNKED else b"x" * LENGTH)
+    assert not waiting, "the rest of it is not read"
+
+
+def test_a_body_that_stands_still_is_refused_as_well(clock: Clock) -> None:
+    connection, transport = connected(clock)
+    connection.dataReceived(UPLOAD + b"x" * LEAST_BYTES)
+    clock.advance(HEAD_SECONDS - 1)
+    assert not transport.disconnecting
+    clock.advance(1)
+    assert transport.value().startswith(b"HTTP/1.1 408 ") and transport.value().count(b"HTTP/1.1") == 1
+
+
+def test_a_small_body_that_is_whole_is_answered_however_long_that_takes(clock: Clock) -> None:
+    connection, transport = connected(clock)
+    for _ in range(2):
+        connection.dataReceived(UPLOAD.replace(b"%d" % LENGTH, b"2") + b"{")
+        clock.advance(HEAD_SECONDS - 1)
+        connection.dataReceived(b"}")
+        clock.advance(10 * HEAD_SECONDS)
+        assert not transport.disconnecting and len(waiting) == 1
+        waiting.pop().finish()
+
+
+MOVING_SECONDS = 2
+"""In the place of a minute, for a server that others talk to."""
+SLOW = 8000
+"""Bytes per second of a slow telephone line."""
+
+
+async def sent_slowly(port: int, data: bytes, pieces: list[bytes], pause: float) -> tuple[bytes, float]:
+    """What is answered to a request whose body comes in pieces, until the connection ends; and after how many seconds that was."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    began = time.monotonic()
+    writer.write(data)
+    answering = asyncio.create_task(reader.read())
+    for piece in pieces:
+        with contextlib.suppress(ConnectionError):
+            writer.write(piece)
+            await writer.drain()
+        if (await asyncio.wait({answering}, timeout=pause))[0]:
+            break
+    async with asyncio.timeout(60):
+        answer = await answering
+    writer.close()
+    with contextlib.suppress(ConnectionError):
+        await writer.wait_closed()
+    return answer, time.monotonic() - began
+
+
+@pytest.mark.asyncio
+@pytest.mark.served
+async def test_a_real_server_refuses_drips_and_bears_a_slow_telephone_and_a_slow_answer() -> None:
+    server = Server({**os.environ, "MOVING_SECONDS": str(MOVING_SECONDS)}, program=("-m", "tests.chatui.live.raising_server"))
+    post = b"POST /counted HTTP/1.1\r\nHost: here\r\nConnection: close\r\n"
+    fixed = post + b"Content-Length: %d\r\n\r\n"
+    try:
+        await asyncio.to_thread(server.wait_until_healthy)
+        dripped, chunked, telephone, silent, ticks = await asyncio.gather(
+            sent_slowly(server.port, fixed % 500, [b"x"] * 400, 0.1),
+            sent_slowly(server.port, post + b"Transfer-Encoding: chunked\r\n\r\n", [b"1\r\nx\r\n"] * 400, 0.1),
+            sent_slowly(server.port, fixed % (6 * SLOW), [b"x" * (SLOW // 4)] * 24, 0.25),
+            sent_slowly(server.port, fixed % 500, [b"x"], 30),
+            sent_slowly(server.port, b"GET /ticks HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n", [b""], 30),
+        )
+    finally:
+        await asyncio.to_thread(server.stop)
+    for answer, seconds in (dripped, chunked, silent):
+        assert answer.startswith(b"HTTP/1.1 408 ") and b'"request_timeout"' in answer
+        assert seconds >= MOVING_SECONDS - 1
+    assert b"\r\n5\r\n48000\r\n" in telephone[0], telephone
+    assert ticks[0].count(b"1\r\n.\r\n") == 12 and ticks[1] > 2 * MOVING_SECONDS
+    assert server.console.count("counted") == 1, "what was refused reached no application"
 
 
 def test_nothing_is_left_of_a_connection_that_ended(clock: Clock) -> None:

@@ -1,4 +1,4 @@
-"""A call that a program requires: servers that take a choice of tools are held to it, others are told in words, and none is made up."""
+"""A call that a program requires: servers are held to it, over token ids the call is begun for the model, and none is made up."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import Backend, Endpoint
-from chatui.models import User
+from chatui.models import Message, User
 from chatui.tools.callers import model_name
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.api.asking import Program, json_of, key_of, text_of
 from tests.chatui.api.requests.functions import CHAT, calls_of, nested
-from tests.chatui.api.requests.test_calls_in_wire_formats import FUNCTION, of_chat, of_responses, of_token_ids, said
+from tests.chatui.api.requests.test_calls_in_wire_formats import CITY, FUNCTION, THOUGHT, of_chat, of_responses, of_token_ids, said
+from tests.chatui.backends.harmony.test_backend import ids_of, sse, vllm
 from tests.chatui.turns.calls.test_wire_formats import ANSWER, model, posts
 from tests.support import stub
-from tests.support.stub import Stub
+from tests.support.stub import DONE, Stub
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
@@ -112,7 +113,7 @@ async def test_what_has_nothing_to_do_with_the_choice_is_not_asked_again(
     assert ["tool_choice" in post for post in posts(server)] == [True]
 
 
-async def without_a_call(server: Stub, program: Program) -> list[Any]:
+async def without_a_call(server: Stub, program: Program, requests: int) -> list[Any]:
     """What a program is told that asks in both formats, whole and streamed."""
     body = {"input": "How is the weather?", "tools": [FUNCTION], "tool_choice": "required"}
     chat = {"messages": [{"role": "user", "content": "?"}], "tools": nested(FUNCTION), "tool_choice": "required"}
@@ -123,7 +124,7 @@ async def without_a_call(server: Stub, program: Program) -> list[Any]:
         told.append(json_of(response))
         streamed = await program.post(address, asked | {"stream": True})
         told.append(b"".join([piece async for piece in streamed]).decode())  # type: ignore[attr-defined]
-    assert len(posts(server)) == 4, "it is not asked for ever"
+    assert len(posts(server)) == 4 * requests, "it is not asked for ever"
     return told
 
 
@@ -133,13 +134,38 @@ async def test_an_answer_all_the_same_is_an_error_and_never_a_call(
 ) -> None:
     name = model_name("weather-now")
     made, answers, options = of_token_ids(name, vocabulary) if kind == "harmony" else FORMATS[kind](name)
-    async with model(monkeypatch, made, *[answers[1]] * 4, **options) as server:
-        told = await without_a_call(server, program)
+    # Over token ids a call is begun twice behind the answer that is dropped.
+    requests = 3 if kind == "harmony" else 1
+    async with model(monkeypatch, made, *[answers[1]] * 4 * requests, **options) as server:
+        told = await without_a_call(server, program, requests)
     for each in told:
         text = each if isinstance(each, str) else json.dumps(each)
         assert "model_error" in text and ANSWER not in text and "call_id" not in text and '"tool_calls"' not in text
     if kind == "harmony":
         assert all("tool_choice" not in post and "before you have called" in said(post, vocabulary) for post in posts(server))
+
+
+async def test_over_token_ids_a_call_is_written_in_the_place_of_an_answer(
+    program: Program, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = model_name("weather-now")
+    made, answers, options = of_token_ids(name, vocabulary)
+    thought = f"<|channel|>analysis<|message|>{THOUGHT}<|end|><|start|>assistant<|channel|>final<|message|>{ANSWER}<|return|>"
+    wrong, right = ('{"town": 1}', CITY)
+    texts = (thought, wrong, thought, right)
+    answers = [sse(vllm(*ids_of(vocabulary, text), finish="stop", stop=200012)) + DONE for text in texts]
+    body = {"input": "How is the weather?", "tools": [FUNCTION, OTHER], "tool_choice": NAMED}
+    async with model(monkeypatch, made, *answers * 2, **options) as server:
+        found = await program.ask(body)
+        events = await program.stream(body)
+    assert calls_of(found) == [CALLED] and text_of(found) == ""
+    sent = posts(server)
+    assert len(sent) == 8 and "The arguments do not fit" in said(sent[2], vocabulary), "what does not fit the schema is not handed back"
+    assert THOUGHT in said(sent[1], vocabulary) and all(ANSWER not in said(post, vocabulary) for post in sent)
+    assert await Message.objects.filter(channel="analysis", text__contains=THOUGHT).aexists(), "the premise: it was thought"
+    assert not await Message.objects.filter(text__contains=ANSWER).aexists(), "what was dropped is kept nowhere"
+    for told in (json.dumps(found), json.dumps(events)):
+        assert ANSWER not in told and "marmalade" not in told
 
 
 @pytest.mark.parametrize("kind", FORMATS)

@@ -1,0 +1,201 @@
+"""Reads one answer of a token-id server: stream events in, raw events out; it may pause where a message begins."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import uuid4
+
+from chatui.backends.base import BackendError, EndReason, Usage
+from chatui.backends.failures.kinds import failed
+from chatui.backends.harmony.dialect import Chunks
+from chatui.backends.http import WHOLE
+from chatui.backends.sse import Event
+from chatui.codes import ProductCode
+from renderer.errors import Code, ErrorCode
+from renderer.events import Assembler, FrameClosed, FrameOpened, RawEvent
+from renderer.frame_kinds import is_preamble, is_reasoning
+from renderer.frames import Frame, Header, Terminator
+from renderer.harmony.hip1 import pieces_of_frame
+from renderer.harmony.pieces import Piece
+from renderer.harmony.reader import Reader
+
+_EVENTS_AFTER_THE_END = 8
+"""How many events may follow the end of the turn: one says why it stopped, one counts the tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Reading stops for the time being where a message opens whose header is ``at`` one to stop at. ``drops``: nothing of it is read."""
+
+    at: Callable[[Header], bool]
+    drops: bool = False
+
+
+class Answer:
+    """Stream events in, raw events out. An unreadable event ends the answer: with ids missing, hidden text could become visible."""
+
+    def __init__(self, chunks: Chunks, max_chars: int, pause: Pause | None = None) -> None:
+        """``pause``: where reading stops, until ``resume`` or ``begin_call``."""
+        self.chunks = chunks
+        self.is_paused = False
+        self.pieces: list[Piece] = []
+        """What was sampled up to there, where it pauses."""
+        self.before: list[Frame] = []
+        """The reasoning and the preambles up to there, where what opens is dropped."""
+        self._pause = pause
+        self._assembler = Assembler()
+        self._ids_before = 0
+        self._reader = Reader(_new_call_id)
+        self._chars_left = max_chars
+        self._is_done = False
+        self._is_empty = True
+        self._has_called = False
+        self._events_left = _EVENTS_AFTER_THE_END
+        self._opening: list[RawEvent] = []
+
+    @property
+    def is_over(self) -> bool:
+        """Whether reading can stop: the server is done, the model wrote too much, or it continues after the end of its turn."""
+        return self._is_done or self._chars_left < 0 or self._events_left <= 0
+
+    def continue_with(self, cut_answer: Frame) -> None:
+        """The prompt ends inside this frame: new text continues its body. The frame is opened with the first text."""
+        # As the model would have written it behind <|start|>assistant; without the body, and without the marker that ends a frame.
+        for piece in pieces_of_frame(replace(cut_answer, body=""))[2:-1]:
+            self._opening += self._reader.feed_text(piece) if isinstance(piece, str) else self._reader.feed_marker(piece.token)
+
+    def resume(self, chunks: Chunks, ids_before: int) -> None:
+        """Go on with another response, whose prompt holds what was read. ``ids_before``: how many ids that is."""
+        self.chunks, self._ids_before = chunks, ids_before
+        self._pause, self.is_paused, self._is_done = None, False, False
+
+    def begin_call(self, header: Header, chunks: Chunks, ids_before: int) -> None:
+        """Go on with another response, which is the body of a call that we opened; it pauses as before."""
+        pause, self._reader = self._pause, Reader(_new_call_id)
+        self.resume(chunks, ids_before)
+        self._pause, self._events_left, self._opening = pause, _EVENTS_AFTER_THE_END, []
+        self.continue_with(Frame(header, ""))
+
+    @property
+    def lacks_call(self) -> bool:
+        """Whether the model has called nothing, and either ended its turn or opened what is dropped. Not where its answer was cut."""
+        has_ended = self.chunks.reason is not EndReason.LENGTH and self._chars_left >= 0 and self._reader.open_header is None
+        return self.is_paused or (has_ended and not self._has_called)
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the server counted, over both responses."""
+        usage = self.chunks.usage
+        if not self._ids_before or usage is None or usage.prompt_tokens is None or usage.completion_tokens is None:
+            return usage
+        return Usage(max(usage.prompt_tokens - self._ids_before, 0), usage.completion_tokens + self._ids_before)
+
+    def feed_all(self, events: Iterable[Event]) -> Iterator[RawEvent]:
+        """The raw events of what was read together, until reading can stop."""
+        for event in events:
+            yield from self.feed(event)
+            if self.is_over or self.is_paused:
+                return
+
+    def feed(self, event: Event) -> list[RawEvent]:
+        if is_end(event):
+            self._is_done = True
+            return []
+        chunk = decoded(event, is_empty=self._is_empty)
+        pieces = self.chunks.feed(chunk)
+        raws = self._read(pieces)
+        if self._reader.ended:
+            self._events_left -= 1
+        # llama.cpp closes the stream without a word after its last chunk.
+        self._is_done = event.name == WHOLE or chunk.get("stop") is True
+        return raws
+
+    def check_end(self) -> None:
+        if not (self.is_paused or self.is_over) and self.chunks.reason is None and not self._reader.ended:
+            raise BackendError(Code.STREAM_TRUNCATED, "the stream ended without an end")
+
+    def finish(self) -> tuple[list[RawEvent], EndReason]:
+        """The stream ended normally: closes the open frame, and returns why it ended."""
+        is_at_limit = self.chunks.reason is EndReason.LENGTH and not (self._reader.ended or self.is_paused)
+        is_cut = self._chars_left < 0 or is_at_limit
+        rest = self._noted(self._closed(ProductCode.LENGTH if is_cut else Code.STREAM_TRUNCATED))
+        if is_cut:
+            return rest, EndReason.LENGTH
+        return rest, EndReason.TOOL_CALLS if self._has_called else EndReason.STOP
+
+    def break_off(self, error: ErrorCode) -> list[RawEvent]:
+        """The stream broke: the open frame is closed as incomplete."""
+        return self._closed(error)
+
+    def _closed(self, error: ErrorCode) -> list[RawEvent]:
+        rest = self._reader.finish(error)
+        return [] if self._opening else rest
+
+    def _read(self, pieces: Sequence[Piece]) -> list[RawEvent]:
+        events: list[RawEvent] = []
+        for piece in pieces:
+            self._is_empty = False
+            text = piece if isinstance(piece, str) else piece.token
+            # Counted here, so that what the reader holds back is bounded too.
+            room, self._chars_left = max(self._chars_left, 0), self._chars_left - len(text)
+            if isinstance(piece, str):
+                read = self._reader.feed_text(text[:room])
+            else:
+                read = self._reader.feed_marker(text) if room else []
+            events += self._up_to_the_pause(piece, read) if self._pause else read
+            if self.is_paused:
+                break
+        if events:
+            events, self._opening = [*self._opening, *events], []
+        return self._noted(events)
+
+    def _up_to_the_pause(self, piece: Piece, read: list[RawEvent]) -> list[RawEvent]:
+        """What may go on of what was read of a piece."""
+        if self._pause and not self._pause.drops:
+            self.pieces.append(piece)
+        opened = [place for place, event in enumerate(read) if isinstance(event, FrameOpened) and self._stops(event.header)]
+        # A preamble is held back until its text begins, but its header is known.
+        self.is_paused = bool(opened) or self._stops(self._reader.open_header)
+        if not (self.is_paused and self._pause and self._pause.drops):
+            return read
+        self._reader = Reader(_new_call_id)
+        return read[: opened[0]] if opened else read
+
+    def _stops(self, header: Header | None) -> bool:
+        return header is not None and self._pause is not None and self._pause.at(header)
+
+    def _noted(self, events: list[RawEvent]) -> list[RawEvent]:
+        self._has_called = self._has_called or any(isinstance(raw, FrameClosed) and raw.terminator is Terminator.CALL for raw in events)
+        if self._pause is not None and self._pause.drops:
+            finished = [done for event in events if (done := self._assembler.feed(event))]
+            self.before += [done.frame for done in finished if is_reasoning(done.frame.header) or is_preamble(done.frame.header)]
+        return events
+
+
+def is_end(event: Event) -> bool:
+    """Whether the server says with it that nothing follows."""
+    return event.data.strip() == "[DONE]"
+
+
+def decoded(event: Event, *, is_empty: bool) -> dict[str, Any]:
+    """The JSON of an event. ``is_empty``: nothing has been sampled yet.
+
+    Raises:
+        BackendError: it is an error inside a response with status 200, whose message may quote the model, or cannot be read.
+    """
+    try:
+        chunk = json.loads(event.data)
+    except (ValueError, RecursionError):
+        chunk = None
+    if event.name == "error" or (isinstance(chunk, dict) and (chunk.get("error") or chunk.get("object") == "error")):
+        raise failed(chunk if isinstance(chunk, dict) else event.data, is_empty=is_empty)
+    if not isinstance(chunk, dict):
+        raise BackendError(Code.STREAM_TRUNCATED, "an event of the stream could not be read")
+    return chunk
+
+
+def _new_call_id() -> str:
+    return f"call_{uuid4().hex}"

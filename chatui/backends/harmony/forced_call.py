@@ -1,0 +1,125 @@
+"""Has a call written where one is required: the model thinks freely, and what it opens instead of a call is dropped for a call of ours.
+
+No token-id server can be told that a call must come. So the header of the call is written here, behind the reasoning and the preambles;
+which function it names is the model's choice among those that it may call, and its arguments are the model's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+
+from chatui.backends.base import BackendError
+from chatui.backends.harmony.answer import Answer
+from chatui.backends.harmony.dialect import Asked
+from chatui.backends.harmony.wire import Wire
+from chatui.backends.structured.refused import refuses_format
+from renderer.events import RawEvent
+from renderer.frame_kinds import is_preamble, is_reasoning
+from renderer.frames import Channel, Frame, Header, Intent, Role
+from renderer.harmony.hip1 import pieces_of_frame
+from renderer.harmony.pieces import Marker, Piece, ids_of_pieces
+from renderer.harmony.system_messages import FunctionTool
+from renderer.tokens import Token
+
+TRIES = 2
+"""So often a function is chosen, and so often a call is begun."""
+_FUNCTIONS = "functions."
+_PYTHON = "python"
+"""The one tool whose calls are no JSON."""
+_ADDRESS = " to"
+_WORD = re.compile(r"=([A-Za-z0-9_.-]+)(?:\s.*)?", re.DOTALL)
+_WORD_TOKENS = 64
+"""Enough for any name: it has at most 64 characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forced:
+    """The tools of which one has to be called."""
+
+    tools: Sequence[FunctionTool]
+
+    @property
+    def recipients(self) -> dict[str, FunctionTool]:
+        """The tools, by what their calls are addressed to."""
+        return {tool.recipient or f"{_FUNCTIONS}{tool.name}": tool for tool in self.tools}
+
+    def misses(self, header: Header) -> bool:
+        """Whether a message with this header is no call of one of the tools, nor what may stand before one: reasoning, or a preamble.
+
+        A broken one is hidden in any case.
+        """
+        if is_reasoning(header) or is_preamble(header) or header.intent == Intent.DEBUG:
+            return False
+        recipient = header.recipient or ""
+        allowed = {*self.recipients, *(f"{_FUNCTIONS}{tool.name}" for tool in self.tools)}
+        channels = (Channel.COMMENTARY,) if recipient.startswith(_FUNCTIONS) else (Channel.ANALYSIS, Channel.COMMENTARY)
+        return recipient not in allowed or header.channel not in channels
+
+
+async def called(wire: Wire, answer: Answer, asked: Asked, forced: Forced) -> AsyncGenerator[RawEvent, None]:
+    """The events of a call behind what ``answer`` has read of ``asked``; none where there is one, and none where the model writes none."""
+    answer.check_end()
+    for _ in range(TRIES):
+        recipient = await _chosen(wire, asked, answer.before, forced) if answer.lacks_call else None
+        if recipient is None:
+            return
+        header = _header(recipient)
+        following = await _behind(wire, asked, [*_pieces(answer.before), *pieces_of_frame(Frame(header, ""))[:-1]])
+        answer.begin_call(header, wire.chunks(), len(following.ids) - len(asked.ids))
+        schema = None if recipient == _PYTHON else forced.recipients[recipient].parameters or {"type": "object"}
+        async with aclosing(wire.in_schema(answer, replace(following, schema=schema))) as raws:
+            async for raw in raws:
+                yield raw
+        answer.check_end()
+
+
+async def _chosen(wire: Wire, asked: Asked, before: Sequence[Frame], forced: Forced) -> str | None:
+    """Whom the model calls: the only one, or what it names behind the beginning of a header. None where it names none that it may."""
+    recipients = list(forced.recipients)
+    if len(recipients) == 1:
+        return recipients[0]
+    behind = await _behind(wire, asked, [*_pieces(before), *_opening()])
+    naming = replace(behind, max_tokens=min(behind.max_tokens, _WORD_TOKENS), words=_words(recipients))
+    for _ in range(TRIES):
+        try:
+            word = await wire.word(naming)
+        except BackendError as error:
+            if not naming.words or not refuses_format(error):
+                raise
+            naming = replace(naming, words=())
+            word = await wire.word(naming)
+        named = _WORD.fullmatch(word)
+        if named and named[1] in recipients:
+            return named[1]
+    return None
+
+
+def _words(recipients: Sequence[str]) -> tuple[str, ...]:
+    """What may follow. Nothing is bound where one name begins with another: at its end the model could only stop or go on to the longer."""
+    is_clear = not any(one != other and other.startswith(one) for one in recipients for other in recipients)
+    return tuple(f"={recipient}" for recipient in recipients) if is_clear else ()
+
+
+def _header(recipient: str) -> Header:
+    """As this product writes calls into prompts: functions on commentary, with JSON; tools of the training as they were trained."""
+    if recipient.startswith(_FUNCTIONS):
+        return Header(Role.ASSISTANT, Channel.COMMENTARY, recipient=recipient, constrain="json")
+    return Header(Role.ASSISTANT, Channel.ANALYSIS, recipient=recipient, content_type="code")
+
+
+def _pieces(frames: Sequence[Frame]) -> list[Piece]:
+    return [piece for frame in frames for piece in pieces_of_frame(frame)]
+
+
+def _opening() -> list[Piece]:
+    return [Marker(Token.START), Role.ASSISTANT.value, _ADDRESS]
+
+
+async def _behind(wire: Wire, asked: Asked, pieces: Sequence[Piece]) -> Asked:
+    """The same request, with these pieces behind its prompt, which ends in what they begin with: the start of an assistant's message."""
+    ids = await asyncio.to_thread(ids_of_pieces, pieces[2:], wire.vocabulary)
+    return replace(asked, ids=[*asked.ids, *ids], max_tokens=max(asked.max_tokens - len(ids), 1), schema=None)

@@ -1,0 +1,233 @@
+"""A call that must come, over token ids: what the model opens instead is dropped, and the header of a call stands in its place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chatui.backends.base import Backend, Endpoint, EndReason, SampleRequest
+from chatui.backends.harmony.backend import HarmonyCompletionsBackend
+from renderer.harmony.system_messages import FunctionTool
+from renderer.harmony.vocabulary import Vocabulary
+from tests.chatui.backends.harmony.test_backend import DAY, VLLM, ids_of, sse, vllm
+from tests.chatui.backends.structured.test_wire_formats import BUSY, REFUSED, SERVERS, llama_stream, sampled, schema_in, sglang
+from tests.support.sampling import Outcome, asked
+from tests.support.stub import DONE, SSE_HEAD
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+
+PARAMETERS: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+WEATHER = FunctionTool("weather", "The weather.", PARAMETERS)
+CLOCK = FunctionTool("clock", "The time.", {"type": "object", "properties": {}})
+SEARCH = FunctionTool("browser_search", "Searches.", {"type": "object"}, recipient="browser.search")
+PYTHON = FunctionTool("python", "Runs code.", {"type": "object"}, recipient="python")
+THOUGHT = "<|channel|>analysis<|message|>I know it already. <|end|>"
+SECRET = "the quiet marmalade"
+HEADER = " to=functions.weather<|channel|>commentary <|constrain|>json<|message|>"
+CITY = '{"city": "Oslo"}'
+CALL, RETURN = 200012, 200002
+INSTEAD = (
+    "<|channel|>final<|message|>",
+    "<|channel|>final <|constrain|>json<|message|>",
+    "<|channel|>commentary <|constrain|>json<|message|>",
+    "<|channel|>commentary to=functions.other <|constrain|>json<|message|>",
+    "<|channel|>analysis to=functions.weather code<|message|>",
+    "<|channel|>final to=functions.weather<|message|>",
+    " to=browser.search<|channel|>analysis code<|message|>",
+)
+
+
+def forced(*tools: FunctionTool) -> SampleRequest:
+    return replace(asked("How is the weather?"), tools=tools, must_call=True, max_tokens=500)
+
+
+def stream(dialect: str, words: Vocabulary, text: str, stop: int | None = None, *, is_cut: bool = False) -> bytes:
+    """``stop``: at which token the model ended it; without it the stream goes on, unless it ``is_cut`` at the limit."""
+    ids = [*ids_of(words, text), *([] if stop is None else [stop])]
+    has_ended = is_cut or stop is not None
+    if dialect == "llama.cpp":
+        end = sse({"content": "", "tokens": [], "stop": True, "stop_type": "limit"}) if is_cut else b""
+        return llama_stream(words, text, stop) + end
+    if dialect == "vLLM":
+        last = sse({"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 7}}) + DONE if has_ended else b""
+        return SSE_HEAD + sse(vllm(*ids, finish="length" if is_cut else "stop" if stop else None)) + last
+    finish = {"type": "length"} if is_cut else {"type": "stop", "matched": stop} if stop else None
+    return SSE_HEAD + sse(sglang(ids, finish)) + (DONE if has_ended else b"")
+
+
+async def sample(words: Vocabulary, wanted: SampleRequest, dialect: str, *answers: bytes) -> tuple[Outcome, list[Any]]:
+    def made(endpoint: Endpoint) -> Backend:
+        return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: words, today=lambda: DAY)
+
+    return await sampled(made, wanted, *answers, **SERVERS[dialect])
+
+
+def prompts(bodies: list[Any]) -> list[list[int]]:
+    return [body.get("prompt") or body.get("input_ids") for body in bodies]
+
+
+def words_in(body: Any) -> object:
+    """The words of which one is to be sampled; None where it is free."""
+    bound = body.get("structured_outputs") or {}
+    return body.get("grammar") or bound.get("choice") or body.get("sampling_params", {}).get("regex")
+
+
+@pytest.mark.parametrize("dialect", SERVERS)
+@pytest.mark.parametrize("thought", [THOUGHT, ""])
+@pytest.mark.parametrize("instead", INSTEAD)
+async def test_what_is_opened_instead_of_a_call_is_dropped_for_one(
+    vocabulary: Vocabulary, dialect: str, thought: str, instead: str
+) -> None:
+    first = f"{thought}{'<|start|>assistant' if thought else ''}{instead}{SECRET}"
+    answers = stream(dialect, vocabulary, first), stream(dialect, vocabulary, CITY, CALL)
+    result, bodies = await sample(vocabulary, forced(WEATHER), dialect, *answers)
+    assert result.error is None and result.calls == [("functions.weather", CITY)]
+    assert (result.visible, result.hidden.replace(CITY, "")) == ("", "I know it already. " if thought else "")
+    assert SECRET not in str(result.finished)
+    assert [schema_in(body) for body in bodies] == [None, PARAMETERS]
+    before, after = prompts(bodies)
+    assert after == [*before, *ids_of(vocabulary, f"{thought}{'<|start|>assistant' if thought else ''}"), *ids_of(vocabulary, HEADER)]
+    assert result.ended is not None and result.ended.reason is EndReason.TOOL_CALLS
+    assert dialect != "vLLM" or (result.ended.usage and result.ended.usage.prompt_tokens == 100 - (len(after) - len(before)))
+
+
+@pytest.mark.parametrize("dialect", SERVERS)
+async def test_a_call_that_the_model_makes_by_itself_is_left_as_it_is(vocabulary: Vocabulary, dialect: str) -> None:
+    text = f"{THOUGHT}<|start|>assistant<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{CITY}"
+    result, [body] = await sample(vocabulary, forced(WEATHER, CLOCK), dialect, stream(dialect, vocabulary, text, CALL))
+    assert result.calls == [("functions.weather", CITY)] and (schema_in(body), words_in(body)) == (None, None)
+
+
+@pytest.mark.parametrize("dialect", SERVERS)
+async def test_a_preamble_stays_as_it_does_before_any_call(vocabulary: Vocabulary, dialect: str) -> None:
+    before = f"{THOUGHT}<|start|>assistant<|channel|>commentary<|message|>I look it up.<|end|><|start|>assistant"
+    own = f"{before}<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{CITY}"
+    result, [_] = await sample(vocabulary, forced(WEATHER), dialect, stream(dialect, vocabulary, own, CALL))
+    assert (result.visible, result.calls) == ("I look it up.", [("functions.weather", CITY)])
+    answers = stream(dialect, vocabulary, f"{before}<|channel|>final<|message|>{SECRET}"), stream(dialect, vocabulary, CITY, CALL)
+    result, bodies = await sample(vocabulary, forced(WEATHER), dialect, *answers)
+    assert (result.visible, result.calls) == ("I look it up.", [("functions.weather", CITY)]) and SECRET not in str(result.finished)
+    first, second = prompts(bodies)
+    assert second == [*first, *ids_of(vocabulary, before), *ids_of(vocabulary, HEADER)]
+
+
+async def test_a_call_without_its_header_is_no_preamble(vocabulary: Vocabulary) -> None:
+    lost = f'<|channel|>commentary<|message|>{{"{SECRET}": 1}}'
+    answers = stream("vLLM", vocabulary, lost, RETURN), stream("vLLM", vocabulary, CITY, CALL)
+    result, bodies = await sample(vocabulary, forced(WEATHER), "vLLM", *answers)
+    assert (result.visible, result.calls) == ("", [("functions.weather", CITY)]) and SECRET not in str(result.finished)
+    assert len(bodies) == 2
+
+
+@pytest.mark.parametrize("dialect", SERVERS)
+async def test_a_model_that_stops_behind_its_reasoning_calls_all_the_same(vocabulary: Vocabulary, dialect: str) -> None:
+    thought = THOUGHT.removesuffix("<|end|>")
+    answers = stream(dialect, vocabulary, thought, RETURN), stream(dialect, vocabulary, CITY, RETURN)
+    result, bodies = await sample(vocabulary, forced(WEATHER), dialect, *answers)
+    assert result.calls == [("functions.weather", CITY)]
+    before, after = prompts(bodies)
+    assert after == [*before, *ids_of(vocabulary, f"{THOUGHT}<|start|>assistant"), *ids_of(vocabulary, HEADER)]
+
+
+@pytest.mark.parametrize("dialect", SERVERS)
+async def test_a_sample_that_was_cut_is_not_asked_for_a_call(vocabulary: Vocabulary, dialect: str) -> None:
+    cut = stream(dialect, vocabulary, "<|channel|>analysis<|message|>I think and", is_cut=True)
+    result, bodies = await sample(vocabulary, forced(WEATHER), dialect, cut)
+    assert len(bodies) == 1 and result.ended is not None and result.ended.reason is EndReason.LENGTH and not result.calls
+
+
+@pytest.mark.parametrize("dialect", SERVERS)
+async def test_of_several_functions_the_model_names_one(vocabulary: Vocabulary, dialect: str) -> None:
+    answers = [
+        stream(dialect, vocabulary, f"{THOUGHT}<|start|>assistant<|channel|>final<|message|>{SECRET}"),
+        stream(dialect, vocabulary, "=functions.clock", RETURN),
+        stream(dialect, vocabulary, "{}", CALL),
+    ]
+    result, bodies = await sample(vocabulary, forced(WEATHER, CLOCK, SEARCH), dialect, *answers)
+    assert result.calls == [("functions.clock", "{}")] and SECRET not in str(result.finished)
+    first, second, third = prompts(bodies)
+    assert second == [*first, *ids_of(vocabulary, f"{THOUGHT}<|start|>assistant"), *ids_of(vocabulary, " to")]
+    assert bodies[1].get("n_predict", 64) <= 64
+    assert {
+        "llama.cpp": 'root ::= "=functions.weather" | "=functions.clock" | "=browser.search"',
+        "vLLM": ["=functions.weather", "=functions.clock", "=browser.search"],
+        "SGLang": r"=functions\.weather|=functions\.clock|=browser\.search",
+    }[dialect] == words_in(bodies[1])
+    assert [words_in(body) is None for body in bodies] == [True, False, True] and schema_in(bodies[2]) == CLOCK.parameters
+    ending = ids_of(vocabulary, " to=functions.clock<|channel|>commentary <|constrain|>json<|message|>")
+    assert third[-len(ending) :] == ending
+
+
+@pytest.mark.parametrize(
+    ("recipient", "body", "schema"), [("browser.search", '{"query": "x"}', {"type": "object"}), ("python", "print(1)", None)]
+)
+async def test_a_tool_of_the_training_is_called_as_it_was_trained(vocabulary: Vocabulary, recipient: str, body: str, schema: Any) -> None:
+    texts = (("<|channel|>final<|message|>No.", None), (f"={recipient}", RETURN), (body, CALL))
+    answers = [stream("vLLM", vocabulary, text, stop) for text, stop in texts]
+    result, bodies = await sample(vocabulary, forced(WEATHER, SEARCH, PYTHON), "vLLM", *answers)
+    assert result.calls == [(recipient, body)] and schema_in(bodies[2]) == schema
+    [call] = [done.frame.header for done in result.finished]
+    assert (call.channel, call.content_type, call.constrain) == ("analysis", "code", None)
+    ending = ids_of(vocabulary, f" to={recipient}<|channel|>analysis code<|message|>")
+    assert bodies[2]["prompt"][-len(ending) :] == ending
+
+
+async def test_a_server_without_grammars_is_asked_freely_and_its_name_is_checked(vocabulary: Vocabulary) -> None:
+    final = stream("vLLM", vocabulary, f"<|channel|>final<|message|>{SECRET}")
+    wrong = stream("vLLM", vocabulary, "=functions.other<|channel|>commentary")
+    right = stream("vLLM", vocabulary, "=functions.weather<|channel|>commentary <|constrain|>json<|message|>{")
+    arguments = stream("vLLM", vocabulary, CITY, CALL)
+    result, bodies = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", final, REFUSED, wrong, right, REFUSED, arguments)
+    assert result.calls == [("functions.weather", CITY)]
+    assert [bool(words_in(body)) for body in bodies] == [False, True, False, False, False, False]
+    assert [bool(schema_in(body)) for body in bodies] == [False] * 4 + [True, False]
+
+
+async def test_names_of_which_one_begins_with_another_are_bound_by_nothing(vocabulary: Vocabulary) -> None:
+    longer = FunctionTool("weather_now", "Now.", PARAMETERS)
+    final, name = (stream("vLLM", vocabulary, text) for text in ("<|channel|>final<|message|>No", "=functions.weather<|channel|>"))
+    result, bodies = await sample(vocabulary, forced(WEATHER, longer), "vLLM", final, name, stream("vLLM", vocabulary, CITY, CALL))
+    assert result.calls == [("functions.weather", CITY)] and not any(map(words_in, bodies))
+
+
+@pytest.mark.parametrize("word", ["=functions.other<|channel|>", "=assistant<|channel|>", " nothing", "=user<|message|>", "=" + "a" * 500])
+async def test_a_model_that_names_nothing_it_may_call_is_asked_twice_and_calls_nothing(vocabulary: Vocabulary, word: str) -> None:
+    final, named = stream("vLLM", vocabulary, f"{THOUGHT}<|channel|>final<|message|>{SECRET}"), stream("vLLM", vocabulary, word, RETURN)
+    result, bodies = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", final, named, named)
+    assert len(bodies) == 3 and not result.calls and result.visible == "" and SECRET not in str(result.finished)
+    assert result.ended is not None and result.ended.reason is EndReason.STOP
+
+
+async def test_an_answer_behind_our_header_is_dropped_as_well_and_the_tries_are_counted(vocabulary: Vocabulary) -> None:
+    """A server that binds nothing, and a model that will not call."""
+    final = stream("vLLM", vocabulary, f"{THOUGHT}<|start|>assistant<|channel|>final<|message|>{SECRET}")
+    behind = stream("vLLM", vocabulary, f'{{"ci<|end|><|start|>assistant<|channel|>final<|message|>{SECRET}<|return|>')
+    result, bodies = await sample(vocabulary, forced(WEATHER), "vLLM", final, behind, behind)
+    assert len(bodies) == 3 and not result.calls and result.visible == "" and SECRET not in str(result.finished)
+    assert prompts(bodies)[1] == prompts(bodies)[2], "half a call is not told to the model"
+
+
+async def test_a_header_without_its_end_opens_no_answer_either(vocabulary: Vocabulary) -> None:
+    first = stream("vLLM", vocabulary, f"<|channel|>final {SECRET}<|return|>", RETURN)
+    result, _ = await sample(vocabulary, forced(WEATHER), "vLLM", first, stream("vLLM", vocabulary, CITY, CALL))
+    assert result.calls == [("functions.weather", CITY)] and SECRET not in str(result.finished)
+
+
+@pytest.mark.parametrize("place", [1, 2])
+async def test_a_server_that_fails_on_the_way_leaves_nothing_open(vocabulary: Vocabulary, place: int) -> None:
+    texts = (f"{THOUGHT}<|start|>assistant<|channel|>final<|message|>{SECRET}", "=functions.weather<|channel|>")
+    answers = [stream("vLLM", vocabulary, text) for text in texts]
+    result, _ = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", *answers[:place], BUSY)
+    assert result.error is not None and result.visible == "" and SECRET not in str(result.finished)
+
+
+async def test_a_request_that_requires_nothing_is_answered(vocabulary: Vocabulary) -> None:
+    answer = stream(
+        "vLLM", vocabulary, "<|channel|>commentary<|message|>Let me see.<|end|><|start|>assistant<|channel|>final<|message|>Sun.", RETURN
+    )
+    for wanted in (replace(forced(WEATHER), must_call=False), forced()):
+        result, [body] = await sample(vocabulary, wanted, "vLLM", answer)
+        assert result.visible.endswith("Sun.") and words_in(body) is None
+    assert VLLM

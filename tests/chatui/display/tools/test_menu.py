@@ -1,0 +1,82 @@
+"""The tools at the message box say what the model server may use by itself, where it would, and nothing is offered there to switch it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from chatui.models import Conversation, User
+from tests.chatui.tools.offering import offer
+from tests.support import environment
+
+pytestmark = pytest.mark.django_db
+
+SERVERS = """
+[[backend]]
+name = "plain"
+kind = "chat"
+url = "http://127.0.0.1:9"
+models = ["a"]
+
+[[backend]]
+name = "searching"
+kind = "responses"
+url = "http://127.0.0.1:9"
+models = ["b"]
+server_tools = [{ type = "web_search" }, { type = "shell_<b>use" }]
+"""
+SAID = "The model server may also use: web search, shell &lt;b&gt;use"
+
+
+def fetch(city: str) -> str:
+    """Fetches something."""
+    return city
+
+
+@pytest.fixture
+def browser(ada: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Client:
+    file = tmp_path / "backends.toml"
+    file.write_text(SERVERS)
+    environment.change(monkeypatch, {"backends_file": file})
+    client = Client()
+    client.force_login(ada)
+    return client
+
+
+def menu(browser: Client, address: str) -> str:
+    return " ".join(browser.get(address).content.decode().split())
+
+
+def test_the_menu_of_a_new_conversation_says_it_for_the_model_that_is_chosen(browser: Client) -> None:
+    assert 'id="tools-menu"' in browser.get("/").content.decode()
+    assert SAID in menu(browser, "/tools/?choice=searching")
+    assert "checkbox" not in menu(browser, "/tools/?choice=searching") and "What the model may use" not in menu(
+        browser, "/tools/?choice=searching"
+    )
+    for other in ("plain", "", "nothing"):
+        assert "model server" not in menu(browser, f"/tools/?choice={other}"), other
+
+
+def test_a_conversation_says_it_for_its_own_model_unless_another_is_chosen(browser: Client, ada: User) -> None:
+    row = Conversation.objects.create(owner=ada, choice="searching")
+    assert SAID in menu(browser, f"/c/{row.pk}/tools/")
+    assert "model server" not in menu(browser, f"/c/{row.pk}/tools/?choice=plain")
+
+
+def test_where_they_would_not_be_used_nothing_is_said(browser: Client, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = Conversation.objects.create(owner=ada, choice="searching", imported_at=timezone.now())
+    assert "model server" not in menu(browser, f"/c/{row.pk}/tools/")
+    offer(monkeypatch, fetch)
+    environment.change(monkeypatch, {"tool_facts": {"fetch": ("private",)}})
+    assert "model server" not in menu(browser, "/tools/?choice=searching")
+    assert SAID in menu(browser, "/tools/?choice=searching&off=fetch"), "without the tool that reads"
+
+
+def test_no_menu_is_there_where_nothing_is_offered(browser: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "plain.toml"
+    file.write_text(SERVERS.partition('[[backend]]\nname = "searching"')[0])
+    environment.change(monkeypatch, {"backends_file": file})
+    assert 'id="tools-menu"' not in browser.get("/").content.decode()

@@ -1,0 +1,114 @@
+"""An answer format before the first message: its page keeps it for the page on which that is written, and the first message brings it."""
+
+from __future__ import annotations
+
+import html
+import json
+from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+from django.test import Client
+from django.urls import reverse
+
+from chatui.json_schemas import answer_format as formats
+from chatui.models import Conversation, Folder, User
+from chatui.turns import running
+from tests.support.browser_socket import BrowserSocket
+from tests.support.scripted import ScriptedBackend, answer
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SCHEMA = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
+NOTE = "The answers here are JSON that fits a schema."
+PAGE = "/format/"
+
+
+@pytest.fixture
+def browser(ada: User) -> Client:
+    client = Client()
+    client.force_login(ada)
+    return client
+
+
+def home_with(browser: Client, query: str = "") -> str:
+    response = browser.post(PAGE + query, {"schema": json.dumps(SCHEMA, indent=1)})
+    assert response.status_code == 302
+    return str(response["Location"])
+
+
+def test_the_schema_stands_in_the_page_for_which_it_was_set_and_in_no_other(browser: Client) -> None:
+    assert 'href="/format/"' in browser.get("/").content.decode()
+    home = home_with(browser)
+    page = html.unescape(browser.get(home).content.decode())
+    assert NOTE in page and f'data-format="{json.dumps(SCHEMA, separators=(",", ":"))}"' in page
+    [key] = parse_qs(urlsplit(home).query)["format"]
+    assert '"sum"' in html.unescape(browser.get(f"{PAGE}?for={key}").content.decode()), "it can be changed"
+    for other in ("/", "/?format=nothing", "/?temporary", f"/?temporary&format={key}"):
+        assert NOTE not in browser.get(other).content.decode() and "data-format" not in browser.get(other).content.decode()
+    assert "/format/" not in browser.get("/?temporary").content.decode()
+    response = browser.post(f"{PAGE}?for={key}", {"clear": "1"})
+    assert response["Location"] == "/"
+
+
+def test_it_stays_in_the_folder_in_which_the_conversation_begins(browser: Client, ada: User) -> None:
+    folder = Folder.objects.create(owner=ada, name="Sums")
+    assert f"/format/?folder={folder.pk}" in browser.get(f"/?folder={folder.pk}").content.decode()
+    home = home_with(browser, f"?folder={folder.pk}")
+    assert parse_qs(urlsplit(home).query)["folder"] == [str(folder.pk)]
+    page = browser.get(home).content.decode()
+    assert NOTE in page and "Sums" in page
+
+
+def test_what_is_no_schema_is_said_and_kept_nowhere(browser: Client) -> None:
+    for text in ("[]", '{"type": "nothing"}', " "):
+        assert browser.post(PAGE, {"schema": text}).status_code == 400
+    assert "answer_formats" not in browser.session
+
+
+def test_a_session_keeps_the_last_few_and_nobody_else_has_them(browser: Client, bela: User) -> None:
+    homes = [home_with(browser) for _ in range(7)]
+    assert [NOTE in browser.get(home).content.decode() for home in homes] == [False] * 2 + [True] * 5
+    other = Client()
+    other.force_login(bela)
+    assert NOTE not in other.get(homes[-1]).content.decode()
+    assert Client().get(PAGE).status_code == 302
+
+
+def test_an_example_can_be_used(browser: Client) -> None:
+    form = browser.get(PAGE, {"example": "1"}).context["form"]
+    assert browser.post(PAGE, {"schema": form["schema"].value()}).status_code == 302
+
+
+@pytest.mark.asyncio
+async def test_the_first_message_brings_it_and_no_later_one_changes_it(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = answer('{"sum": 4}')
+    async with BrowserSocket(ada) as socket:
+        fields = {"text": "2 + 2?", "effort": "low", "client_id": str(uuid4())}
+        await socket.say("send", conversation=None, answer_format=json.dumps(SCHEMA), **fields)
+        accepted = (await socket.until("chatui:accepted"))[-1]
+        await running.settle()
+        row = await Conversation.objects.aget(pk=accepted["conversation"])
+        kept = formats.of_row(row.answer_format)
+        assert kept is not None and kept.schema == SCHEMA
+        [asked] = backend.requests
+        assert asked.answer_format is not None and asked.answer_format.schema == SCHEMA
+        again = fields | {"client_id": str(uuid4())}
+        await socket.say("send", conversation=str(row.pk), answer_format='{"type": "object"}', **again)
+        await socket.until("chatui:accepted")
+        await running.settle()
+        await row.arefresh_from_db()
+        assert formats.of_row(row.answer_format) == kept
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    "text", ["[]", "{", '{"type": "nothing"}', '{"$ref": "https://example.org/"}', '{"enum": ["' + "x" * 70_000 + '"]}']
+)
+async def test_a_message_with_what_is_no_schema_begins_nothing(ada: User, backend: ScriptedBackend, text: str) -> None:
+    async with BrowserSocket(ada) as socket:
+        await socket.say("send", conversation=None, answer_format=text, text="?", effort="low", client_id=str(uuid4()))
+        assert (await socket.next())["type"] == "chatui:refused"
+    assert not await database_sync_to_async(Conversation.objects.exists)()
+    assert reverse("new_answer_format") == PAGE

@@ -1,0 +1,70 @@
+"""A call that must come, on a real llama.cpp server over token ids: a model that would answer calls, under the schema of the function."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import date
+
+import pytest
+import pytest_asyncio
+
+from chatui.backends.base import Endpoint, EndReason
+from chatui.backends.harmony.backend import HarmonyCompletionsBackend
+from renderer.harmony.system_messages import FunctionTool
+from renderer.harmony.vocabulary import Vocabulary
+from tests.chatui.backends.chat.test_recordings import GREETING, PARIS, PLAN, TOKYO
+from tests.llama.test_chat import LIMITS
+from tests.llama.test_harmony import WEATHER
+from tests.support.sampling import asked, outcome
+
+pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
+
+MOODS = ["calm", "glad"]
+MOOD = FunctionTool(
+    "note_mood",
+    "Notes the mood.",
+    {"type": "object", "properties": {"mood": {"type": "string", "enum": MOODS}}, "required": ["mood"], "additionalProperties": False},
+)
+CLOCK = FunctionTool("tell_time", "Tells the time.", {"type": "object", "properties": {}, "additionalProperties": False})
+
+
+@pytest_asyncio.fixture
+async def backend(llama_server: str, vocabulary: Vocabulary) -> AsyncIterator[HarmonyCompletionsBackend]:
+    found = HarmonyCompletionsBackend(
+        Endpoint(llama_server, limits=LIMITS), vocabulary=lambda: vocabulary, today=lambda: date(2026, 11, 20)
+    )
+    yield found
+    await found.aclose()
+
+
+async def test_a_model_that_answers_calls_the_function_that_it_has_to_call(backend: HarmonyCompletionsBackend) -> None:
+    greeted = replace(asked("Hello!"), tools=(MOOD,), max_tokens=300)
+    free = await outcome(backend, greeted)
+    assert (free.visible, free.calls) == (GREETING, []), "the premise: it answers by itself"
+    result = await outcome(backend, replace(greeted, must_call=True))
+    assert result.error is None and result.visible == "" and GREETING not in str(result.finished)
+    [(recipient, body)] = result.calls
+    assert recipient == "functions.note_mood" and json.loads(body)["mood"] in MOODS
+    assert result.ended is not None and result.ended.reason is EndReason.TOOL_CALLS
+    thought = [[done.frame.body for done in each.finished if done.frame.header.channel == "analysis"] for each in (free, result)]
+    assert thought[0] == thought[1] != [], "its reasoning stays"
+
+
+async def test_of_several_functions_the_model_names_one_under_a_grammar(backend: HarmonyCompletionsBackend) -> None:
+    result = await outcome(backend, replace(asked("Hello!"), tools=(MOOD, CLOCK), must_call=True, max_tokens=300))
+    assert result.error is None and result.visible == ""
+    [(recipient, body)] = result.calls
+    assert recipient in ("functions.note_mood", "functions.tell_time")
+    assert json.loads(body) == {} if recipient == "functions.tell_time" else json.loads(body)["mood"] in MOODS
+
+
+@pytest.mark.parametrize(
+    ("question", "call", "said"), [("What is the weather in Tokyo?", TOKYO, ""), ("Plan a weekend trip to Paris.", PARIS, PLAN)]
+)
+async def test_a_call_of_its_own_comes_as_it_does_without_being_required(
+    backend: HarmonyCompletionsBackend, question: str, call: tuple[str, str], said: str
+) -> None:
+    result = await outcome(backend, replace(asked(question), tools=(WEATHER,), must_call=True, max_tokens=300))
+    assert (result.calls, result.visible) == ([call], said)
