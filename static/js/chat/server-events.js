@@ -74,6 +74,7 @@ export class ServerEvents {
       case "chatui:seen":
       case "chatui:folder":
       case "chatui:folder.gone":
+      case "chatui:rated":
         return open.changed(event);
       case "chatui:queued":
         return transcript.byTurn(event.turn)?.thinking.showQueued(event.place);
@@ -84,9 +85,7 @@ export class ServerEvents {
         return transcript.byTurn(event.turn)?.thinking.showSaving();
       case "chatui:closing":
         return banner.closing(event.code);
-      case "chatui:ping":
-      case "chatui:alive":
-      case "chatui:beat":
+      case "chatui:ping": case "chatui:alive": case "chatui:beat":
         return undefined; // the connection and the queue have answered them
       default:
         return unhandled(event);
