@@ -11,7 +11,6 @@ import { EventQueue } from "./event-queue.js";
 
 /** @import { Accepted, EndUserEvent, TurnEnded, Idle, MessageBegan, Refused, Snapshot } from "../wire/wire.js" */
 /** @import { Around, Commands } from "./commands.js" */
-
 /** @typedef {{ announcer: import("./announcer.js").Announcer, commands: Commands, stage: HTMLElement }} Others */
 /** @typedef {Omit<Around, "connection"> & Others} Page what events change */
 const limits = () => import("../writing/limits.js").catch(() => null);
@@ -85,7 +84,9 @@ export class ServerEvents {
         return transcript.byTurn(event.turn)?.thinking.showSaving();
       case "chatui:closing":
         return banner.closing(event.code);
-      case "chatui:ping": case "chatui:alive": case "chatui:beat":
+      case "chatui:ping":
+      case "chatui:alive":
+      case "chatui:beat":
         return undefined; // the connection and the queue have answered them
       default:
         return unhandled(event);
