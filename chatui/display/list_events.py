@@ -1,4 +1,4 @@
-"""The events about the list of conversations, for all open pages of one person."""
+"""The events about the list of conversations and about ratings, for all open pages of one person."""
 
 from __future__ import annotations
 
@@ -44,6 +44,11 @@ def unlisted(conversation_id: UUID) -> Message:
 def retitled(row: Conversation) -> Message:
     """The conversation has another title."""
     return _message(wire.TitleChanged(str(row.pk), row.title))
+
+
+def rated(conversation_id: UUID, message_id: UUID, verdict: str) -> Message:
+    """The person has rated an answer, or taken that back."""
+    return _message(wire.Rated(str(conversation_id), str(message_id), verdict))
 
 
 def folder_kept(row: Folder, before: str) -> Message:

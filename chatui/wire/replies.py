@@ -149,6 +149,16 @@ class AnswerSeen(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Rated(Event):
+    """This person has rated an answer of theirs, or taken that back, perhaps in another tab. ``verdict``: ``up``, ``down`` or empty."""
+
+    types = ("chatui:rated",)
+    conversation: str
+    message: str
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
 class Unlisted(Event):
     """One of this person's conversations was deleted, perhaps in another tab."""
 

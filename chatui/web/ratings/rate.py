@@ -11,8 +11,12 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
+from chatui.delivery import groups
+from chatui.delivery.bus import send_from_thread
+from chatui.display import list_events
 from chatui.display.ratings import actions
 from chatui.display.ratings.actions import MOST_CHARS, REASONS, Given, NoRatingError
+from chatui.permissions import access
 from chatui.throttle import Throttle
 from chatui.web.guards import guarded
 from chatui.web.visitors import visitor_of
@@ -41,11 +45,14 @@ def rating(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Htt
     }
     if request.method == "POST":
         _writes.check(str(visitor.user))
+        given = _given(request)
         try:
-            actions.rate(visitor, conversation_id, message_id, _given(request))
+            actions.rate(visitor, conversation_id, message_id, given)
         except NoRatingError:
             context["problem"] = gettext("Choose a reason. Your own words may have 1,000 characters.")
             return render(request, "ratings/rating.html", context, status=400)
+        person = access.person_of(visitor)
+        send_from_thread(groups.person(person.pk), list_events.rated(conversation_id, message_id, given.verdict))
         if "application/json" in request.headers.get("Accept", ""):
             return JsonResponse({"ok": True})
         return redirect(back)

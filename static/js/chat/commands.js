@@ -47,14 +47,9 @@ export class Commands {
     listen(around.transcript, "chat:answer-now", (/** @type {string} */ turn) => this.#answerNow(turn));
   }
 
-  /** Whether anything is not answered yet. */
-  get isWaiting() {
-    return this.#outbox.size > 0;
-  }
-
-  /** Whether the server is at work on it: what waits for the connection is no work. */
+  /** Whether the server is at work on anything: what waits for the connection is no work. */
   get isWorking() {
-    return this.isWaiting && !this.#isHeld;
+    return this.#outbox.size > 0 && !this.#isHeld;
   }
 
   /** @param {Written} written */
@@ -135,10 +130,15 @@ export class Commands {
   hold() {
     const { composer, transcript } = this.#around;
     this.#isHeld = true;
-    const messages = this.#outbox.waiting().filter((command) => command.type === "send");
-    for (const { client_id: id } of messages) transcript.sending(id)?.hold(this.#outbox.isTaken(id));
+    composer.held = false;
+    for (const { type, client_id: id } of this.#outbox.waiting()) {
+      const isTaken = this.#outbox.isTaken(id);
+      if (type === "send") composer.held = (transcript.sending(id)?.hold(isTaken), true);
+      if (type !== "edit") continue;
+      if (isTaken) transcript.dispatchEvent(new CustomEvent("chat:edit-held"));
+      else if (this.#outbox.settle(id)) transcript.refuseEdit(NO_CONNECTION);
+    }
     composer.running = transcript.running.length > 0;
-    composer.held = messages.length > 0;
   }
 
   /** There is a connection: sends everything that was not answered, and a stop that was pressed meanwhile. */
@@ -150,7 +150,7 @@ export class Commands {
       transcript.sending(command.client_id)?.letGo();
       this.#send(command);
     }
-    composer.running = this.isWaiting || transcript.running.length > 0;
+    composer.running = this.#outbox.size > 0 || transcript.running.length > 0;
     this.stopIfWanted();
   }
 
@@ -194,6 +194,6 @@ export class Commands {
 
   #cannotAsk() {
     if (this.#isHeld) this.#around.composer.say(NO_CONNECTION);
-    return this.#isHeld || this.isWaiting;
+    return this.#isHeld || this.#outbox.size > 0;
   }
 }

@@ -12,7 +12,6 @@ import { ModelChoice } from "./model-choice.js";
 
 /** @typedef {import("../files/chip.js").BroughtFile[] | null} Files */
 /** @typedef {{ text: string, effort: string, choice: string, clientId: string, files?: Files }} Written */
-
 const HELD = t("Your last message has not been sent yet. Please wait for the connection.");
 
 export class ChatComposer extends HTMLElement {
@@ -24,6 +23,7 @@ export class ChatComposer extends HTMLElement {
   limit = Number(this.#form.dataset.textChars) || Infinity;
   #count = find(this, ".composer-count", HTMLElement);
   #draft = new MessageDraft(this, this.dataset.person ?? "", this.dataset.conversation ?? null);
+  drafts = this.#draft.drafts;
   #model = new ModelChoice(this, () => this.#draft.isNew);
   #running = false;
   /** Whether a message waits for the connection: the next one has to, too. */

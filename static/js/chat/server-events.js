@@ -11,7 +11,6 @@ import { EventQueue } from "./event-queue.js";
 
 /** @import { Accepted, EndUserEvent, TurnEnded, Idle, MessageBegan, Refused, Snapshot } from "../wire/wire.js" */
 /** @import { Around, Commands } from "./commands.js" */
-
 /** @typedef {{ announcer: import("./announcer.js").Announcer, commands: Commands, stage: HTMLElement }} Others */
 /** @typedef {Omit<Around, "connection"> & Others} Page what events change */
 const limits = () => import("../writing/limits.js").catch(() => null);
@@ -74,6 +73,7 @@ export class ServerEvents {
       case "chatui:seen":
       case "chatui:folder":
       case "chatui:folder.gone":
+      case "chatui:rated":
         return open.changed(event);
       case "chatui:queued":
         return transcript.byTurn(event.turn)?.thinking.showQueued(event.place);

@@ -67,10 +67,7 @@ export class ChatTranscript extends HTMLElement {
     this.append(exchange.element);
   }
 
-  /**
-   * A message that is being sent; undefined when it is none of this tab's.
-   * @param {string} clientId
-   */
+  /** A message that is being sent; undefined when it is none of this tab's. @param {string} clientId */
   sending(clientId) {
     return this.#sending.get(clientId);
   }
@@ -177,9 +174,10 @@ export class ChatTranscript extends HTMLElement {
     const fresh = seek(page, "chat-transcript", HTMLElement);
     const next = fresh ? withAbove(this, fresh) : [];
     if (!fresh || signature(next) === signature([...this.children])) return;
-    this.#buttons.forgetEdit();
-    const sending = [...this.#sending.values()].map((exchange) => exchange.element);
-    this.replaceChildren(...next, ...sending);
+    const focused = document.activeElement;
+    this.#buttons.carryEdit(next);
+    this.replaceChildren(...next, ...[...this.#sending.values()].map(({ element }) => element));
+    if (focused instanceof HTMLElement && this.contains(focused)) focused.focus({ preventScroll: true });
     this.#settle();
   }
 

@@ -48,18 +48,22 @@ export class ExchangeButtons {
    * @returns {boolean} whether an edit was open
    */
   refuseEdit(sentence) {
-    this.#edit?.editor.refuse(sentence);
-    return this.#edit !== null;
+    return this.#edit?.editor.refuse(sentence) ?? false;
   }
 
-  /** The question that was edited is gone. */
-  forgetEdit() {
+  /** The page is about to show these instead: an open editor goes on in them. @param {Element[]} next */
+  carryEdit(next) {
+    const [edit, question] = [this.#edit, this.editing?.question];
     this.#edit = null;
+    const element = next.find((each) => question && each.getAttribute("data-question") === question);
+    if (!(element instanceof HTMLElement) || !edit?.editor.moveTo(element)) return;
+    this.#edit = { exchange: Exchange.of(element), editor: edit.editor };
   }
 
   /** The server took an edit, of this tab or another one, and the new question stands in its place. */
   edited() {
-    if (this.#edit) this.#dispatch("chat:edited", null);
+    if (!this.#edit?.editor.taken()) return;
+    this.#dispatch("chat:edited", null);
     this.#edit = null;
   }
 
@@ -129,7 +133,7 @@ export class ExchangeButtons {
   async #openEditor(exchange) {
     const loaded = await Promise.all([import("./question-editor.js"), laterStyles()]).catch(unloaded);
     if (!loaded) return;
-    this.#edit?.editor.close();
+    this.#edit?.editor.close(true);
     // Before the editor makes the page longer: what follows the end would scroll it out of view.
     this.#dispatch("chat:editing", null);
     const question = exchange.question;

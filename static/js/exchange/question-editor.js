@@ -1,4 +1,5 @@
-// The editor for a question that was sent. Sending creates a new branch; the old question stays on its own.
+// The editor for a question that was sent. Sending creates a new branch; the old question stays on its own. What is
+// written is kept in this browser, as in the message box, until it is sent or cancelled.
 
 import { t } from "../language/words.js";
 import { find, piece, seek } from "../page/dom.js";
@@ -6,6 +7,7 @@ import { grow } from "../page/growing.js";
 import { problemWith, sends } from "../models/typing.js";
 import { EditedFiles } from "../files/editing.js";
 
+/** @import { ChatComposer } from "../chat/composer.js" */
 /** @import { BroughtFile } from "../files/chip.js" */
 
 export class QuestionEditor {
@@ -16,6 +18,9 @@ export class QuestionEditor {
   #limit;
   /** Of a question that was sent. What waits for the end of an answer has its files elsewhere. */
   #files;
+  /** @type {{ drafts: ChatComposer["drafts"], name: string, before: string } | null} of a question that was sent */
+  #draft = null;
+  #ending = new AbortController();
 
   /**
    * @param {HTMLElement} question the section that shows the question
@@ -26,7 +31,8 @@ export class QuestionEditor {
     this.#question = question;
     this.#limit = limit;
     this.#send = send;
-    this.#area.value = seek(question, ".question-source", HTMLTemplateElement)?.content.textContent ?? "";
+    const before = seek(question, ".question-source", HTMLTemplateElement)?.content.textContent ?? "";
+    this.#area.value = before;
     this.#form.addEventListener("submit", this.#submit);
     this.#form.addEventListener("keydown", this.#key);
     this.#area.addEventListener("input", this.#typed);
@@ -35,6 +41,7 @@ export class QuestionEditor {
     question.append(this.#form);
     const { question: id } = /** @type {HTMLElement | null} */ (question.closest(".exchange"))?.dataset ?? {};
     this.#files = id ? new EditedFiles(this.#form, question, id, (sentence) => this.#say(sentence)) : null;
+    if (id) this.#keep(id, before);
     grow(this.#area);
     this.#area.focus({ preventScroll: true });
     this.#area.setSelectionRange(this.#area.value.length, this.#area.value.length);
@@ -42,24 +49,73 @@ export class QuestionEditor {
     this.#form.scrollIntoView({ block: "nearest" });
   }
 
-  /** The edit was refused: it can be changed and sent again. @param {string} sentence */
+  /**
+   * The edit was refused: it can be changed and sent again.
+   * @param {string} sentence
+   * @returns {boolean} whether the editor is still open
+   */
   refuse(sentence) {
     this.#lock(false);
     this.#say(sentence);
     this.#area.focus();
+    return !this.#ending.signal.aborted;
   }
 
-  close() {
+  /**
+   * The page shows the question anew: the editor goes on there.
+   * @param {HTMLElement} exchange
+   * @returns {boolean} whether it is open
+   */
+  moveTo(exchange) {
+    if (this.#ending.signal.aborted) return false;
+    this.#question = find(exchange, ".question", HTMLElement);
+    this.#hideQuestion(true);
+    this.#question.append(this.#form);
+    return true;
+  }
+
+  /**
+   * The server took an edit, of this question or another one, and perhaps from another tab.
+   * @returns {boolean} whether it stands in the place of this question
+   */
+  taken() {
+    if (this.#form.isConnected) return false;
+    if (this.#area.readOnly) this.#draft?.drafts.clear(this.#draft.name);
+    this.#ending.abort();
+    return true;
+  }
+
+  /** @param {boolean} [keeps] whether what is written stands here again when the editor is opened again */
+  close(keeps = false) {
     const isSent = this.#area.readOnly;
+    if (!keeps && !isSent) this.#draft?.drafts.clear(this.#draft.name);
+    this.#ending.abort();
     this.#form.remove();
-    this.#files?.end(isSent);
+    this.#files?.end(isSent || keeps);
     this.#hideQuestion(false);
     this.#question.dispatchEvent(new CustomEvent("chat:editor-closed"));
     seek(this.#question, "[data-action=edit]", HTMLElement)?.focus();
   }
 
+  /**
+   * What was written before stands there again, and what is written from now on is kept.
+   * @param {string} question its id
+   * @param {string} before the question as it was sent
+   */
+  #keep(question, before) {
+    const { signal } = this.#ending;
+    const { drafts } = /** @type {ChatComposer} */ (find(document, "chat-composer", HTMLElement));
+    this.#draft = { drafts, name: `edit:${question}`, before };
+    this.#area.value = drafts.load(this.#draft.name).text || before;
+    // The connection broke while the edit was on its way.
+    const held = () => this.#say(piece("unconfirmed", HTMLElement).textContent?.trim() ?? "");
+    find(document, "chat-transcript", HTMLElement).addEventListener("chat:edit-held", held, { signal });
+  }
+
   #typed = () => {
     grow(this.#area);
+    const { value: text } = this.#area;
+    this.#draft?.drafts.keep(this.#draft.name, text === this.#draft.before ? "" : text);
     this.#say(problemWith(this.#area.value.trim(), this.#limit) ?? "");
   };
 
@@ -69,7 +125,7 @@ export class QuestionEditor {
     const text = this.#area.value.trim();
     const wrong = text ? problemWith(text, this.#limit) : t("There is nothing to send.");
     const problem = wrong ?? this.#files?.problem;
-    if (problem) return this.refuse(problem);
+    if (problem) return void this.refuse(problem);
     this.#say("");
     this.#lock(true);
     this.#send(text, this.#files?.uses ?? null);

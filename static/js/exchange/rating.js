@@ -5,6 +5,7 @@ import { t } from "../language/words.js";
 import { around, find, parse, seek } from "../page/dom.js";
 import { act, read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
+import { showRating } from "./thumbs.js";
 
 /**
  * @param {HTMLElement} button that was pressed: a thumb
@@ -33,9 +34,7 @@ function pathOf(button) {
  */
 async function send(group, fields) {
   await act(group.dataset.rating ?? "", fields);
-  for (const thumb of group.querySelectorAll("[data-verdict]")) {
-    thumb.setAttribute("aria-pressed", String(thumb.getAttribute("data-verdict") === fields.verdict));
-  }
+  showRating((group.dataset.rating ?? "").split("/").at(-3) ?? "", fields.verdict);
   toast(fields.verdict ? t("Thank you. Your rating was sent.") : t("Your rating was taken back."));
 }
 

@@ -67,6 +67,7 @@ class Bringing {
       if (target instanceof HTMLSelectElement && target.name === "choice") void this.#renew();
     });
     composer.addEventListener("chat:queued", () => this.#queue());
+    document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.restore());
     // Another tab let a message wait: what goes with it must not be taken away, or sent, from here.
     addEventListener("storage", () => this.#empty(this.#chips.filter((chip) => this.#held.has(chip.taken?.id ?? ""))));
     composer.addEventListener("chat:settled", (event) => this.#settled(event instanceof CustomEvent && event.detail));
@@ -77,22 +78,21 @@ class Bringing {
     find(this.#composer, "[type=file]", HTMLInputElement).value = "";
     dropped();
     for (const file of files) {
-      if (isPicture(file)) {
-        this.#composer.say(seesNone(file));
-      } else if (this.#chips.length >= MOST) {
-        this.#composer.say(TOO_MANY);
-        break;
-      } else {
-        this.#put(this.#made(file));
-      }
+      if (isPicture(file)) this.#composer.say(seesNone(file));
+      else if (this.#chips.length < MOST) this.#put(this.#made(file));
+      else this.#composer.say(TOO_MANY);
     }
     this.#composer.focus();
     return this.#chips.at(-1);
   }
 
-  /** What was brought here before and not sent is here again, but for what goes with the message that waits. */
+  /** What waits on the server is here, but for what goes with the message that waits. What does not is not here. */
   async restore() {
-    const [all, held] = [await this.#waiting(), this.#held];
+    const before = this.#chips.filter((chip) => chip.taken && !this.#sent.includes(chip));
+    const all = await waiting(this.#composer.choice).catch(() => null);
+    if (!all) return;
+    this.#empty(before.filter((chip) => all.every(({ id }) => id !== chip.taken?.id)));
+    const held = this.#held;
     for (const taken of all) {
       const isHere = this.#chips.some((chip) => chip.isBusy || chip.taken?.id === taken.id);
       if (!isHere && !held.has(taken.id) && !isEdited(taken.id) && this.#chips.length < MOST) this.take(taken);
@@ -131,13 +131,9 @@ class Bringing {
   /** Another model reads more or less at once. */
   async #renew() {
     if (!this.#chips.some((chip) => chip.taken)) return;
-    for (const taken of await this.#waiting()) this.#chips.find((chip) => chip.taken?.id === taken.id)?.renew(taken);
+    const all = await waiting(this.#composer.choice).catch(() => []);
+    for (const taken of all) this.#chips.find((chip) => chip.taken?.id === taken.id)?.renew(taken);
     hint(this.#composer, this.#chips);
-  }
-
-  /** @returns {Promise<Taken[]>} */
-  #waiting() {
-    return waiting(this.#composer.choice).catch(() => []);
   }
 
   /** @param {File | Taken} file */
@@ -187,7 +183,8 @@ class Bringing {
     const sent = this.#sent;
     this.#sent = []; // what is accepted after a refusal is another message
     for (const chip of sent) chip.element.inert = false;
-    if (!isRefused && sent.length) this.#empty(sent);
+    if (isRefused) void this.restore(); // one of them may be gone
+    else this.#empty(sent);
   }
 
   /** @param {Chip[]} gone from the message box */

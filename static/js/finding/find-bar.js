@@ -50,22 +50,24 @@ export class FindBar {
 
   /** Goes on where the last page was left. @param {Kept} kept */
   resume(kept) {
+    this.#bar.hidden = false;
     this.open(null);
     this.#text.value = kept.text;
     void this.#search(kept.message);
   }
 
-  /** @param {Element | null} opener what gets the focus afterwards */
+  /**
+   * The bar is shown, and has the focus.
+   * @param {Element | null} [opener] what gets the focus afterwards, if it was not open before
+   */
   open(opener) {
-    if (this.#bar.hidden) this.#opener = opener instanceof HTMLElement ? opener : null;
-    this.#bar.hidden = false;
+    if (opener !== undefined) this.#opener = opener instanceof HTMLElement ? opener : null;
     this.#text.focus();
-    this.#text.select();
     this.#observer.observe(this.#around.transcript, { childList: true, subtree: true, characterData: true });
     void this.#search();
   }
 
-  #close() {
+  close() {
     clearTimeout(this.#timer);
     this.#observer.disconnect();
     this.#asked += 1;
@@ -151,13 +153,13 @@ export class FindBar {
     const action = around(event, "[data-action]")?.dataset.action;
     if (action === "find-next") this.#step(1);
     else if (action === "find-previous") this.#step(-1);
-    else if (action === "close-find") this.#close();
+    else if (action === "close-find") this.close();
   };
 
   /** @param {KeyboardEvent} event */
   #key = (event) => {
     if (event.isComposing) return;
-    if (event.key === "Escape") this.#close();
+    if (event.key === "Escape") this.close();
     else if (event.key === "Enter" && event.shiftKey && event.target === this.#text) this.#step(-1);
     else return;
     event.preventDefault();

@@ -14,19 +14,33 @@ export function findOnDemand(page) {
   /** @type {Promise<FindBar> | null} */
   let loading = null;
   const load = () => (loading ??= begun(page));
+  const element = find(document, ".find-bar", HTMLElement);
+  const text = find(element, "input", HTMLInputElement);
   /** @param {(bar: FindBar) => void} use */
   const use = (use) =>
     void load().then(use, () => {
       loading = null;
+      element.hidden = true;
       toast(t("There is no connection to the server. Please try again when it is back."));
     });
-  find(document, ".find-bar", HTMLElement).addEventListener("chat:find", () => {
-    const opener = document.activeElement;
-    use((bar) => bar.open(opener));
+  /** What is typed from now on is what is looked for, and no shortcut. @param {Element | null} opener */
+  const open = (opener) => {
+    const before = element.hidden ? opener : undefined;
+    element.hidden = false;
+    text.focus();
+    text.select();
+    use((bar) => {
+      bar.open(before);
+      if (element.hidden) bar.close();
+    });
+  };
+  text.addEventListener("keydown", ({ key }) => {
+    if (key === "Escape") element.hidden = true; // also while the rest is loaded
   });
+  element.addEventListener("chat:find", () => open(document.activeElement));
   document.addEventListener("click", (event) => {
     const opener = menuOpener();
-    if (around(event, "#top-menu [data-action=find]")) use((bar) => bar.open(opener));
+    if (around(event, "#top-menu [data-action=find]")) open(opener);
   });
   const kept = takeFromLastPage();
   if (kept?.conversation && kept.conversation === page.open.id) use((bar) => bar.resume(kept));

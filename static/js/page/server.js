@@ -51,6 +51,7 @@ export async function submit(path, fields) {
 export async function act(path, fields = {}) {
   const response = await ask(path, {
     method: "POST",
+    keepalive: true, // also where the person leaves the page just now
     body: new URLSearchParams(fields),
     headers: { "X-CSRFToken": csrfToken(), Accept: "application/json" },
   });

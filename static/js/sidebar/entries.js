@@ -84,6 +84,7 @@ export function editTitle({ shown, title: text, more, back }, save) {
   const finish = (/** @type {boolean} */ keep, /** @type {boolean} */ focus) => {
     if (over) return;
     over = true;
+    removeEventListener("pagehide", leave);
     form.remove();
     shown.hidden = more.hidden = false;
     if (focus) back.focus();
@@ -91,7 +92,10 @@ export function editTitle({ shown, title: text, more, back }, save) {
     if (keep && title && title !== before) save(title, before);
   };
   form.addEventListener("submit", (event) => (event.preventDefault(), finish(true, true)));
-  input.addEventListener("blur", () => finish(true, false));
+  // Whoever presses elsewhere or leaves the page keeps what they wrote; Escape drops it.
+  const leave = () => finish(true, false);
+  input.addEventListener("blur", leave);
+  addEventListener("pagehide", leave);
   input.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || event.isComposing) return;
     event.stopPropagation();

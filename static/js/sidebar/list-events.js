@@ -1,16 +1,17 @@
 // Applies the events about the person's list of conversations, and what they change in the frame of the page.
 
+import { showRating } from "../exchange/thumbs.js";
 import { find } from "../page/dom.js";
 import { unhandled } from "../wire/protocol.js";
 import { showPlace } from "./place-items.js";
 
 /** @import { TabTitle } from "../chat/tab-title.js" */
 /** @import { Answered, AnswerSeen, Archived, FolderGone, FolderKept } from "../wire/wire.js" */
-/** @import { Listed, TitleChanged, Unlisted } from "../wire/wire.js" */
+/** @import { Listed, Rated, TitleChanged, Unlisted } from "../wire/wire.js" */
 /** @import { ConversationList } from "./conversation-list.js" */
 /** @import { Place } from "./place-items.js" */
 /** @typedef {FolderKept | FolderGone} FolderEvent */
-/** @typedef {TitleChanged | Listed | Unlisted | Archived | Answered | AnswerSeen | FolderEvent} ListEvent */
+/** @typedef {TitleChanged | Listed | Unlisted | Archived | Answered | AnswerSeen | FolderEvent | Rated} ListEvent */
 
 export class ListEvents {
   #page;
@@ -50,6 +51,8 @@ export class ListEvents {
         return this.#folderKept(event);
       case "chatui:folder.gone":
         return this.#folderGone(event.folder);
+      case "chatui:rated":
+        return showRating(event.message, event.verdict);
       default:
         return unhandled(event);
     }

@@ -38,6 +38,7 @@
  * @typedef {{ type: "chatui:unlisted", conversation: string }} Unlisted
  * @typedef {{ type: "chatui:folder", folder: string, name: string, before: string }} FolderKept
  * @typedef {{ type: "chatui:folder.gone", folder: string }} FolderGone
+ * @typedef {{ type: "chatui:rated", conversation: string, message: string, verdict: string }} Rated
  * @typedef {{ type: "chatui:closing", code: string }} Closing
  * @typedef {{ type: "chatui:ping", number: number }} Ping
  * @typedef {{ type: "chatui:alive" }} Alive
@@ -84,9 +85,9 @@
  *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | CallsWait | FilesCame | Saving | TurnEnded |
  *   FrameBegan | FrameGrew | FrameHidden | FrameEnded} TurnEvent
  * @typedef {Accepted | Refused | Idle | TitleChanged | Listed | Answered | AnswerSeen | Archived | Unlisted |
- *   FolderKept | FolderGone | Closing | Ping | Alive | TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded |
- *   MessageBegan | MessageRelabelled | MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | CallsWait
- *   | FilesCame | Saving | TurnEnded | Beat | Snapshot} EndUserEvent
+ *   FolderKept | FolderGone | Rated | Closing | Ping | Alive | TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded
+ *   | MessageBegan | MessageRelabelled | MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued |
+ *   CallsWait | FilesCame | Saving | TurnEnded | Beat | Snapshot} EndUserEvent
  * @typedef {Refused | Idle | TitleChanged | Closing | Ping | Alive | FrameBegan | FrameGrew | FrameHidden | FrameEnded
  *   | DebugSnapshot} DebugPageEvent
  * @typedef {EndUserEvent | DebugPageEvent} ServerEvent
@@ -96,11 +97,11 @@ export const PROTOCOL = 5;
 
 export const END_USER_TYPES = /** @type {readonly string[]} */ (Object.freeze([
   "chatui:accepted", "chatui:refused", "chatui:idle", "chatui:title", "chatui:listed", "chatui:answered", "chatui:seen",
-    "chatui:archived", "chatui:unlisted", "chatui:folder", "chatui:folder.gone", "chatui:closing", "chatui:ping",
-    "chatui:alive", "response.created", "chatui:working", "chatui:summary", "chatui:thought", "chatui:message",
-    "chatui:relabelled", "chatui:withdrawn", "response.delta", "chatui:preamble.delta", "response.delta.flush",
-    "chatui:queued", "chatui:calls_wait", "chatui:files", "chatui:saving", "response.completed", "response.incomplete",
-    "response.failed", "response.cancel", "chatui:beat", "chatui:snapshot",
+    "chatui:archived", "chatui:unlisted", "chatui:folder", "chatui:folder.gone", "chatui:rated", "chatui:closing",
+    "chatui:ping", "chatui:alive", "response.created", "chatui:working", "chatui:summary", "chatui:thought",
+    "chatui:message", "chatui:relabelled", "chatui:withdrawn", "response.delta", "chatui:preamble.delta",
+    "response.delta.flush", "chatui:queued", "chatui:calls_wait", "chatui:files", "chatui:saving", "response.completed",
+    "response.incomplete", "response.failed", "response.cancel", "chatui:beat", "chatui:snapshot",
 ]));
 
 export const DEBUG_PAGE_TYPES = /** @type {readonly string[]} */ (Object.freeze([
@@ -135,6 +136,7 @@ export const FIELDS = {
   "chatui:unlisted": [{ conversation: "string" }],
   "chatui:folder": [{ folder: "string", name: "string", before: "string" }],
   "chatui:folder.gone": [{ folder: "string" }],
+  "chatui:rated": [{ conversation: "string", message: "string", verdict: "string" }],
   "chatui:closing": [{ code: "string" }],
   "chatui:ping": [{ number: "number" }],
   "chatui:alive": [{  }],

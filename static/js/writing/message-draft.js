@@ -10,7 +10,7 @@ const DELAY_MS = 250;
 
 export class MessageDraft {
   #box;
-  #drafts;
+  drafts;
   #conversation;
   /**
    * The id under which the text in the box was sent before, without a reply.
@@ -30,7 +30,7 @@ export class MessageDraft {
    */
   constructor(box, person, conversation) {
     this.#box = box;
-    this.#drafts = new Drafts(textStorage(), person);
+    this.drafts = new Drafts(textStorage(), person);
     this.#conversation = conversation;
   }
 
@@ -43,7 +43,7 @@ export class MessageDraft {
   begin() {
     addEventListener("pagehide", () => this.#saving !== undefined && this.save());
     addEventListener("storage", this.#changed);
-    const draft = this.#drafts.load(this.#conversation);
+    const draft = this.drafts.load(this.#conversation);
     if (draft.clientId) this.#unanswered = { text: draft.text, clientId: draft.clientId };
     this.#stored = draft.text;
     if (this.#box.text) this.typed();
@@ -64,7 +64,7 @@ export class MessageDraft {
     const clientId = this.#unanswered?.text === text ? this.#unanswered.clientId : newId();
     clearTimeout(this.#saving);
     this.#saving = undefined;
-    this.#drafts.keep(this.#conversation, text, clientId);
+    this.drafts.keep(this.#conversation, text, clientId);
     this.#unanswered = { text, clientId };
     this.#stored = "";
     return clientId;
@@ -75,7 +75,7 @@ export class MessageDraft {
    * @param {string} conversation that the message is now part of
    */
   accepted(conversation) {
-    this.#drafts.clear(this.#conversation);
+    this.drafts.clear(this.#conversation);
     this.#conversation = conversation;
     this.#unanswered = null;
     this.save();
@@ -93,13 +93,13 @@ export class MessageDraft {
     // The box is empty while a message is being sent: that must not delete the message's draft.
     if (this.#forgotten || (!text && this.#unanswered)) return;
     this.#stored = text;
-    this.#drafts.keep(this.#conversation, text, this.#idOf(text.trim()));
+    this.drafts.keep(this.#conversation, text, this.#idOf(text.trim()));
   }
 
   /** The person signs out: nothing that they wrote stays in this browser, and the page must not save it again. */
   forget() {
     this.#forgotten = true;
-    this.#drafts.forgetAll();
+    this.drafts.forgetAll();
   }
 
   /** @param {string} text */
@@ -112,8 +112,8 @@ export class MessageDraft {
    * @param {StorageEvent} event
    */
   #changed = (event) => {
-    if (this.#forgotten || event.key !== this.#drafts.key(this.#conversation)) return;
-    const { text, clientId } = this.#drafts.load(this.#conversation);
+    if (this.#forgotten || event.key !== this.drafts.key(this.#conversation)) return;
+    const { text, clientId } = this.drafts.load(this.#conversation);
     // With an id it is on its way from the other tab, and gone from the box there.
     const isBusy = this.#unanswered !== null || this.#saving !== undefined || this.#box.text !== this.#stored;
     if (clientId !== null || isBusy) return;

@@ -49,6 +49,21 @@ def test_a_bad_answer_is_rated_with_a_reason_and_that_is_taken_back(demo: Server
     is_pressed(chat, "Bad answer", "false")
 
 
+def test_every_tab_shows_a_rating_at_once(demo: Server, visits: Visits) -> None:
+    chat = answered(visits, demo)
+    other = Chat(chat.page.context.new_page())
+    other.page.goto(chat.page.url)
+    elsewhere = Chat(visits.open(demo, "bela"))
+    other.page.wait_for_load_state("networkidle")
+    chat.button("Good answer").click()
+    chat.page.get_by_role("button", name="Send the rating").click()
+    is_pressed(other, "Good answer", "true")
+    is_pressed(other, "Bad answer", "false")
+    other.button("Good answer").click()
+    is_pressed(chat, "Good answer", "false")
+    expect(elsewhere.page.locator(".thumbs")).to_have_count(0)
+
+
 def test_a_good_answer_is_rated_by_keyboard(demo: Server, visits: Visits) -> None:
     chat = answered(visits, demo)
     chat.button("Good answer").focus()

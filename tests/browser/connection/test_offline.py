@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from tests.browser.cable import Cable
 from tests.browser.chat import Chat
@@ -136,12 +137,89 @@ def test_without_a_connection_other_buttons_say_so_and_nothing_waits(cable: Cabl
     expect(chat.last.get_by_role("group", name="Versions of your message")).to_contain_text("2 of 2")
 
 
+def test_an_edit_that_is_sent_just_when_the_connection_breaks_says_so_and_can_be_changed(cable: Cable, chat: Chat) -> None:
+    box = edited(chat, "Hello, before anybody noticed!")
+    cable.cut()
+    box.press("Enter")
+    problem = chat.last.locator(".question-editor-problem")
+    expect(problem).to_have_text(re.compile("There is no connection|Not confirmed yet"))
+    expect(chat.stop).to_be_hidden()
+    cable.mend()
+    expect(chat.banner).to_be_hidden()
+    if box.is_visible() and box.is_editable():
+        chat.button("Send").click()
+    chat.finish()
+    expect(chat.question).to_have_text("Hello, before anybody noticed!")
+    expect(chat.last.get_by_role("group", name="Versions of your message")).to_contain_text("2 of 2")
+
+
+def test_an_edit_that_a_silent_connection_swallowed_is_not_confirmed_and_counts_once(cable: Cable, chat: Chat) -> None:
+    box = edited(chat, "Hello, into the silence!")
+    cable.swallow()
+    box.press("Enter")
+    expect(chat.last.locator(".question-editor-problem")).to_have_text(
+        "Not confirmed yet: the connection broke. It will be sent again, once."
+    )
+    cable.mend(keeps=True)
+    chat.finish()
+    expect(chat.question).to_have_text("Hello, into the silence!")
+    expect(chat.last.get_by_role("group", name="Versions of your message")).to_contain_text("2 of 2")
+
+
+def test_what_is_written_in_the_editor_outlives_a_page_that_is_reloaded_without_a_connection(cable: Cable, chat: Chat) -> None:
+    edited(chat, "Half an edit")
+    cable.cut()
+    expect(chat.banner).to_have_text(NO_CONNECTION)
+    cable.mend()
+    chat.page.reload()
+    box = edited(chat, None)
+    expect(box).to_have_value("Half an edit")
+    box.press("Escape")
+    expect(edited(chat, None)).to_have_value("Hello!")
+
+
+def test_an_open_editor_goes_on_where_the_page_shows_news_from_another_tab(cable: Cable, chat: Chat, demo: Server) -> None:
+    box = edited(chat, "Half an edit")
+    cable.cut()
+    expect(chat.banner).to_have_text(NO_CONNECTION)
+    other = Chat(chat.page.context.new_page())
+    other.page.goto(chat.page.url.replace(cable.url, demo.url))
+    other.ask_and_wait("News from elsewhere")
+    other.page.close()
+    cable.mend()
+    expect(chat.exchanges).to_have_count(2)
+    expect(box).to_have_value("Half an edit")
+    expect(box).to_be_focused()
+    box.press("End")
+    box.type(", and the rest")
+    box.press("Enter")
+    expect(chat.exchanges).to_have_count(1)
+    chat.finish()
+    expect(chat.question).to_have_text("Half an edit, and the rest")
+
+
+def edited(chat: Chat, text: str | None) -> Locator:
+    """The editor of the first question, with this text."""
+    chat.exchanges.first.locator("[data-action=edit]").focus()
+    chat.page.keyboard.press("Enter")
+    box = chat.page.get_by_role("form", name="Edit your message").get_by_role("textbox")
+    expect(box).to_be_focused()
+    if text is not None:
+        box.fill(text)
+    return box
+
+
 def test_what_was_not_loaded_yet_says_so(cable: Cable, chat: Chat) -> None:
     cable.cut()
     expect(chat.banner).to_have_text(NO_CONNECTION)
     chat.last.locator(".question").hover()
     chat.button("Edit").click()
-    expect(chat.page.locator(".toast")).to_contain_text("There is no connection to the server.")
+    said = chat.page.locator(".toast-text")
+    expect(said).to_have_text("There is no connection to the server. Please try again when it is back.")
+    for width in (1280, 360):
+        chat.page.set_viewport_size({"width": width, "height": 740})
+        assert said.evaluate("said => said.scrollWidth <= said.clientWidth && said.scrollHeight <= said.clientHeight"), "it is cut off"
+        assert said.evaluate("said => said.getBoundingClientRect().right <= innerWidth")
     cable.mend()
 
 

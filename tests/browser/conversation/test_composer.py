@@ -144,6 +144,30 @@ def test_a_conversation_can_be_renamed_in_its_place(demo: Server, visits: Visits
     expect(chat.page).to_have_title("Kettles & <b>kites</b> · chatui")
 
 
+def test_a_title_in_mid_edit_is_kept_when_the_person_presses_elsewhere_or_leaves_and_dropped_by_escape(
+    demo: Server, visits: Visits
+) -> None:
+    chat = conversation(demo, visits, "Change me half way.")
+    title = chat.page.get_by_role("textbox", name="Title")
+    choose(item(chat.page, "Change me half way."), "Rename")
+    title.fill("Dropped")
+    title.press("Escape")
+    expect(chat.page.get_by_role("heading", level=1).first).to_have_text("Change me half way.")
+
+    choose(item(chat.page, "Change me half way."), "Rename")
+    title.fill("Kept elsewhere")
+    with chat.page.expect_response("**/rename/"):
+        chat.box.click()
+    expect(item(chat.page, "Kept elsewhere")).to_have_count(1)
+
+    other = visits.open(demo, "bela")
+    other.wait_for_load_state("networkidle")
+    choose(item(chat.page, "Kept elsewhere"), "Rename")
+    title.fill("Kept on leaving")
+    chat.page.goto("about:blank")
+    expect(item(other, "Kept on leaving")).to_have_count(1)
+
+
 def test_a_title_that_could_not_be_kept_is_told_and_tried_again(demo: Server, visits: Visits) -> None:
     visits.allow("Failed to load resource")
     chat = conversation(demo, visits, "Keep my name.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.chat import Chat
 from tests.browser.conversation.long_talks import make_long_talk
@@ -45,6 +45,28 @@ def test_matches_are_counted_marked_and_stepped_through(demo: Server, visits: Vi
     expect(bar(chat.page)).to_be_hidden()
     expect(chat.page.locator("main")).to_be_focused()
     assert chat.page.evaluate(MARKED) == []
+
+
+def test_what_is_typed_while_the_bar_is_still_loaded_is_looked_for_and_no_shortcut(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    chat.ask_and_wait("Hello!")
+    chat.settle()
+    turn = chat.last.get_attribute("data-turn") or ""
+    held: list[Route] = []
+    chat.page.route("**/finding/find-bar*.js", lambda route: held.append(route))
+    chat.page.locator("main").focus()
+    chat.page.keyboard.press("f")
+    chat.page.keyboard.type("ret")  # alone, these keys write another answer, edit, and open a temporary chat
+    while not held:
+        chat.page.wait_for_timeout(20)
+    held[0].continue_()
+    box = bar(chat.page).get_by_role("searchbox")
+    expect(box).to_have_value("ret")
+    expect(bar(chat.page)).to_contain_text("No matches.")
+    expect(chat.last).to_have_attribute("data-turn", turn)
+    box.press("Escape")
+    expect(bar(chat.page)).to_be_hidden()
+    expect(chat.page.locator("main")).to_be_focused()
 
 
 def test_the_menu_opens_it_and_the_focus_goes_back_there(demo: Server, visits: Visits) -> None:

@@ -112,6 +112,46 @@ def test_files_are_there_again_like_the_text_and_go_with_it(demo: Server, visits
     expect(chips).to_have_count(0)
 
 
+def test_a_refused_file_is_told_in_its_tab_alone_and_a_file_that_another_tab_has_sent_is_gone(demo: Server, visits: Visits) -> None:
+    chat = opened(demo, visits)
+    chat.ask_and_wait("Hello")
+    chat.settle()
+    attach(chat.page, NOTES, EMPTY)
+    chips = chat.page.locator(".chip")
+    expect(chips).to_contain_text(["of what fits", "There is no text in this file."])
+    other = Chat(chat.page.context.new_page())
+    other.page.goto(chat.page.url)
+    others = other.page.locator(".chip")
+    expect(others).to_contain_text(["notes.txt"])
+    expect(others).to_have_count(1)
+    other.ask_and_wait("When is it?")
+    expect(others).to_have_count(0)
+
+    # The first tab still shows both until it is looked at again, or is refused.
+    chat.page.get_by_role("button", name="Remove empty.txt").click()
+    expect(chat.exchanges).to_have_count(2)
+    chat.box.fill("And where?")
+    chat.box.press("Enter")
+    expect(chat.problem).not_to_have_text("")
+    expect(chips).to_have_count(0)
+    expect(chat.box).to_have_value("And where?")
+    chat.box.press("Enter")
+    expect(chat.exchanges).to_have_count(3)
+    chat.finish()
+
+    attach(chat.page, TABLE)
+    expect(chips).to_contain_text(["of what fits"])
+    other.page.evaluate(SEEN)
+    expect(others).to_contain_text(["figures.csv"])
+    chat.page.get_by_role("button", name="Remove figures.csv").click()
+    expect(chips).to_have_count(0)
+    other.page.evaluate(SEEN)
+    expect(others).to_have_count(0)
+
+
+SEEN = "() => document.dispatchEvent(new Event('visibilitychange'))"
+
+
 def test_it_is_said_beforehand_where_files_do_not_go(demo: Server, visits: Visits) -> None:
     chat = opened(demo, visits)
     chat.ask_and_wait("Hello")

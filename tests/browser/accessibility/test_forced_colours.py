@@ -1,0 +1,26 @@
+"""Where people choose their own colours, what a background says elsewhere is said by a line."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.accessibility.world import World
+
+pytestmark = pytest.mark.browser
+
+LINE = "element => getComputedStyle(element).outlineStyle"
+
+
+def test_what_is_chosen_and_where_one_is_have_a_line(world: World) -> None:
+    page = world.page_of("ada")
+    page.emulate_media(forced_colors="active")
+    page.goto(world.places["everything"])
+    page.get_by_role("button", name="Account: ada").click()
+    chosen, other = page.locator("#account-menu [aria-pressed=true]"), page.locator("#account-menu .theme-choice[aria-pressed=false]").first
+    expect(chosen).to_have_text("Auto")
+    assert (chosen.evaluate(LINE), other.evaluate(LINE)) == ("solid", "none")
+    open_one = page.locator(".conversation-link[aria-current=page]")
+    assert open_one.evaluate(LINE) == "solid"
+    page.emulate_media(forced_colors="none")
+    assert (chosen.evaluate(LINE), open_one.evaluate(LINE)) == ("none", "none")
