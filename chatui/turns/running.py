@@ -211,9 +211,9 @@ async def _reap_often() -> None:
 async def _reap() -> None:
     await pools.reaper.run(forgetting.forget_ended)
     for turn in await pools.reaper.run(sweep.abandoned):
-        if await pools.reaper.run(sweep.interrupt, turn):
+        if state := await pools.reaper.run(sweep.interrupt, turn):
             log.warning("turn %s was abandoned by its process, and is closed", turn.pk)
-            _tell_interrupted(turn)
+            _tell_ended(turn, state)
     for started in await pools.reaper.run(_never_launched):
         log.warning("turn %s was stored and never launched", started.turn.pk)
         launch(started)
@@ -221,9 +221,9 @@ async def _reap() -> None:
     await pools.reaper.run(ending.end_overdue, ENDING_SECONDS)
 
 
-def _tell_interrupted(turn: Turn) -> None:
+def _tell_ended(turn: Turn, state: TurnState) -> None:
     """Pages that still wait for an event of the turn read from the database how it ended."""
-    event = wire.Idle(str(turn.conversation_id), str(turn.pk), TurnState.INTERRUPTED)
+    event = wire.Idle(str(turn.conversation_id), str(turn.pk), state)
     message = {"type": "turn.events", "json": wire.encode([event]), "turn": str(turn.pk), "process": PROCESS}
     for audience in (Audience.END_USER, Audience.DEBUG):
         bus().send(groups.audience(turn.conversation_id, audience), message)

@@ -1,4 +1,5 @@
-"""Closes turns whose process has died: once their lease has run out, they end as interrupted, and what was shown is stored.
+"""Closes turns whose process has died: once their lease has run out, they end as interrupted, and what was shown is stored. Where the
+whole answer was stored before, they end as completed.
 
 Leases are told by the database's clock. Nobody sweeps a turn that this very process runs, and after an outage nobody sweeps anything until
 every owner has had the time to renew its leases.
@@ -26,7 +27,7 @@ from chatui.turns.calls import claims
 from chatui.turns.leases import leases
 from chatui.usage import estimates, settling
 from renderer.errors import Code
-from renderer.frames import Frame
+from renderer.frames import Frame, Terminator
 
 log = logging.getLogger(__name__)
 
@@ -62,26 +63,34 @@ def _abandoned(conversation: Conversation | None) -> QuerySet[Turn]:
     return turns if conversation is None else turns.filter(conversation=conversation)
 
 
-def interrupt(turn: Turn) -> bool:
-    """Close an abandoned turn. False where it is none any more."""
+def interrupt(turn: Turn) -> TurnState | None:
+    """Close an abandoned turn. The state in which it ended; None where it is none any more."""
     with transaction.atomic():
         # Read again under a lock: meanwhile the owner may have renewed its lease or stored its frame, or another sweep closed the turn.
         held = _abandoned(None).select_for_update(of=("self",)).select_related("conversation", "question", "asked_by")
         found = held.filter(pk=turn.pk).first()
         if found is None:
-            return False
-        Turn.objects.filter(pk=turn.pk).update(state=TurnState.INTERRUPTED, error_code=Code.STREAM_TRUNCATED, finished_at=timezone.now())
+            return None
         charge = estimates.charge_of(found)
         _keep_pieces(found)
         found.pieces.all().delete()
         claims.answer_abandoned(found)
         hidden_text.forget_reasoning(found.pk)
-        settling.settle(settling.asked_of(found), TurnState.INTERRUPTED, [charge])
+        state = TurnState.COMPLETED if _is_answered(found) else TurnState.INTERRUPTED
+        code = "" if state is TurnState.COMPLETED else Code.STREAM_TRUNCATED
+        Turn.objects.filter(pk=turn.pk).update(state=state, error_code=code, finished_at=timezone.now())
+        settling.settle(settling.asked_of(found), state, [charge])
         conversation = found.conversation
         conversation.has_news = True
         conversation.save(update_fields=["has_news"])
     send_from_thread(groups.person(conversation.owner_id), list_events.answered(conversation.pk, conversation.active_at, has_news=True))
-    return True
+    return state
+
+
+def _is_answered(turn: Turn) -> bool:
+    """Whether the model had said its last word, and the whole answer is stored: only the end of the turn was lost with its process."""
+    last = turn.messages.order_by("position").last()
+    return last is not None and continuation.is_answer(last) and last.is_complete and last.terminator == Terminator.RETURN
 
 
 def _keep_pieces(turn: Turn) -> None:

@@ -101,9 +101,10 @@ async def test_a_kill_while_calls_wait_runs_nothing_that_nobody_allowed_and_noth
             server = await asyncio.to_thread(deployment.start)
             client = await asyncio.to_thread(server.sign_in, "ada")
             assert {await decided(client, card, "once") for card in cards} == {409}, "nobody waits for a decision any more"
-            last = next(turn for turn in found if turn["turn"] in swept)
+            cut = [turn for turn in found if turn["turn"] in swept and turn["state"] == "interrupted"]
+            assert cut, "the premise: answers were broken off"
             deployment.environment["CHATUI_TOOLS"] = ""
-            await continued(server, [last])
+            await continued(server, cut[:1])
         finally:
             await asyncio.to_thread(deployment.stop)
     assert remembered(tmp_path) == ran, "and none after the restart"

@@ -13,10 +13,12 @@ from django.utils import timezone
 from chatui.database import clock
 from chatui.database.faults import outages
 from chatui.delivery.bus import PROCESS
-from chatui.models import Message, Turn, User
-from chatui.turns import leases, running, sweep
+from chatui.models import Message, Turn, UsageEntry, User
+from chatui.store import transcripts
+from chatui.turns import leases, ledger, running, sweep
 from chatui.turns.running import Place
 from chatui.turns.start import Ask, Kind
+from renderer.frames import Frame, Header, Terminator
 from tests.chatui.conftest import stored
 from tests.chatui.store import pieces
 from tests.chatui.turns.test_turns import ask, begin
@@ -59,6 +61,26 @@ async def test_of_several_frames_that_were_not_stored_only_the_last_is_cut_off(a
     await running._reap()
     kept = [(row.channel, row.is_complete) async for row in Message.objects.filter(turn=turn).order_by("position")]
     assert kept == [("analysis", True), ("final", False)]
+
+
+@pytest.mark.parametrize(("terminator", "state"), [(Terminator.RETURN, "completed"), (Terminator.END, "interrupted")])
+async def test_of_a_whole_answer_only_the_end_of_its_turn_was_lost(
+    terminator: Terminator, state: str, ada: User, backend: ScriptedBackend
+) -> None:
+    started = await stored(ada, ask(), "a process that died")
+
+    def keep() -> None:
+        row = Turn.objects.select_related("conversation", "question").get(pk=started.turn.pk)
+        whole = Frame(Header("assistant", "final"), "All of it.", terminator)
+        transcripts.append(row.conversation, row.question, whole, ledger.author_of(whole), transcripts.Kept(turn=row))
+
+    await database_sync_to_async(keep)()
+    await set_lease(started.turn, -1)
+    await running._reap()
+    turn = await Turn.objects.aget(pk=started.turn.pk)
+    assert (turn.state, turn.error_code) == (state, "" if state == "completed" else "E-STREAM-TRUNCATED")
+    entry = await UsageEntry.objects.aget()
+    assert entry.turns == 1 and entry.is_estimate and turn.finished_at is not None
 
 
 async def test_a_question_that_was_stored_and_never_launched_is_answered(ada: User, backend: ScriptedBackend) -> None:
