@@ -83,5 +83,5 @@ def test_an_admin_sees_whose_keys_there_are_and_takes_one_back(ada: User, bela: 
     assert ApiKey.objects.get().revoked_at is not None
 
 
-def test_the_menu_leads_to_the_keys(ada: User) -> None:
-    assert 'href="/keys/"' in signed_in(ada).get("/").content.decode()
+def test_the_settings_lead_to_the_keys(ada: User) -> None:
+    assert 'href="/keys/"' in signed_in(ada).get("/settings/").content.decode()
