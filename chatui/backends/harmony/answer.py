@@ -83,7 +83,7 @@ class Answer:
     def lacks_call(self) -> bool:
         """Whether the model has called nothing, and either ended its turn or opened what is dropped. Not where its answer was cut."""
         has_ended = self.chunks.reason is not EndReason.LENGTH and self._chars_left >= 0 and self._reader.open_header is None
-        return self.is_paused or (has_ended and not self._has_called)
+        return not self._has_called and (self.is_paused or has_ended)
 
     @property
     def usage(self) -> Usage | None:
@@ -162,7 +162,7 @@ class Answer:
         if not (self.is_paused and self._pause and self._pause.drops):
             return read
         self._reader = Reader(_new_call_id)
-        return read[: opened[0]] if opened else read
+        return read[: opened[0]] if opened else _whole(read)
 
     def _stops(self, header: Header | None) -> bool:
         return header is not None and self._pause is not None and self._pause.at(header)
@@ -173,6 +173,12 @@ class Answer:
             finished = [done for event in events if (done := self._assembler.feed(event))]
             self.before += [done.frame for done in finished if is_reasoning(done.frame.header) or is_preamble(done.frame.header)]
         return events
+
+
+def _whole(read: list[RawEvent]) -> list[RawEvent]:
+    """Without the frame that stays open at its end: behind a call, the reader opens what is dropped under a header that hides it."""
+    last = max((place for place, event in enumerate(read) if isinstance(event, FrameOpened)), default=len(read))
+    return read if any(isinstance(event, FrameClosed) for event in read[last:]) else read[:last]
 
 
 def is_end(event: Event) -> bool:

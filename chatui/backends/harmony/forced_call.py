@@ -32,8 +32,8 @@ _PYTHON = "python"
 """The one tool whose calls are no JSON."""
 _ADDRESS = " to"
 _WORD = re.compile(r"=([A-Za-z0-9_.-]+)(?:\s.*)?", re.DOTALL)
-_WORD_TOKENS = 64
-"""Enough for any name: it has at most 64 characters."""
+_WORD_TOKENS = 80
+"""Enough for any name: it has at most 64 characters, each of which may be a token, behind ``=functions.``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,11 @@ function showActions() {
 function forgetDraft() {
   find(page, "chat-composer textarea", HTMLTextAreaElement).value = "";
   const id = chat()?.split("/")[2];
-  for (const key of Object.keys(sessionStorage)) if (id && key.includes(id)) sessionStorage.removeItem(key);
+  if (!id) return;
+  // What is written over a question stands under the question's id; only temporary chats have theirs here.
+  for (const key of Object.keys(sessionStorage)) {
+    if (key.includes(id) || key.includes(":edit:")) sessionStorage.removeItem(key);
+  }
 }
 
 /** It is gone: so is what this page still shows of it. */

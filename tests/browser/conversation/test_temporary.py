@@ -120,6 +120,18 @@ def test_unsent_text_stays_in_no_other_tab(demo: Server, visits: Visits) -> None
     assert "a secret" not in chat.page.evaluate("Object.values(sessionStorage).join()")
 
 
+def test_what_is_written_over_a_question_goes_with_the_chat(demo: Server, visits: Visits) -> None:
+    chat = begun(visits, demo)
+    chat.page.locator(".question").hover()
+    chat.page.locator(".question [data-action=edit]").click()
+    chat.page.locator(".question-editor textarea").fill("a secret that I do not ask")
+    assert "a secret" in chat.page.evaluate("Object.values(sessionStorage).join()")
+    assert "a secret" not in chat.page.evaluate("Object.values(localStorage).join()")
+    chat.page.get_by_role("button", name="Close and delete").click()
+    chat.page.wait_for_url(demo.url + "/")
+    assert "a secret" not in chat.page.evaluate("Object.values(sessionStorage).join()")
+
+
 def test_it_fits_a_phone(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "ada", **PHONE)
     fits(page)

@@ -149,7 +149,7 @@ async def test_of_several_functions_the_model_names_one(vocabulary: Vocabulary, 
     assert result.calls == [("functions.clock", "{}")] and SECRET not in str(result.finished)
     first, second, third = prompts(bodies)
     assert second == [*first, *ids_of(vocabulary, f"{THOUGHT}<|start|>assistant"), *ids_of(vocabulary, " to")]
-    assert bodies[1].get("n_predict", 64) <= 64
+    assert bodies[1].get("n_predict", 80) <= 80
     assert {
         "llama.cpp": 'root ::= "=functions.weather" | "=functions.clock" | "=browser.search"',
         "vLLM": ["=functions.weather", "=functions.clock", "=browser.search"],
@@ -207,6 +207,27 @@ async def test_an_answer_behind_our_header_is_dropped_as_well_and_the_tries_are_
     result, bodies = await sample(vocabulary, forced(WEATHER), "vLLM", final, behind, behind)
     assert len(bodies) == 3 and not result.calls and result.visible == "" and SECRET not in str(result.finished)
     assert prompts(bodies)[1] == prompts(bodies)[2], "half a call is not told to the model"
+
+
+@pytest.mark.parametrize("dialect", ["vLLM", "SGLang"])
+@pytest.mark.parametrize("behind", ["<|channel|>final<|message|>", "<|channel|>commentary to=functions.other <|constrain|>json<|message|>"])
+@pytest.mark.parametrize("is_own", [True, False])
+async def test_what_is_opened_behind_a_call_makes_no_second_one(vocabulary: Vocabulary, dialect: str, behind: str, is_own: bool) -> None:
+    """A server that does not stop where a call ends: with a call more, the program would carry out what the model asked once twice."""
+    rest = f"{CITY}<|call|><|start|>assistant{behind}{SECRET}"
+    texts = [f"{THOUGHT}<|start|>assistant{HEADER}{rest}"] if is_own else [f"<|channel|>final<|message|>{SECRET}", rest]
+    answers = [stream(dialect, vocabulary, text, RETURN) for text in texts]
+    result, bodies = await sample(vocabulary, forced(WEATHER), dialect, *answers, stream(dialect, vocabulary, CITY, CALL))
+    assert result.calls == [("functions.weather", CITY)] and len(bodies) == len(answers)
+    assert SECRET not in str(result.finished) and result.ended is not None and result.ended.reason is EndReason.TOOL_CALLS
+
+
+async def test_the_longest_name_is_read_to_its_end(vocabulary: Vocabulary) -> None:
+    tool = FunctionTool("q7" * 32, "Odd.", PARAMETERS)
+    texts = (("<|channel|>final<|message|>No", None), (f"=functions.{tool.name}", RETURN), (CITY, CALL))
+    result, bodies = await sample(vocabulary, forced(WEATHER, tool), "vLLM", *(stream("vLLM", vocabulary, *text) for text in texts))
+    assert result.calls == [(f"functions.{tool.name}", CITY)]
+    assert bodies[1]["max_tokens"] >= len(ids_of(vocabulary, f"=functions.{tool.name}")) > 64
 
 
 async def test_a_header_without_its_end_opens_no_answer_either(vocabulary: Vocabulary) -> None:
