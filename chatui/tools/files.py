@@ -39,7 +39,7 @@ class GivenFile:
 
 
 class TurnFiles(Protocol):
-    """The files of one turn and of its conversation. Both may be called from any event loop."""
+    """The files of one turn and of its conversation. All may be called from any event loop."""
 
     async def keep(self, made: MadeFile) -> KeptFile:
         """Keep a file as one of the turn's, for the person.
@@ -51,9 +51,14 @@ class TurnFiles(Protocol):
 
     async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[GivenFile]:
         """What there is in the conversation, of each name the newest, as far as so many bytes go. Nothing where it cannot be read now.
+        Of what its person has brought, only what came with the questions that this turn answers.
 
         With ``known``, only what its person has brought since those were given: what tools made, whoever knows some of it has made.
         """
+        ...
+
+    async def gone(self, known: Collection[UUID]) -> Collection[UUID]:
+        """Of the files that were given, those that its person has deleted, or taken out of the questions that this turn answers."""
         ...
 
 

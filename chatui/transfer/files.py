@@ -43,5 +43,5 @@ def _download(file: StoredFile) -> Download:
 
 def for_archive(row: Conversation, folder: str) -> Iterator[tuple[str, bytes]]:
     """Name and bytes of each file of a conversation, one at a time, in a folder; of each name the newest one."""
-    for file in reading.of_conversation(row.pk):
-        yield f"{folder}/{file.name}", reading.data_of(file)
+    for file, data in reading.with_data(reading.of_conversation(row.pk)):
+        yield f"{folder}/{file.name}", data

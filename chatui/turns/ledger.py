@@ -104,8 +104,7 @@ class Account:
     """What the back end reported about a turn's samples; None or empty where it did not. ``request``: the path and body that were sent.
 
     ``sampled_with``: the last sample's keys of ``generation_settings``; None where nothing was sampled. ``context``: how full it is after
-    the last sample; None where that is not known. ``spent``: by all samples; ``summaries``: on those of the hidden work. ``by_server``:
-    that column of the turn.
+    the last sample; None where that is not known. ``spent``: by all samples. ``by_server``: that column of the turn.
     """
 
     backend: str = ""
@@ -118,7 +117,6 @@ class Account:
     sampled_with: Mapping[str, object] | None = None
     context: ContextUse | None = None
     spent: Spent = field(default_factory=Spent)
-    summaries: tuple[Charge, ...] = ()
     by_server: Mapping[str, object] | None = None
 
 
@@ -270,7 +268,7 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = T
     if ended := ending.end(job.turn_id, job.lease_owner, columns):
         # Before the conversation: whoever asks in it locks the person's count first, and two in another order would wait for each other.
         answer = Charge(UsageKind.ANSWER, account.spent, job.choice, account.backend, shown["model"])
-        settling.settle(job.asked, outcome.state, (answer, *account.summaries))
+        settling.settle(job.asked, outcome.state, [answer])
         changed: dict[str, object] = {"active_at": now}
         if is_news(outcome.state):
             changed["has_news"] = True

@@ -161,7 +161,7 @@ class Runner:
         # In a thread, because this may read rows of the admin pages; the back end itself belongs to this event loop.
         spec = await pools.turns.run_patiently(spec_for, self._started.turn)
         backend = connected.backend(job.choice)
-        summary = self._summary = Summarizing(spec, job.choice, job.frames, self._publisher.step)
+        summary = self._summary = Summarizing(spec, job, self._publisher.step)
         frames = self._frames = KeptFrames(job, self._publisher, summary, self._pieces, self._fail)
         answer_now = self._answer_now = AnswerNow(frames, is_offered=self._started.continued_turn is None)
         tools = await self._tools(spec)
@@ -214,9 +214,8 @@ class Runner:
     async def _end(self, outcome: Outcome) -> None:
         await self._publisher.catch_up()
         account = account_of(self._samplings, self._publisher.end_thinking())
-        summaries = tuple(self._summary.charges) if self._summary else ()
         left_out, by_server = account.turns_left_out + self._job.turns_left_out, server_tools.noted(self._hosted)
-        account = replace(account, turns_left_out=left_out, summaries=summaries, by_server=by_server)
+        account = replace(account, turns_left_out=left_out, by_server=by_server)
         html = None
         if not self._is_lost:
             end = partial(ledger.finish, self._job, outcome, account, has_pieces=self._pieces.are_written)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
@@ -18,10 +18,12 @@ from chatui.database import pools
 from chatui.model_servers import connected
 from chatui.models.usage.entry import UsageKind
 from chatui.turns import own_requests, summary_notes
+from chatui.turns.ledger import Job
+from chatui.usage import posting
 from chatui.usage.counting import Charge, Spent
 from renderer.events import Finished, FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frame_kinds import PRODUCT_NAMES, SUMMARY_NAME, is_answer
-from renderer.frames import Frame, Header, Role
+from renderer.frames import Header, Role
 from renderer.gate import VisibleText
 from renderer.summary import frame as summary_frame
 from renderer.summary.check import Reason
@@ -46,15 +48,13 @@ _semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = W
 class Summarizing:
     """One for each turn. ``take`` every event before anybody sees it; ``finish`` returns, once, what is to be stored; then ``aclose``."""
 
-    def __init__(self, spec: BackendSpec, choice: str, frames: Iterable[Frame], show: Callable[[VisibleText], None]) -> None:
+    def __init__(self, spec: BackendSpec, job: Job, show: Callable[[VisibleText], None]) -> None:
         self._spec = spec
         # A server that summarizes by itself is asked for a review as well, where one is wanted.
-        self._asked = spec.summarizer or choice
-        self._frames = frames
+        self._asked = spec.summarizer or job.choice
+        self._job = job
         self._show = show
         self._notes = summary_notes.Notes(is_vouched=spec.summaries == "server")
-        self.charges: list[Charge] = []
-        """What was spent on it so far; all of it after ``aclose``."""
         self._steps: list[str] = []
         self._blocked: list[Blocked] = []
         self._inbox: deque[RawEvent] = deque()
@@ -119,7 +119,7 @@ class Summarizing:
 
     async def _run(self) -> None:
         try:
-            await asyncio.to_thread(self._notes.open, self._frames)
+            await asyncio.to_thread(self._notes.open, self._job.frames)
             self._is_ready = True
             await self._model() if self._spec.summaries == "model" else await self._server()
         except Exception as error:  # noqa: BLE001 - a failure here may lose the summary, never the answer
@@ -170,7 +170,9 @@ class Summarizing:
 
     def _charged(self, backend: Backend) -> own_requests.Charged:
         def charged(spent: Spent, model: str) -> None:
-            self.charges.append(Charge(UsageKind.SUMMARY, spent, self._asked, backend.name, model))
+            # At once, not with the answer: if this process dies, nobody knows of it any more. Before the end of its turn.
+            charge = Charge(UsageKind.SUMMARY, spent, self._asked, backend.name, model)
+            posting.post(self._job.asked, charge, order=self._job.turn_id)
 
         return charged
 

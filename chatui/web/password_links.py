@@ -16,6 +16,7 @@ from chatui.codes import ProductCode
 from chatui.permissions.access import NotFoundError
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
+from chatui.web.language.choice import back
 from chatui.web.people import person_of, tell_sockets
 from chatui.web.visitors import visitor_of
 
@@ -47,4 +48,4 @@ def password_link(request: HttpRequest, link_id: UUID, token: str) -> HttpRespon
 def dismiss(request: HttpRequest) -> HttpResponse:
     """Dismiss the notice about a password link."""
     password_links.dismiss(person_of(request))
-    return redirect("home")
+    return redirect(back(request))

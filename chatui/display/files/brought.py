@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Count
 from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils import formats, timezone
@@ -25,6 +27,10 @@ from chatui.store.documents.frames import FRAME_TOKENS, MARK_TOKENS
 
 _MOST_PLACES = 300
 """Of one file on a page."""
+
+
+_Place = tuple[int, str, int]
+"""Number, label and tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,7 @@ def are_any(person: User, conversation_id: UUID | None) -> bool:
 def waiting_at(person: User, conversation_id: UUID | None, choice: str) -> dict[str, Any]:
     """The files that wait at a message box, as ``as_json`` tells each."""
     files, asked = waiting.at(person.pk, conversation_id), reader(person, choice)
-    return {"ok": True, "files": [said for file in files if (said := as_json(file, asked)) is not None]}
+    return {"ok": True, "files": [said for said in _all_as_json(files, asked) if said is not None]}
 
 
 def of_question(person: User, conversation_id: UUID, question_id: str, choice: str) -> dict[str, Any]:
@@ -58,7 +64,8 @@ def of_question(person: User, conversation_id: UUID, question_id: str, choice: s
     question = access.message_of(access.own_conversation(person, conversation_id), question_id)
     rows = sent.of_questions([question]).get(question.pk, ()) if question.role == "user" and question.is_visible else ()
     asked = reader(person, choice)
-    told = [(row, as_json(row.file, asked)) for row in rows if row.file is not None]
+    there = [(row, row.file) for row in rows if row.file is not None]
+    told = [(row, said) for (row, _), said in zip(there, _all_as_json([file for _, file in there], asked), strict=True)]
     return {"ok": True, "files": [{**said, "delete": "", "use": row.use, "chosen": row.places} for row, said in told if said]}
 
 
@@ -66,13 +73,28 @@ def as_json(file: StoredFile, asked: Reader) -> dict[str, Any] | None:
     """A file that waits to be sent, for the chip of it; None where it has been taken away, or was not read yet. ``room``: how many tokens
     the files of one question may have; ``places``: number, label and tokens of each page, where there are several; ``search``: whether it
     can be searched."""
-    text = DocumentText.objects.filter(content=file.content_id).first()
-    if text is None:
-        return None
-    parts = DocumentPart.objects.filter(content=file.content_id).order_by("number").values_list("number", "label", "tokens")
-    labels = [(number, label, tokens + MARK_TOKENS) for number, label, tokens in parts[: _MOST_PLACES + 1] if label]
+    return _all_as_json([file], asked)[0]
+
+
+def _all_as_json(files: Sequence[StoredFile], asked: Reader) -> list[dict[str, Any] | None]:
+    """For each the same. Three statements, however many there are."""
+    contents = {file.content_id for file in files}
+    texts = DocumentText.objects.in_bulk(contents)
+    counted = DocumentPart.objects.filter(content__in=contents).values("content_id").annotate(count=Count("pk"))
+    counts: dict[int, int] = dict(counted.values_list("content_id", "count"))
+    places: dict[int, list[_Place]] = defaultdict(list)
+    few = [content for content, count in counts.items() if count <= _MOST_PLACES]
+    rows = DocumentPart.objects.filter(content__in=few).exclude(label="").order_by("content", "number")
+    for content, number, label, tokens in rows.values_list("content_id", "number", "label", "tokens"):
+        places[content].append((number, label, tokens + MARK_TOKENS))
+    found = [(file, texts.get(file.content_id)) for file in files]
+    return [_as_json(file, text, (counts.get(text.pk, 0), places[text.pk]), asked) if text else None for file, text in found]
+
+
+def _as_json(file: StoredFile, text: DocumentText, parts: tuple[int, list[_Place]], asked: Reader) -> dict[str, Any]:
+    count, places = parts
     room = asked.room
-    tokens = FRAME_TOKENS + text.tokens + MARK_TOKENS * parts.count()
+    tokens = FRAME_TOKENS + text.tokens + MARK_TOKENS * count
     return {
         "id": str(file.pk),
         "name": file.name,
@@ -81,7 +103,7 @@ def as_json(file: StoredFile, asked: Reader) -> dict[str, Any] | None:
         "room": room.documents,
         "said": _said(tokens, room),
         "note": _note(text),
-        "places": labels if 1 < len(labels) <= _MOST_PLACES else [],
+        "places": places if len(places) > 1 else [],
         "search": asked.can_search,
         "text": reverse("file_text", args=[file.pk]),
         "delete": reverse("file_delete", args=[file.pk]),

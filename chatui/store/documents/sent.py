@@ -16,7 +16,7 @@ from chatui.models.files.stored_file import FileSource
 from chatui.models.keys import new_key
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
-from chatui.store import transcripts
+from chatui.store import branch_walk, transcripts
 from chatui.store.browsing import opened_pages
 from chatui.store.documents import counting, frames, texts, waiting
 from chatui.store.documents.budget import Room
@@ -56,6 +56,16 @@ class Ready:
     file: StoredFile
     use: FileUse
     given: Given
+
+
+def elsewhere(conversation_id: UUID, question_id: UUID) -> set[UUID]:
+    """The files that came with other questions of the conversation only, such as other versions of one above ``question_id``."""
+    places: dict[UUID, set[UUID]] = defaultdict(set)
+    rows = SentDocument.objects.filter(file__conversation=conversation_id)
+    for file, message in rows.values_list("file_id", "message_id"):
+        places[file].add(message)
+    here = branch_walk.path(conversation_id, question_id) if places else ()
+    return {file for file, messages in places.items() if messages.isdisjoint(here)}
 
 
 def ready(person_id: UUID, wanted: Sequence[FileUse], room: Room, kept: Collection[UUID] = ()) -> list[Ready]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import accumulate, islice
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet, Sum
@@ -21,6 +22,9 @@ PIECE_BYTES = 256 * 1024
 MEBIBYTE = 1024 * 1024
 _BATCH_PIECES = 8
 """In one statement."""
+_MOST_DELETED = 100
+_DELETED_BYTES = 8 * MEBIBYTE
+"""In one transaction, of several contents."""
 
 
 class FileRefusedError(Exception):
@@ -90,7 +94,7 @@ def _replaced(before: StoredFile, content: FileContent) -> StoredFile:
     if before.content_id != content.pk:
         replaced, before.content, before.created_at = before.content_id, content, timezone.now()
         before.save(update_fields=["content", "created_at"])
-        _delete(_unused(before.owner_id).filter(pk=replaced))
+        _delete(list(_unused(before.owner_id).filter(pk=replaced).values_list("pk", flat=True)))
     return before
 
 
@@ -177,14 +181,15 @@ def _unused(owner_id: UUID) -> QuerySet[FileContent]:
 
 
 def _delete_unused(owner_id: UUID) -> bool:
-    """Delete one content that no file has any more. Returns whether there was one."""
+    """Delete contents that no file has any more, as many as make a short transaction. Returns whether there were any."""
     with short_transaction():
         hold(owner_id)
-        return _delete(_unused(owner_id).order_by("pk")[:1])
+        found = list(_unused(owner_id).order_by("pk").values_list("pk", "size")[:_MOST_DELETED])
+        ends = accumulate(size for _, size in found)
+        return _delete([key for at, ((key, _), end) in enumerate(zip(found, ends, strict=True)) if at == 0 or end <= _DELETED_BYTES])
 
 
-def _delete(contents: QuerySet[FileContent]) -> bool:
-    keys = list(contents.values_list("pk", flat=True))
+def _delete(keys: Sequence[int]) -> bool:
     # Django's own deletion would read the pieces first.
     for rows in (
         FilePiece.objects.filter(content__in=keys),

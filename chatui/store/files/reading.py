@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from uuid import UUID
 
 from django.db.models import QuerySet
 
 from chatui.models import FilePiece, StoredFile
 from chatui.store.files import encryption
+
+_TOGETHER = 100
+_TOGETHER_BYTES = 4 * 1024 * 1024
+"""Files, and their bytes, that are read in one statement."""
 
 
 def of_turns(turn_ids: Collection[UUID]) -> Mapping[UUID, tuple[StoredFile, ...]]:
@@ -30,11 +34,14 @@ def _by_turn(rows: QuerySet[StoredFile]) -> Mapping[UUID, tuple[StoredFile, ...]
     return {turn: tuple(files) for turn, files in found.items()}
 
 
-def of_conversation(conversation_id: UUID) -> list[StoredFile]:
-    """The files of a conversation, with their contents: of each name the newest one, the newest first."""
+def of_conversation(conversation_id: UUID, without: Collection[UUID] = ()) -> list[StoredFile]:
+    """The files of a conversation, with their contents: of each name the newest one, the newest first;
+    ``without``: as if these were not there."""
     rows = StoredFile.objects.filter(conversation=conversation_id).select_related("content").order_by("-created_at", "-pk")
     newest: dict[str, StoredFile] = {}
     for row in rows:
+        if row.pk in without:
+            continue
         newest.setdefault(row.name, row)
     return list(newest.values())
 
@@ -46,6 +53,34 @@ def pieces(file: StoredFile) -> Iterator[bytes]:
     while (data := FilePiece.objects.filter(content=file.content_id, number=number).values_list("data", flat=True).first()) is not None:
         yield encryption.decrypted(file.content, number, bytes(data)) if file.content.is_encrypted else bytes(data)
         number += 1
+
+
+def with_data(files: Iterable[StoredFile]) -> Iterator[tuple[StoredFile, bytes]]:
+    """Each file with all of its bytes, in the same order: small ones are read together, so that it takes no statement for each of them. No
+    more than ``_TOGETHER_BYTES`` are in memory, or one file. Raises as ``pieces``."""
+    together: list[StoredFile] = []
+    for file in files:
+        if sum(each.content.size for each in (*together, file)) > _TOGETHER_BYTES or len(together) == _TOGETHER:
+            yield from _read_together(together)
+            together = []
+        together.append(file)
+    yield from _read_together(together)
+
+
+def _read_together(files: Sequence[StoredFile]) -> Iterator[tuple[StoredFile, bytes]]:
+    if len(files) < 2:
+        yield from ((file, data_of(file)) for file in files)
+        return
+    found: dict[int, list[bytes]] = defaultdict(list)
+    rows = FilePiece.objects.filter(content__in={file.content_id for file in files}).order_by("content", "number")
+    for content_id, data in rows.values_list("content_id", "data"):
+        found[content_id].append(bytes(data))
+    for file in files:
+        kept = found[file.content_id]
+        if file.content.is_encrypted:
+            yield file, b"".join(encryption.decrypted(file.content, number, data) for number, data in enumerate(kept))
+        else:
+            yield file, b"".join(kept)
 
 
 def data_of(file: StoredFile) -> bytes:

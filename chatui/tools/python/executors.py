@@ -33,7 +33,7 @@ class Outcome:
     """``text``: what the code wrote, of bounded length. ``files``: names and sizes of what it made in ``/mnt/data``.
 
     ``taken``: those of them that came out. ``laid``: names of files of the conversation that were put there before the call; ``not_laid``:
-    names of those that could not be.
+    names of those that could not be; ``dropped``: names of those that were taken away.
     ``is_new``: nothing else of earlier calls was there. ``ended``: why nothing of this call is left for the next; empty if it is.
     """
 
@@ -45,6 +45,7 @@ class Outcome:
     taken: Taken = field(default_factory=Taken, repr=False)
     laid: tuple[str, ...] = field(default=(), repr=False)
     not_laid: tuple[str, ...] = field(default=(), repr=False)
+    dropped: tuple[str, ...] = field(default=(), repr=False)
 
 
 class Executor(Protocol):

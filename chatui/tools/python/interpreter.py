@@ -13,7 +13,7 @@ import json
 import os
 import secrets
 import signal
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -108,10 +108,31 @@ class Interpreter:
         """
         if not files:
             return ()
+        async with self._awake():
+            laid = [file.name for file in files if await self._has_laid(file)]
+        await self.take(0, 0)
+        return tuple(laid)
+
+    async def drop(self, names: Sequence[str]) -> None:
+        """Delete files from ``/mnt/data``. The program inside does it.
+
+        Raises:
+            InterpreterEndedError: it died of it, or one is still there.
+        """
+        if not names:
+            return
+        async with self._awake():
+            for name in names:
+                if (await self._ask({"drop": name}, AnswerReader(_mark(), 2000))).has_failed:
+                    raise InterpreterEndedError("it did not give its files away")
+
+    @contextlib.asynccontextmanager
+    async def _awake(self) -> AsyncIterator[None]:
+        """While files are laid or dropped. Where that fails or takes too long, it ends."""
         self._signal(signal.SIGCONT)
         try:
             async with asyncio.timeout(START_SECONDS):
-                laid = [file.name for file in files if await self._has_laid(file)]
+                yield
         except TimeoutError:
             self.kill()
             raise InterpreterEndedError("it did not take its files") from None
@@ -119,8 +140,6 @@ class Interpreter:
             self.kill()
             raise
         self._signal(signal.SIGSTOP)
-        await self.take(0, 0)
-        return tuple(laid)
 
     async def _has_laid(self, file: GivenFile) -> bool:
         """In pieces: a request is several times in the memory of the interpreter, which may have little left."""

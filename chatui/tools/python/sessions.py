@@ -29,7 +29,7 @@ class Room:
 
 @dataclass(slots=True, eq=False)
 class _Session:
-    """``given``: the files that were laid into its interpreter; None where that was not tried yet."""
+    """``given``: the names of the files that were laid into its interpreter; None where that was not tried yet."""
 
     person_id: UUID
     used_at: float
@@ -37,7 +37,7 @@ class _Session:
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     waiting: int = 0
     idle: asyncio.TimerHandle | None = None
-    given: set[UUID] | None = None
+    given: dict[UUID, str] | None = None
 
 
 class Sessions:
@@ -97,15 +97,20 @@ class Sessions:
         self._check(session, asked)
 
     async def _lay(self, session: _Session, asked: Asked) -> Outcome:
-        """Lay the files of the conversation into a new interpreter, and into any the ones that its person has brought since.
+        """Lay the files of the conversation into a new interpreter, and into any the ones that its person has brought since. What they have
+        taken away meanwhile is taken out first: a file of the same name may come in its place.
 
         The beginning of an outcome. One that ends of it gives way to a new one; files of which that ends as well are not there.
         """
         assert asked.files is not None  # noqa: S101 - asked by the caller
         assert session.interpreter is not None  # noqa: S101 - it was just started
-        files = await asked.files.of_conversation(self._room.most_laid_bytes, session.given)
+        gone = await asked.files.gone(session.given) if session.given else ()
+        names = {session.given[key] for key in gone} if session.given else set()
+        kept = None if session.given is None else {key: name for key, name in session.given.items() if name not in names}
+        files = await asked.files.of_conversation(self._room.most_laid_bytes, kept)
         laid: tuple[str, ...] = ()
         try:
+            await session.interpreter.drop(sorted(names))
             laid = await session.interpreter.lay(files)
         except InterpreterEndedError:
             is_first = session.given is None
@@ -113,8 +118,9 @@ class Sessions:
             if not is_first:
                 return await self._lay(session, asked)
         self._check(session, asked)
-        session.given = {*(session.given or ()), *(file.id for file in files)}
-        return Outcome("", laid=laid, not_laid=tuple(file.name for file in files if file.name not in laid))
+        session.given = {**(kept or {}), **{file.id: file.name for file in files}}
+        dropped = tuple(sorted(names.difference(laid)))
+        return Outcome("", laid=laid, not_laid=tuple(file.name for file in files if file.name not in laid), dropped=dropped)
 
     def _check(self, session: _Session, asked: Asked) -> None:
         if self._sessions.get(asked.conversation_id) is not session:

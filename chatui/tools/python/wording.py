@@ -54,6 +54,8 @@ def _notes_on_interpreter(outcome: Outcome) -> list[str]:
     notes = []
     if outcome.not_laid:
         notes.append(f"[These files of the conversation could not be put into {DIRECTORY}: {', '.join(outcome.not_laid)}]")
+    if outcome.dropped:
+        notes.append(f"[The person took these files away, and they are not in {DIRECTORY} any more: {', '.join(outcome.dropped)}]")
     if outcome.ended:
         notes.append(f"[The interpreter ended: {outcome.ended}. Its variables and files are lost; the next call begins with a new one.]")
     elif outcome.laid and outcome.is_new:

@@ -12,6 +12,7 @@ from chatui.database.faults import DatabaseBusyError, passes
 from chatui.database.writer import writer
 from chatui.models import StoredFile
 from chatui.models.files.stored_file import FileSource
+from chatui.store.documents import sent
 from chatui.store.files import keeping, reading
 from chatui.store.files.encryption import NoKeyError
 from chatui.store.files.keeping import FileRefusedError, NewFile, Place
@@ -60,6 +61,16 @@ class FilesOfTurn:
             log.warning("turn %s: the files of its conversation could not be read", self._job.turn_id)
             return ()
 
+    async def gone(self, known: Collection[UUID]) -> Collection[UUID]:
+        """See ``TurnFiles``. None where it cannot be read now."""
+        try:
+            return await pools.turns.run(_gone, self._job, known)
+        except Exception as error:
+            if not isinstance(error, DatabaseBusyError) and not passes(error):
+                raise
+            log.warning("turn %s: the files of its conversation could not be read", self._job.turn_id)
+            return ()
+
 
 def _keep(job: Job, new: NewFile) -> KeptFile:
     # A turn that has ended brings nothing any more: its conversation may be on its way out.
@@ -70,14 +81,19 @@ def _keep(job: Job, new: NewFile) -> KeptFile:
 
 
 def _given(job: Job, most_bytes: int, known: Collection[UUID] | None) -> list[GivenFile]:
-    found: list[GivenFile] = []
-    for file in reading.of_conversation(job.conversation_id):
+    wanted: list[StoredFile] = []
+    for file in reading.of_conversation(job.conversation_id, sent.elsewhere(job.conversation_id, job.question_id)):
         if known is not None and (file.pk in known or file.source != FileSource.PERSON):
             continue
         if (most_bytes := most_bytes - _room_of(file)) < 0:
             break
-        found.append(GivenFile(file.pk, file.name, reading.data_of(file)))
-    return found
+        wanted.append(file)
+    return [GivenFile(file.pk, file.name, data) for file, data in reading.with_data(wanted)]
+
+
+def _gone(job: Job, known: Collection[UUID]) -> Collection[UUID]:
+    here = StoredFile.objects.filter(conversation=job.conversation_id, pk__in=known).values_list("pk", flat=True)
+    return set(known).difference(here) | sent.elsewhere(job.conversation_id, job.question_id).intersection(known)
 
 
 def _room_of(file: StoredFile) -> int:

@@ -20,14 +20,13 @@ from chatui.delivery.bus import bus
 from chatui.display import list_events
 from chatui.env import environment
 from chatui.model_servers import connected
-from chatui.models.keys import new_key
 from chatui.models.usage.entry import UsageKind
 from chatui.turns import own_requests
 from chatui.turns.slots import NoSpareSlotError, slots
 from chatui.turns.start import Started
 from chatui.turns.titles import keeping, reply, talk
 from chatui.turns.titles.talk import Talk
-from chatui.usage import periods, settling
+from chatui.usage import periods, posting
 from chatui.usage.counting import Asked, Charge, Spent
 from renderer.frames import Frame
 
@@ -42,7 +41,6 @@ MOST_WAITING = 20
 MOST_REPLY_CHARS = 500
 
 _tasks: set[asyncio.Task[None]] = set()
-_booked: set[asyncio.Future[None]] = set()
 _semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
@@ -68,7 +66,7 @@ def begin(started: Started, written: Iterable[Frame]) -> None:
 
 async def settle() -> None:
     """Wait until no conversation of this process waits for a title."""
-    while waiting := [*_tasks, *_booked]:
+    while waiting := [*_tasks, *posting.waiting()]:
         await asyncio.gather(*waiting, return_exceptions=True)
 
 
@@ -107,19 +105,8 @@ async def _asked(found: Talk, choice: str) -> str:
 
 def _charge(found: Talk, choice: str, backend: str, spent: Spent, model: str) -> None:
     """Have it booked, also where no title came of it. Nothing waits for that."""
-    if not spent.tokens:
-        return
     asked = Asked(found.row.owner_id, periods.now().day)
-    charge = Charge(UsageKind.TITLE, spent, choice, backend, model)
-    booked = writer.post(settling.book, new_key(), asked, charge, patience=SAVE_SECONDS)
-    _booked.add(booked)
-    booked.add_done_callback(_forget)
-
-
-def _forget(booked: asyncio.Future[None]) -> None:
-    _booked.discard(booked)
-    if not booked.cancelled() and (error := booked.exception()) is not None:
-        log.warning("what a title took could not be booked (%s)", type(error).__name__)
+    posting.post(asked, Charge(UsageKind.TITLE, spent, choice, backend, model), patience=SAVE_SECONDS)
 
 
 def _log_none(found: Talk, why: str) -> None:

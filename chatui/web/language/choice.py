@@ -39,7 +39,7 @@ def _choose(request: HttpRequest) -> HttpResponse:
     if person is not None:
         person.language = code
         person.save(update_fields=["language"])
-    return in_cookie(redirect(_back(request)), code)
+    return in_cookie(redirect(back(request)), code)
 
 
 def in_cookie(response: HttpResponse, code: str) -> HttpResponse:
@@ -59,8 +59,8 @@ def in_cookie(response: HttpResponse, code: str) -> HttpResponse:
     return response
 
 
-def _back(request: HttpRequest) -> str:
-    """The page that the form was on, if it is one of ours."""
+def back(request: HttpRequest) -> str:
+    """The page that a form was on, as its ``next`` says, if it is one of ours."""
     url = request.POST.get("next", "")
     is_ours = url.startswith("/") and url_has_allowed_host_and_scheme(url, allowed_hosts=None)
     return url if is_ours else reverse("home")

@@ -17,6 +17,7 @@ from chatui.accounts.second_factor import factors, news, passkeys
 from chatui.accounts.sign_in_rules import password_use
 from chatui.web.entrance import entering
 from chatui.web.guards import guarded
+from chatui.web.language.choice import back
 from chatui.web.people import person_of
 from chatui.web.sign_in import passkeys as passkey_pages
 from chatui.web.sign_in.forms import ConfirmForm
@@ -49,7 +50,7 @@ def ways(request: HttpRequest) -> HttpResponse:
 def dismiss_news(request: HttpRequest) -> HttpResponse:
     """What is said of changes of one's ways in was read."""
     news.dismiss(person_of(request))
-    return redirect("home")
+    return redirect(back(request))
 
 
 @sensitive_post_parameters()

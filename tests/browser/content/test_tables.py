@@ -52,3 +52,12 @@ def test_a_table_fits_the_paper(chat: Chat, writer: Writer) -> None:
 
     for table in chat.answer.locator("table").all():
         assert table.evaluate("table => table.getBoundingClientRect().right <= innerWidth")
+
+
+def test_an_empty_last_item_has_no_bullet_and_one_in_the_middle_keeps_its_number(chat: Chat, writer: Writer) -> None:
+    writer.write("1. one\n2.\n3. three\n4.\n")
+    chat.ask_and_wait("A list that was cut?")
+    items = chat.answer.locator("li")
+    expect(items).to_have_count(4)
+    assert [item.is_visible() for item in items.all()][2:] == [True, False]
+    assert items.nth(1).evaluate("item => getComputedStyle(item).display") == "list-item"

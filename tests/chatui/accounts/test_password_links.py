@@ -111,7 +111,8 @@ def test_the_person_reads_who_made_a_link_and_when_and_from_where_it_was_used(as
     path = link_for(ada, asker)
     page = browser.get("/").content.decode()
     assert "olga created a link to reset your password" in page and "It has not been used" in page
-    browser.post("/password/links/dismiss/")
+    assert "olga created a link" in browser.get("/settings/").content.decode()
+    assert browser.post("/password/links/dismiss/", {"next": "/settings/"}).headers["Location"] == "/settings/"
     assert "link to reset your password" not in browser.get("/").content.decode()
     assert set_password(path) == 302
     page = signed_in(User.objects.get(pk=ada.pk)).get("/").content.decode()

@@ -14,7 +14,7 @@ from channels.db import database_sync_to_async
 
 from chatui.backends.base import BackendError, EndReason, SampleEnded
 from chatui.codes import ProductCode
-from chatui.models import Conversation, Message, Turn, UsageEntry, User
+from chatui.models import Conversation, Message, Turn, UsageCount, UsageEntry, User
 from chatui.models.message import Author
 from chatui.turns import running, summarizing, summary_notes
 from renderer.events import FrameClosed, FrameOpened, FrameText
@@ -284,7 +284,7 @@ async def test_the_request_is_broken_off_when_the_answer_begins(
         await running.settle()
 
 
-async def test_what_a_summary_took_is_booked_with_the_turn_also_where_the_answer_broke_it_off(
+async def test_what_a_summary_took_is_booked_also_where_the_answer_broke_it_off(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer(60.0)
@@ -294,6 +294,26 @@ async def test_what_a_summary_took_is_booked_with_the_turn_also_where_the_answer
     rows = [row async for row in UsageEntry.objects.filter(kind="summary")]
     assert len(rows) == 1 == summarizer.broken_off and {row.backend for row in rows} == {"Summarizer"}
     assert all(row.is_estimate and row.input_tokens > 0 and row.turns == 0 and row.person_id == ada.pk for row in rows)
+
+
+async def test_what_a_summary_took_is_booked_while_its_turn_runs_so_that_a_process_that_dies_takes_none_of_it_along(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = asyncio.Event()
+    use(monkeypatch, backend, Summarizer(0.0))
+    backend.script = thinks(gate)
+    async with BrowserSocket(ada) as socket:
+        await socket.send_message(QUESTION)
+        async with asyncio.timeout(60):
+            while not await UsageEntry.objects.filter(kind="summary", person_id=ada.pk, input_tokens__gt=0).aexists():
+                await asyncio.sleep(0.01)
+        turn = await Turn.objects.aget()
+        assert turn.state == "running" and not await UsageEntry.objects.filter(kind="answer").aexists()
+        gate.set()
+        await running.settle()
+    count = await UsageCount.objects.aget(person=ada)
+    assert count.day_tokens == sum([row.input_tokens + row.output_tokens async for row in UsageEntry.objects.all()])
+    assert count.reserved_tokens == 0 and count.day_turns == 1
 
 
 async def test_only_a_few_summaries_are_asked_for_at_the_same_time(

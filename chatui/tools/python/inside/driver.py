@@ -1,7 +1,8 @@
 """The program in the sandbox: runs each piece of code it is given in one namespace, as an interactive interpreter does.
 
 A request is a line of JSON on standard input: ``{"mark": text, "code": text}``, or ``{"interrupt": true}`` for the code that is running.
-``{"mark": text, "lay": name, "data": base64, "is_first": bool}`` writes a piece of a file into it instead.
+``{"mark": text, "lay": name, "data": base64, "is_first": bool}`` writes a piece of a file into it instead, and
+``{"mark": text, "drop": name}`` deletes one.
 
 The answer is what the code wrote to standard output or standard error, then a null byte, the mark, a null byte, and a line of JSON:
 ``{"failed": bool, "files": [[name, bytes], …]}`` with the files in the working directory that the code made or changed.
@@ -57,6 +58,9 @@ def main() -> NoReturn:
             if "lay" in request:
                 _lay(request, answers)
                 continue
+            if "drop" in request:
+                _drop(request, answers)
+                continue
             number += 1
             _answer(request, f"<call {number}>", vars(module), answers)
 
@@ -83,6 +87,13 @@ def _lay(request: Any, answers: int) -> None:
         with contextlib.suppress(OSError):
             os.unlink(path)
     _write(answers, b"\0" + request["mark"].encode() + b"\0" + json.dumps({"failed": failed}).encode() + b"\n")
+
+
+def _drop(request: Any, answers: int) -> None:
+    path = os.path.join(DATA, request["drop"])
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+    _write(answers, b"\0" + request["mark"].encode() + b"\0" + json.dumps({"failed": os.path.lexists(path)}).encode() + b"\n")
 
 
 def _answer(request: Any, name: str, namespace: dict[str, Any], answers: int) -> None:

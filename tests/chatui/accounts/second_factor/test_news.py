@@ -39,6 +39,17 @@ def test_the_owner_is_told_of_passkeys_until_they_dismiss_it(ada: User) -> None:
     assert told(ada) == ["passkey-removed"]
 
 
+def test_the_notices_stand_on_settings_too_and_dismissing_one_leads_back_there(ada: User) -> None:
+    client = sign_in(owned(ada))
+    for path in ("/settings/", "/usage/"):
+        page = client.get(path).content.decode()
+        assert "A passkey was added to your account." in page and f'name="next" value="{path}"' in page
+    for elsewhere in ("https://example.org/", "//example.org/", ""):
+        assert client.post("/sign-in/news/dismiss/", {"next": elsewhere}).headers["Location"] == "/"
+    assert client.post("/sign-in/news/dismiss/", {"next": "/settings/"}).headers["Location"] == "/settings/"
+    assert "A passkey was added" not in client.get("/settings/").content.decode()
+
+
 def test_the_owner_is_told_of_codes(ada: User) -> None:
     client = password()
     switched_on(client, ada)

@@ -85,6 +85,9 @@ class Files:
     async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[GivenFile]:
         return ()
 
+    async def gone(self, known: Collection[UUID]) -> Collection[UUID]:
+        return ()
+
 
 def test_files_come_back_within_their_limits_and_only_where_somebody_gets_them() -> None:
     contents = [["d/a.csv", "YSxi"], ["b", "not base64!"], ["c", 3], "d", ["large", "YSxiYSxi"], ["sixth", "YSxi"]]

@@ -169,6 +169,9 @@ class Files:
     async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[GivenFile]:
         return [self.file] if not known or self.file.id not in known else []
 
+    async def gone(self, known: Collection[UUID]) -> Collection[UUID]:
+        return ()
+
 
 @pytest.mark.parametrize(("deaths", "said"), [(0, "['mine.txt']"), (1, "['mine.txt']"), (2, "[]")])
 def test_an_interpreter_that_ends_of_its_files_costs_no_call(deaths: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +189,7 @@ def test_an_interpreter_that_ends_of_its_files_costs_no_call(deaths: int, said: 
 
     async def task(sessions: Sessions) -> list[Outcome]:
         await sessions.run(asked("x = 1"))
-        sessions._sessions[ONE].given = set()
+        sessions._sessions[ONE].given = {}
         return [await sessions.run(with_files), await sessions.run(with_files)]
 
     monkeypatch.setattr(Interpreter, "lay", dies)

@@ -23,6 +23,7 @@ from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
 from chatui.delivery.bus import PROCESS
 from chatui.models import StoredFile, Turn, User
+from chatui.store.documents import sent
 from chatui.store.files import keeping, names, reading
 from chatui.store.files.keeping import NewFile, Place
 from chatui.tools import execution, found
@@ -30,11 +31,15 @@ from chatui.tools.python import availability, python_tool
 from chatui.turns import running
 from chatui.turns.calls import files as turn_files
 from chatui.turns.running import Place as TurnPlace
+from chatui.turns.start import Kind
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
+from tests.chatui.store.documents.brought import brought
 from tests.chatui.tools.python.sandbox import sandbox
 from tests.chatui.tools.python.test_interpreter import PNG, state_of
 from tests.chatui.turns.calls.test_wire_formats import ANSWER, DAY, event, model, posts, transcript
+from tests.chatui.turns.opening.test_documents import with_files
+from tests.chatui.turns.opening.test_edited_files import edited
 from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support import environment
 from tests.support.stub import DONE, chunk
@@ -199,6 +204,28 @@ async def test_what_a_person_brings_later_is_laid_beside_what_is_there(ada: User
     there = "(1, ['mine.txt', 'plot.png'])"
     assert replies[-2:] == [f"{there}\n[New files of the person's in /mnt/data: mine.txt]", there]
     assert await StoredFile.objects.acount() == 2
+
+
+async def test_a_file_that_is_taken_out_of_an_edited_question_is_gone_at_the_next_call(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is there again for who goes back to the version that it came with."""
+    listing = "import os; x = globals().get('x', 0) + 1; print(x, sorted(os.listdir()), open('both.csv').read())"
+    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(listing) * 4) as server:
+        offer(monkeypatch)
+        bring = database_sync_to_async(brought)
+        secret, old, new = [await bring(ada, name, text) for name, text in (("s.csv", "1"), ("both.csv", "old"), ("both.csv", "new"))]
+        first = await run(ada, with_files(secret, old))
+        second = await run(ada, edited(first, new))
+        again = {"conversation": first.conversation_id, "question": first.question_id}
+        await run(ada, ask(Kind.REGENERATE, "", **again))
+        await database_sync_to_async(sent.delete)(await StoredFile.objects.aget(pk=secret.pk))
+        await run(ada, ask(Kind.REGENERATE, "", **again))
+    replies = [message["content"] for post in posts(server)[1::2] for message in post["messages"] if message["role"] == "tool"]
+    gone = "[The person took these files away, and they are not in /mnt/data any more: s.csv]"
+    assert second.state == "completed" and replies[0].startswith("1 ['both.csv', 's.csv'] old\n[This call began with a new interpreter.")
+    assert replies[1].startswith("2 ['both.csv'] new\n") and gone in replies[1]
+    assert replies[2].startswith("3 ['both.csv', 's.csv'] old\n[New files of the person's") and gone not in replies[2]
+    assert replies[3].startswith("4 ['both.csv'] old\n") and gone in replies[3]
+    assert not await StoredFile.objects.filter(source="tool").aexists(), "what was laid does not come out again"
 
 
 async def test_what_the_person_does_not_get_is_told_to_the_model(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:

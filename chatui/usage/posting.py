@@ -1,0 +1,37 @@
+"""Has what the product asked for itself booked at once, in a write of its own: a process that dies afterwards takes nothing of it along."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Hashable
+from dataclasses import replace
+
+from chatui.database.writer import writer
+from chatui.models.keys import new_key
+from chatui.usage import settling
+from chatui.usage.counting import Asked, Charge
+
+log = logging.getLogger(__name__)
+
+_booked: set[asyncio.Future[None]] = set()
+
+
+def post(asked: Asked, charge: Charge, *, order: Hashable = None, patience: float | None = None) -> None:
+    """Have it booked, as a write (``Writer.post``). Nothing waits for that. What is reserved for a turn stays reserved."""
+    if not charge.spent.tokens:
+        return
+    booked = writer.post(settling.book, new_key(), replace(asked, reserved_tokens=None), charge, order=order, patience=patience)
+    _booked.add(booked)
+    booked.add_done_callback(_forget)
+
+
+def waiting() -> list[asyncio.Future[None]]:
+    """What is not booked yet."""
+    return list(_booked)
+
+
+def _forget(booked: asyncio.Future[None]) -> None:
+    _booked.discard(booked)
+    if not booked.cancelled() and (error := booked.exception()) is not None:
+        log.warning("what the product asked for itself could not be booked (%s)", type(error).__name__)

@@ -1,0 +1,120 @@
+"""Hundreds of files of one person, in one conversation: nothing asks the database once for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from chatui.display.files import brought as shown
+from chatui.models import Conversation, DocumentText, FileContent, FilePiece, StoredFile, User
+from chatui.models.files.stored_file import FileSource
+from chatui.store import erasure
+from chatui.store.documents import sent
+from chatui.store.files import keeping, reading
+from chatui.store.files.keeping import NewFile, Place
+from chatui.transfer import earlier, files
+from tests.chatui.conftest import signed_in
+from tests.chatui.store.documents.brought import brought, pages
+
+pytestmark = pytest.mark.django_db
+FEW, MANY = 20, 300
+
+
+@pytest.fixture
+def talk(ada: User) -> Conversation:
+    return Conversation.objects.create(owner=ada, title="With files")
+
+
+def fill(row: Conversation, count: int) -> None:
+    """Files of several kinds of content, all of them read, sent in a conversation."""
+    contents = FileContent.objects.bulk_create(
+        FileContent(owner=row.owner, sha256=f"{number:064x}", size=6, media_type="text/plain") for number in range(count)
+    )
+    FilePiece.objects.bulk_create(FilePiece(content=each, number=0, data=b"%06d" % number) for number, each in enumerate(contents))
+    DocumentText.objects.bulk_create(DocumentText(content=each, state="read", kind="text", bytes=6) for each in contents)
+    StoredFile.objects.bulk_create(
+        StoredFile(owner=row.owner, conversation=row, content=each, name=f"{number}.txt", source=FileSource.PERSON)
+        for number, each in enumerate(contents)
+    )
+
+
+def statements(task: Callable[[], object]) -> int:
+    with CaptureQueriesContext(connection) as asked:
+        task()
+    return len(asked)
+
+
+def test_the_list_of_earlier_files_the_archive_and_the_quota_ask_once_for_all(ada: User, talk: Conversation) -> None:
+    fill(talk, MANY)
+    assert statements(lambda: earlier.found(ada, "")) == 1
+    assert statements(lambda: keeping.bytes_of(ada.pk)) == 1 and keeping.bytes_of(ada.pk) == MANY * 12
+    kept = dict(files.for_archive(talk, "folder"))
+    assert len(kept) == MANY and kept["folder/7.txt"] == b"000007", "the premise"
+    assert statements(lambda: list(files.for_archive(talk, "folder"))) == 1 + MANY // 100
+    assert statements(lambda: sent.elsewhere(talk.pk, uuid4())) == 1
+
+
+def test_a_page_tells_of_all_files_that_wait_with_a_few_statements(ada: User) -> None:
+    def asked() -> int:
+        return statements(lambda: shown.waiting_at(ada, None, ""))
+
+    brought(ada, "one.txt")
+    asked()  # which reads the models
+    few = asked()
+    for number in range(20):
+        brought(ada, f"{number}.txt", f"Words of {number}")
+    pages(ada, 3)
+    assert asked() == few
+    told = shown.waiting_at(ada, None, "")["files"]
+    assert len(told) == 22 and [len(file["places"]) for file in told] == [0] * 21 + [3]
+
+
+@pytest.mark.parametrize("kind", ["files", "conversation"])
+def test_deletion_takes_as_many_statements_for_a_few_files_as_for_many(kind: str, ada: User) -> None:
+    def asked(count: int) -> int:
+        row = Conversation.objects.create(owner=ada, title="With files")
+        fill(row, count)
+        if kind == "files":
+            return statements(lambda: keeping.delete_of_conversation(ada.pk, row.pk))
+        return statements(lambda: erasure.erase_conversation(row.pk))
+
+    few, many = asked(FEW), asked(MANY)
+    assert not FileContent.objects.exists() and not FilePiece.objects.exists() and not StoredFile.objects.exists()
+    assert many - few < 40, "two more transactions, and what one statement cannot name"
+
+
+def test_large_contents_go_one_by_one_in_short_transactions(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "_DELETED_BYTES", 25)
+    taken: list[int] = []
+    delete = keeping._delete
+
+    def noted(keys: list[int]) -> bool:
+        taken.append(len(keys))
+        return delete(keys)
+
+    monkeypatch.setattr(keeping, "_delete", noted)
+    for number, size in enumerate((10, 10, 10, 100, 5)):
+        keeping.keep(Place(ada.pk, None), NewFile.of("a", bytes([number]) * size))
+    keeping.delete_files(ada.pk, StoredFile.objects.filter(owner=ada))
+    assert not FileContent.objects.exists() and taken == [2, 1, 1, 1, 0]
+
+
+def test_files_that_are_read_together_are_whole_and_in_their_order(talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "PIECE_BYTES", 4)
+    monkeypatch.setattr(reading, "_TOGETHER_BYTES", 30)
+    data = [b"0123456789", b"", b"abcdefgh", b"0123456789", bytes(100), b"z"]
+    kept = [keeping.keep(Place(talk.owner_id, talk.pk), NewFile.of(f"{at}", each)) for at, each in enumerate(data)]
+    assert [(file.name, found) for file, found in reading.with_data(kept)] == [(f"{at}", each) for at, each in enumerate(data)]
+
+
+def test_the_page_of_a_conversation_asks_as_often_with_many_files_as_with_none(ada: User, talk: Conversation) -> None:
+    client = signed_in(ada)
+    client.get(f"/c/{talk.pk}/")
+    none = statements(lambda: client.get(f"/c/{talk.pk}/"))
+    fill(talk, MANY)
+    assert statements(lambda: client.get(f"/c/{talk.pk}/")) == none
+    assert statements(lambda: client.get("/files/earlier/")) < 12
