@@ -12,15 +12,12 @@ import json
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
-
-import redis
-import redis.asyncio
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
+from typing import TYPE_CHECKING, Any
 
 from chatui.env import environment
+
+if TYPE_CHECKING:
+    import redis.asyncio
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +29,6 @@ PAUSE_SECONDS = 0.5
 """Between two attempts to reach a Redis that is away."""
 MOST_WAITING = 10_000
 """Messages to other processes that wait to be sent; the oldest are dropped."""
-FAILURES = (RedisError, OSError, TimeoutError, ValueError)
 
 
 class Relay:
@@ -157,7 +153,7 @@ class Relay:
         return wanted
 
     def _check(self, reader: asyncio.Task[None]) -> None:
-        """Raises one of FAILURES where nothing came back for too long, or the reading has failed."""
+        """Raises an error where nothing came back for too long, or the reading has failed."""
         if reader.done():
             reader.result()
         if asyncio.get_running_loop().time() - self._answered > 2 * ANSWER_SECONDS:
@@ -207,14 +203,20 @@ def publish_once(process: str, group: str, message: Mapping[str, object], *, to:
     """Send to other processes from synchronous code that has no event loop. Waits at most ANSWER_SECONDS; lost while Redis is away."""
     if not (url := environment().redis_url):
         return
+    import redis  # only here, as most deployments have none; ``throttle`` has loaded it where there is one
+
     try:
         with redis.Redis.from_url(url, socket_connect_timeout=ANSWER_SECONDS, socket_timeout=ANSWER_SECONDS) as client:
             client.publish(_process_channel(to) if to else _channel(group), _packed(process, group, message))
-    except FAILURES as error:
+    except (redis.exceptions.RedisError, OSError, TimeoutError, ValueError) as error:
         log.warning("a message to other processes was lost (%s)", type(error).__name__)
 
 
 def _client(url: str) -> redis.asyncio.Redis:
+    import redis.asyncio  # as above
+    from redis.asyncio.retry import Retry
+    from redis.backoff import NoBackoff
+
     # Without attempts of its own: an outage is to be noticed at once, and ``_keep_listening`` comes back by itself.
     return redis.asyncio.Redis.from_url(url, socket_connect_timeout=ANSWER_SECONDS, retry=Retry(NoBackoff(), 0))
 

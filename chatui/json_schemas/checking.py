@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
-
-import jsonschema_rs
+from typing import TYPE_CHECKING, Any
 
 from chatui.json_schemas import patterns
+
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 SCHEMA_CHARS = 16_000
 SCHEMA_DEPTH = 32
@@ -44,6 +45,8 @@ def fault(schema: Mapping[str, Any], value: Any, whole: str = "arguments") -> st
     Raises:
         SchemaUnusableError: see there.
     """
+    import jsonschema_rs  # 3 MB, and only some answers and calls of tools have a schema
+
     written = _written(schema)
     checker, weight = _checker(written)
     work = weight * len(json.dumps(value))
@@ -71,6 +74,8 @@ def _written(schema: Mapping[str, Any]) -> str:
 @lru_cache(maxsize=100)
 def _checker(schema: str) -> tuple[jsonschema_rs.Draft202012Validator, int]:
     """What checks, and the characters that the schema counts as."""
+    import jsonschema_rs  # as above
+
     if len(schema) > SCHEMA_CHARS or _depth(schema) > SCHEMA_DEPTH:
         raise SchemaUnusableError("its schema is too large")
     if any(word in schema for word in _REFERENCES):
@@ -81,7 +86,7 @@ def _checker(schema: str) -> tuple[jsonschema_rs.Draft202012Validator, int]:
     if (size := patterns.size_of(read)) is None:
         raise SchemaUnusableError("its patterns are too large")
     try:
-        checker = jsonschema_rs.Draft202012Validator(read, offline=True, pattern_options=patterns.OPTIONS)
+        checker = jsonschema_rs.Draft202012Validator(read, offline=True, pattern_options=patterns.options())
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError):
         raise SchemaUnusableError("its schema is no JSON Schema that can be checked here") from None
     return checker, max(len(schema), size // BYTES_PER_CHAR)

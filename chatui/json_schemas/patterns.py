@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jsonschema_rs
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 LARGEST = 2**18
 """Bytes of one expression."""
 MOST_BYTES = 2**19
 """Of all expressions of a schema."""
 MOST_PATTERNS = 100
-OPTIONS = jsonschema_rs.RegexOptions(size_limit=LARGEST, dfa_size_limit=2**15)
 _SMALLEST = 2**10
 
 
@@ -39,8 +39,17 @@ def _patterns(value: Any) -> Iterator[str]:
             yield from _patterns(each)
 
 
+def options() -> jsonschema_rs.RegexOptions:
+    """How a schema's expressions are to be read."""
+    import jsonschema_rs  # only here: see ``checking``
+
+    return jsonschema_rs.RegexOptions(size_limit=LARGEST, dfa_size_limit=2**15)
+
+
 def _size(pattern: str) -> int:
     """0 where it cannot be used at all, which is said when the whole schema is read."""
+    import jsonschema_rs  # as above
+
     size = _SMALLEST
     while size <= LARGEST:
         try:

@@ -9,13 +9,13 @@ import logging
 import threading
 
 from django.core.cache import cache
-from redis.exceptions import RedisError
 
 from chatui.backends.base import BackendError
 from chatui.backends.discovery import discover
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec.definition import BackendSpec, is_model_name
 from chatui.model_servers import connected
+from chatui.throttle import CACHE_ERRORS
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,6 @@ KEEP_SECONDS = 24 * 60 * 60
 MOST = 5000
 """Far more than any gateway has. Whoever names more is not serving people, and the log says so."""
 
-_CACHE_ERRORS = (OSError, RedisError)
 _read_last: dict[str, tuple[str, ...]] = {}
 """What this process last read for each spec, used while the cache is down."""
 
@@ -40,7 +39,7 @@ def models(spec: BackendSpec) -> tuple[str, ...]:
         if cache.add(f"{key}:asked", True, ASK_SECONDS):
             threading.Thread(target=_ask, args=(spec, key), name=f"models of {spec.name}", daemon=True).start()
         _read_last[key] = cache.get(key, ())
-    except _CACHE_ERRORS as error:
+    except CACHE_ERRORS as error:
         # Pages and questions must not depend on the cache.
         log.warning("the models of back end %s could not be looked up (%s)", spec.name, type(error).__name__)
     return _read_last.get(key, ())
@@ -61,7 +60,7 @@ def _ask(spec: BackendSpec, cache_key: str) -> None:
         log.warning("back end %s names %d models: only the first %d are offered; list those that you want", spec.name, len(names), MOST)
         names = names[:MOST]
     if names:
-        with contextlib.suppress(*_CACHE_ERRORS):  # it is asked again in a minute
+        with contextlib.suppress(*CACHE_ERRORS):  # it is asked again in a minute
             cache.set(cache_key, names, KEEP_SECONDS)
 
 

@@ -1,5 +1,6 @@
 """What browsers are told to make or to use a passkey, and the checks of what comes back (WebAuthn level 3, sections 7.1 and 7.2).
 
+The package of the ceremonies is imported with the first of them: it takes 9 MB with cryptography, and many deployments have no passkeys.
 A passkey here is discoverable, asks for the person (a finger, a face, a PIN) each time, and so is both factors at once.
 """
 
@@ -10,16 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeVar
 
-import webauthn
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
-from webauthn import helpers
-from webauthn.helpers.structs import (
-    AttestationFormat,
-    AuthenticatorSelectionCriteria,
-    PublicKeyCredentialDescriptor,
-    ResidentKeyRequirement,
-    UserVerificationRequirement,
-)
 
 from chatui.accounts.second_factor.own_site import Site
 from chatui.branding.brand import brand
@@ -93,6 +85,9 @@ def handle_of(person: User) -> bytes:
 
 def to_make(site: Site, person: User, taken: Iterable[bytes], challenge: bytes) -> str:
     """The options for making one, in JSON. ``taken``: ids of those that the person has, so that no device makes a second one."""
+    import webauthn
+    from webauthn.helpers import structs
+
     options = webauthn.generate_registration_options(
         rp_id=site.host,
         rp_name=brand().name,
@@ -100,28 +95,35 @@ def to_make(site: Site, person: User, taken: Iterable[bytes], challenge: bytes) 
         user_id=handle_of(person),
         challenge=challenge,
         timeout=LASTS_SECONDS * 1000,
-        authenticator_selection=AuthenticatorSelectionCriteria(
-            resident_key=ResidentKeyRequirement.REQUIRED, user_verification=UserVerificationRequirement.REQUIRED
+        authenticator_selection=structs.AuthenticatorSelectionCriteria(
+            resident_key=structs.ResidentKeyRequirement.REQUIRED, user_verification=structs.UserVerificationRequirement.REQUIRED
         ),
-        exclude_credentials=[PublicKeyCredentialDescriptor(id=each) for each in taken],
+        exclude_credentials=[structs.PublicKeyCredentialDescriptor(id=each) for each in taken],
     )
     return webauthn.options_to_json(options)
 
 
 def to_use(site: Site, only: Iterable[bytes], challenge: bytes) -> str:
     """The options for using one, in JSON. ``only``: the ids that will do; none for whichever the person chooses."""
+    import webauthn
+    from webauthn.helpers import structs
+
     options = webauthn.generate_authentication_options(
         rp_id=site.host,
         challenge=challenge,
         timeout=LASTS_SECONDS * 1000,
-        allow_credentials=[PublicKeyCredentialDescriptor(id=each) for each in only],
-        user_verification=UserVerificationRequirement.REQUIRED,
+        allow_credentials=[structs.PublicKeyCredentialDescriptor(id=each) for each in only],
+        user_verification=structs.UserVerificationRequirement.REQUIRED,
     )
     return webauthn.options_to_json(options)
 
 
 def made(site: Site, said: str, challenges: Iterable[bytes]) -> NewPasskey:
     """Check what a browser made. Raises RefusedPasskeyError."""
+    import webauthn
+    from webauthn import helpers
+    from webauthn.helpers.structs import AttestationFormat
+
     read, challenge = _read(said), _challenge(said, "webauthn.create", challenges)
 
     def check() -> NewPasskey:
@@ -156,6 +158,7 @@ def answer_in(said: str, challenges: Iterable[bytes]) -> Answer:
 
 def count_of(site: Site, answer: Answer, public_key: bytes) -> int:
     """Check the signature and all that is signed; returns what the authenticator has counted. Raises RefusedPasskeyError."""
+    import webauthn
 
     def check() -> int:
         # The count of before is compared where the row is: here it would be one more error without a name.
@@ -199,6 +202,8 @@ def _challenge(said: str, kind: str, challenges: Iterable[bytes]) -> bytes:
 
 
 def _bytes(encoded: str) -> bytes:
+    from webauthn import helpers
+
     try:
         return helpers.base64url_to_bytes(encoded)
     except ValueError:

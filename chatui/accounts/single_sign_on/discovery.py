@@ -6,14 +6,14 @@ import threading
 import time
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Any
-
-from joserfc.errors import JoseError
-from joserfc.jwk import KeySet
+from typing import TYPE_CHECKING, Any
 
 from chatui.accounts.sign_in_rules.provider import Provider, is_safe_address
 from chatui.accounts.single_sign_on import requests
 from chatui.accounts.single_sign_on.errors import ProviderAwayError
+
+if TYPE_CHECKING:
+    from joserfc.jwk import KeySet
 
 KEPT_SECONDS = 3600.0
 LOOK_AGAIN_SECONDS = 30.0
@@ -53,6 +53,9 @@ def keys_of(provider: Provider, key_id: str | None) -> KeySet:
 
     Anybody can bring a token, so they are asked for by one at a time, and not for a while after that failed.
     """
+    from joserfc.errors import JoseError  # as in ``id_tokens``
+    from joserfc.jwk import KeySet
+
     if (found := _kept_keys(provider, key_id)) is not None:
         return found
     with _asking[provider.issuer]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import Any
-
-from joserfc import jws, jwt
-from joserfc.errors import JoseError
+from typing import TYPE_CHECKING, Any
 
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.single_sign_on import discovery
 from chatui.accounts.single_sign_on.errors import BadSignInError
+
+if TYPE_CHECKING:
+    from joserfc import jwt
 
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
 """Signatures with a key pair. With "none" or a shared secret, anybody or any other client could write a token."""
@@ -22,6 +22,8 @@ MOST_CHARS = 64 * 1024
 
 def claims_of(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
     """What a good token says. Raises BadSignInError for any other, and ProviderAwayError where the keys cannot be had."""
+    from joserfc import jwt  # 7 MB with cryptography, for an operator who has named a provider
+
     registry = jwt.JWTClaimsRegistry(
         leeway=LEEWAY_SECONDS,
         iss={"essential": True, "value": provider.issuer},
@@ -38,6 +40,9 @@ def claims_of(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
 
 def signed_claims(provider: Provider, token: object, registry: jwt.JWTClaimsRegistry) -> dict[str, Any]:
     """The claims of a token that this provider has signed, and that pass the registry. Raises as ``claims_of``."""
+    from joserfc import jws, jwt  # as above
+    from joserfc.errors import JoseError
+
     if not isinstance(token, str) or not token or len(token) > MOST_CHARS:
         raise BadSignInError("there is no token")
     try:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.core.cache import cache
-from joserfc import jwt
 
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.single_sign_on import id_tokens
@@ -55,6 +54,8 @@ def used(provider: Provider, token: object) -> Iterator[LoggedOut]:
 
 def _read(provider: Provider, token: object) -> tuple[LoggedOut, str]:
     """What it says, and its number."""
+    from joserfc import jwt  # as in ``id_tokens``
+
     registry = jwt.JWTClaimsRegistry(
         leeway=id_tokens.LEEWAY_SECONDS,
         iss={"essential": True, "value": provider.issuer},

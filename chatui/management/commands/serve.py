@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import IO, Any
 
+import chatui.live.plain_daphne  # noqa: F401 # isort: skip - has to be before Daphne
 from daphne.cli import CommandLineInterface
 from daphne.server import twisted_loop
 from django.conf import settings
@@ -16,6 +17,7 @@ from chatui.accounts.first_account import new_code
 from chatui.accounts.people import named_groups
 from chatui.database import file_locks
 from chatui.live.server import MOST_FRAME_BYTES, Server
+from chatui.management import forked
 from chatui.model_servers import announcing, available, connected
 from chatui.static_storage.collecting import collect_changed
 from chatui.store import erasure
@@ -35,9 +37,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until a signal comes."""
         self._lock = _be_the_only_one()
-        call_command("migrate", verbosity=0)
-        if not settings.DEBUG:
-            collect_changed()
+        # What migrations and compressing take would stay with this process for as long as it serves.
+        forked.run(_prepare)
         named_groups.tell()
         sweep.interrupt_abandoned()
         erasure.sweep()
@@ -78,6 +79,12 @@ class Command(BaseCommand):
             self.stdout.write(f"  There is no account yet. The code for the first one: {code}\n")
         self.stdout.write("")
         self.stdout.flush()
+
+
+def _prepare() -> None:
+    call_command("migrate", verbosity=0)
+    if not settings.DEBUG:
+        collect_changed()
 
 
 def _be_the_only_one() -> IO[str] | None:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
-
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from typing import TYPE_CHECKING
 
 from chatui.env import environment
 from chatui.models import FileContent
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 _SALT_BYTES, _KEY_BYTES, _NONCE_BYTES = 32, 32, 12
 
@@ -37,6 +36,8 @@ def encrypted(content: FileContent, number: int, plain: bytes) -> bytes:
 
 def decrypted(content: FileContent, number: int, kept: bytes) -> bytes:
     """The piece that ``encrypted`` was given. Raises NoKeyError."""
+    from cryptography.exceptions import InvalidTag  # as in ``_cipher``
+
     for secret in _keys():
         cipher, nonce = _cipher(secret, kept[:_SALT_BYTES])
         try:
@@ -52,6 +53,10 @@ def _keys() -> Iterator[str]:
 
 
 def _cipher(secret: str, salt: bytes) -> tuple[AESGCM, bytes]:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # 6 MB with cryptography, for an operator who has named a key
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
     derived = HKDF(SHA256(), _KEY_BYTES + _NONCE_BYTES, salt, b"chatui piece of a file 1").derive(secret.encode())
     return AESGCM(derived[:_KEY_BYTES]), derived[_KEY_BYTES:]
 

@@ -13,14 +13,13 @@ import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from typing import TYPE_CHECKING
 from uuid import UUID
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
 from chatui.env import environment
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 SMALLEST, LARGEST = 2**11, 2**18
 """Bytes before encryption, with time and length: each length is twice the one before."""
@@ -77,6 +76,8 @@ def _plain(person: UUID, purpose: Purpose, token: str) -> Iterator[bytes]:
         data = urlsafe_b64decode(body + "=" * (-len(body) % 4))
     except ValueError:
         return
+    from cryptography.exceptions import InvalidTag  # as in ``_cipher``
+
     for secret in _keys():
         cipher, nonce = _cipher(secret, data[:_SALT_BYTES])
         try:
@@ -92,6 +93,10 @@ def _keys() -> list[str]:
 
 
 def _cipher(secret: str, salt: bytes) -> tuple[AESGCM, bytes]:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # 6 MB with cryptography, for programs alone
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
     derived = HKDF(SHA256(), _KEY_BYTES + _NONCE_BYTES, salt, b"chatui sealed token 1").derive(secret.encode())
     return AESGCM(derived[:_KEY_BYTES]), derived[_KEY_BYTES:]
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import pytest
 from django.core.cache import cache
-from redis.exceptions import RedisError
 
 from chatui.backends.spec.definition import BackendSpec
 from chatui.model_servers import available, model_choice
@@ -82,7 +81,7 @@ async def test_while_the_cache_is_away_what_was_read_last_can_be_chosen(
         assert len(await asyncio.to_thread(model_choice.choices_for, ada)) == 2
 
         def away(*_: object, **__: object) -> None:
-            raise RedisError
+            raise ConnectionError
 
         monkeypatch.setattr(cache, "add", away)
         monkeypatch.setattr(cache, "get", away)

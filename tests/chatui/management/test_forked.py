@@ -1,0 +1,76 @@
+"""Work in a forked process: it is done, it says its failures as a command does, and nothing of it goes on without the one that waits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import ROOT
+
+_BEGIN = """
+import os, sys, time
+import django; django.setup()
+from django.core.management.base import CommandError
+from chatui.management import forked
+before = os.getpid()
+def work():
+    assert os.getpid() != before
+"""
+_END = "forked.run(work)\nprint('goes on')\n"
+
+
+def begun(tmp_path: Path, work: str) -> subprocess.Popen[str]:
+    """A process of its own, which has one thread, as ``serve`` has: that of the tests has more."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith("CHATUI_")}
+    environment = others | {"CHATUI_DATA_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "chatui.settings"}
+    command = [sys.executable, "-c", f"{_BEGIN}    {work}\n{_END}"]
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_what_it_imports_and_changes_stays_out_of_the_process_that_waits(tmp_path: Path) -> None:
+    process = begun(tmp_path, f"import wave; open({str(tmp_path / 'done')!r}, 'w').close(); assert 'wave' in sys.modules; print('says')")
+    said, errors = process.communicate(timeout=60)
+    assert (process.returncode, said, errors) == (0, "says\ngoes on\n", "") and (tmp_path / "done").exists()
+
+
+@pytest.mark.parametrize(
+    ("work", "code", "words"),
+    [
+        ("raise CommandError('no room', returncode=3)", 3, "CommandError: no room\n"),
+        ("raise ValueError('odd')", 1, "ValueError: odd\n"),
+        ("os.kill(os.getpid(), 9)", 128 + 9, ""),
+    ],
+)
+def test_where_it_fails_the_process_that_waits_says_so_and_ends(tmp_path: Path, work: str, code: int, words: str) -> None:
+    process = begun(tmp_path, work)
+    said, errors = process.communicate(timeout=60)
+    assert (process.returncode, said) == (code, "") and errors.endswith(words)
+    assert ("Traceback" in errors) == ("ValueError" in words)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells a process that its parent has ended")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_it_ends_with_the_process_that_waits_however_that_ends(tmp_path: Path, how: signal.Signals) -> None:
+    process = begun(tmp_path, "print(os.getpid(), flush=True); time.sleep(60)")
+    assert process.stdout is not None
+    working = int(process.stdout.readline())
+    process.send_signal(how)
+    assert process.wait(60) != 0
+    deadline = time.monotonic() + 60
+    while _lives(working) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _lives(working)
+    process.communicate()
+
+
+def _lives(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
