@@ -1,4 +1,5 @@
-"""Five people bring long files at once: whoever reads an answer meanwhile does not notice, and the process stays within its memory."""
+"""Five people bring long or hostile files at once: whoever reads an answer meanwhile does not notice, and the process stays within its
+memory."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +17,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from tests.chatui.documents import hostile
+from tests.chatui.documents.hostile import Made
 from tests.processes.counting import counts_until
 from tests.support import stub
 from tests.support.served import Deployment, LiveSocket, Server, free_port
@@ -31,11 +34,11 @@ MOST_MEGABYTES = 250
 """More than before: three files are in memory at once, each with its text, and a request has its body in pieces besides."""
 UPLOAD = """
 import sys
+from pathlib import Path
 import httpx
-url, cookie, token, megabytes = sys.argv[1:]
-rows = int(megabytes) * 1024 * 1024 // 32
-data = b"a line of a long file, and more\\n" * rows
-headers = {"Cookie": cookie, "X-CSRFToken": token, "X-File-Name": "long.txt", "Origin": url, "Referer": url + "/"}
+url, cookie, token, file = sys.argv[1:]
+data = Path(file).read_bytes()
+headers = {"Cookie": cookie, "X-CSRFToken": token, "X-File-Name": Path(file).name, "Origin": url, "Referer": url + "/"}
 answer = httpx.post(url + "/files/", content=data, headers=headers, timeout=240, trust_env=False)
 print(answer.status_code, answer.json()["ok"])
 """
@@ -88,20 +91,43 @@ def memory(server: Server, name: str) -> float:
     return int(found[1]) / 1024
 
 
-async def bring(server: Server, name: str) -> str:
-    """Bring a long file, from a process of its own. What it printed."""
+async def bring(server: Server, name: str, file: Path) -> str:
+    """Bring a file, from a process of its own. What it printed."""
     client = await asyncio.to_thread(server.sign_in, name)
     token = re.search(r'name="csrf-token" content="([^"]+)"', client.get("/").text)
     assert token
     cookie = "; ".join(f"{key}={value}" for key, value in client.cookies.items())
-    arguments = ["nice", "-n", "10", sys.executable, "-c", UPLOAD, server.url, cookie, token[1], str(MEGABYTES)]
+    arguments = ["nice", "-n", "10", sys.executable, "-c", UPLOAD, server.url, cookie, token[1], str(file)]
     process = await asyncio.create_subprocess_exec(*arguments, stdout=subprocess.PIPE)
     printed, _ = await process.communicate()
     return printed.decode().strip()
 
 
-async def test_nobody_waits_for_files_that_others_bring_and_memory_is_bounded(tmp_path: Path) -> None:
+def long_files() -> list[Made]:
+    return [("long.txt", b"a line of a long file, and more\n" * (MEGABYTES * 1024 * 1024 // 32))] * len(PEOPLE)
+
+
+def hostile_files() -> list[Made]:
+    """Of those that take a reader the most time or memory."""
+    return [
+        hostile.pdf_stream_bomb(),
+        hostile.pdf_many_operators(),
+        hostile.docx_one_node(),
+        hostile.xlsx_two_million_cells(),
+        hostile.docx_entity_bomb(),
+    ]
+
+
+@pytest.mark.parametrize(("brought", "is_read"), [(long_files, True), (hostile_files, False)], ids=["long", "hostile"])
+async def test_nobody_waits_for_files_that_others_bring_and_memory_is_bounded(
+    brought: Callable[[], list[Made]], is_read: bool, tmp_path: Path
+) -> None:
     written, end = asyncio.Event(), asyncio.Event()
+    files = []
+    for name, (made, content) in zip(PEOPLE, brought(), strict=True):
+        (tmp_path / name).mkdir()
+        files.append(tmp_path / name / made)
+        files[-1].write_bytes(content)
     async with stub.running(counts_until(written, TOKEN_SECONDS)) as model, control(tmp_path) as idle:
         deployment = Deployment(tmp_path, CHATUI_BACKEND_URL=model.url, CHATUI_BACKEND_MODEL="stub")
         try:
@@ -113,7 +139,7 @@ async def test_nobody_waits_for_files_that_others_bring_and_memory_is_bounded(tm
                 asked = {"text": "Count", "effort": "low", "conversation": None, "folder": None, "choice": None}
                 await socket.say("send", client_id=str(uuid4()), **asked, tools_off=None, temporary=None, files=None)
                 measured = asyncio.gather(gaps(socket, end), longest(f"{server.url}/healthz", end), longest(idle, end))
-                said = await asyncio.gather(*(bring(server, name) for name in PEOPLE))
+                said = await asyncio.gather(*(bring(server, name, file) for name, file in zip(PEOPLE, files, strict=True)))
                 end.set()
                 silence, health, machine = await measured
             written.set()
@@ -121,7 +147,7 @@ async def test_nobody_waits_for_files_that_others_bring_and_memory_is_bounded(tm
         finally:
             await asyncio.to_thread(deployment.stop)
     print(f"silence {silence:.3f} s, /healthz {health:.3f} s, control {machine:.3f} s, {grown:.0f} MB more")
-    assert said == ["200 True"] * len(PEOPLE)
+    assert said == [f"200 {is_read}"] * len(PEOPLE)
     most = PAUSE_SECONDS + 3 * machine  # which no test has for itself
     assert health < most and silence < most + 2 * TOKEN_SECONDS, (silence, health, machine)
     assert grown < MOST_MEGABYTES, grown
