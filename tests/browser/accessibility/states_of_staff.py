@@ -40,7 +40,7 @@ def first_person(world: World, page: Page) -> None:
 
 def first_group(world: World, page: Page) -> None:
     page.get_by_role("link", name="guides", exact=True).click()
-    expect(page.locator(".manage-part")).to_be_visible()
+    expect(page.locator(".manage-part").first).to_be_visible()
 
 
 def closing(world: World, page: Page) -> None:
