@@ -14,6 +14,7 @@ LINE = "element => getComputedStyle(element).outlineStyle"
 
 def test_what_is_chosen_and_where_one_is_have_a_line(world: World) -> None:
     page = world.page_of("ada")
+    page.set_viewport_size({"width": 1280, "height": 800})  # whatever the test before left
     page.emulate_media(forced_colors="active")
     page.goto(world.places["everything"])
     page.get_by_role("button", name="Account: ada").click()
