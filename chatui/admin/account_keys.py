@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from chatui.accounts.api_keys import making
 from chatui.accounts.api_keys.making import MadeKey, TooManyKeysError
+from chatui.accounts.people import acts
 from chatui.model_servers import model_choice
 from chatui.models import User
 from chatui.permissions import four_eyes
@@ -36,12 +38,13 @@ def _made(request: HttpRequest, account: User, form: KeyForm) -> MadeKey | None:
     if wanted is None:
         return None
     try:
-        made = making.make_for_account(visitor, account, wanted)
+        with transaction.atomic():
+            made = making.make_for_account(visitor, acts.held(visitor, account.pk), wanted)
+            four_eyes.note(visitor.user, [account.pk], "an API key")
     except TooManyKeysError:
         form.add_error(None, _("This account has as many keys as there may be. Revoke one that is not used any more."))
         return None
     except NotFoundError:
         form.add_error(None, _("No key can be made for this account here."))
         return None
-    four_eyes.note(visitor.user, [account.pk], "an API key")
     return made

@@ -1,4 +1,4 @@
-"""Keeps staff from changing accounts and groups so that nobody is left who could look after accounts."""
+"""Keeps staff from changing accounts and groups so that nobody is left who could look after accounts, or with rights that they lost."""
 
 from __future__ import annotations
 
@@ -6,17 +6,23 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext
 
 from chatui.accounts.sign_in_rules import caretakers
 from chatui.audit_log.record import record
+from chatui.models import User
+from chatui.permissions.access import as_person
 from chatui.web.visitors import visitor_of
 
 
 class CaretakingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """A change is undone whole where somebody would have to be let in by the operator afterwards. Recorded."""
+    """A change is undone whole where somebody would have to be let in by the operator afterwards. Recorded.
+
+    What the member of staff may do is asked once they and the account are held: what their request has read of them is from before.
+    """
 
     def changeform_view(self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None) -> Any:
         """One row, on its own page."""
@@ -28,12 +34,21 @@ class CaretakingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         view = super().delete_view
         return self._kept(request, object_id, lambda: view(request, object_id, extra_context))
 
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """The same for what is done to many."""
+        view = super().changelist_view
+        return self._kept(request, None, lambda: view(request, extra_context))
+
     def _kept(self, request: HttpRequest, object_id: str | None, answer: Callable[[], HttpResponse]) -> HttpResponse:
-        row = self.get_object(request, object_id) if request.method == "POST" and object_id else None
-        if row is None:
+        staff = as_person(request.user)
+        if request.method != "POST" or staff is None:
             return answer()
+        row = self.get_object(request, object_id) if object_id else None
         try:
-            with caretakers.somebody_left(str(row)):
+            with caretakers.somebody_left(str(row or f"{self.opts.model_name}s"), [staff.pk, *([row.pk] if isinstance(row, User) else ())]):
+                request.user = caretakers.hold_for(staff)
+                if not self.admin_site.has_permission(request):
+                    raise PermissionDenied
                 return answer()
         except caretakers.LastCaretakerError as error:
             record("account not changed", visitor_of(request, "admin"), error.name, detail=f"by staff: {error}")

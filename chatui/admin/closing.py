@@ -33,7 +33,7 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     @admin.action(description=_("Close the chosen accounts"), permissions=["change"])
     def close_accounts(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         """Whoever is in them is out at once; nothing is erased. Recorded, each."""
-        closed = sum(self._close(request, person) for person in self._others(request, queryset))
+        closed = sum(self._close(request, person) for person in self.others(request, queryset))
         words = ngettext("%(count)d account was closed.", "%(count)d accounts were closed.", closed)
         messages.success(request, words % {"count": closed})
 
@@ -41,7 +41,7 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def reopen_accounts(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         """Recorded, each."""
         visitor = visitor_of(request, "admin")
-        opened = sum(closing.reopen_account(person, visitor) for person in self._others(request, queryset))
+        opened = sum(closing.reopen_account(person, visitor) for person in self.others(request, queryset))
         words = ngettext("%(count)d account was opened again.", "%(count)d accounts were opened again.", opened)
         messages.success(request, words % {"count": opened})
 
@@ -63,7 +63,8 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         else:
             closing.reopen_account(person, visitor_of(request, "admin"))
 
-    def _others(self, request: HttpRequest, queryset: QuerySet[User]) -> list[User]:
+    def others(self, request: HttpRequest, queryset: QuerySet[User]) -> list[User]:
+        """Those of them that the member of staff may change, and who are somebody else."""
         return [person for person in queryset if person != request.user and self.has_change_permission(request, person)]
 
     def _close(self, request: HttpRequest, person: User) -> bool:

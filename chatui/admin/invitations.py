@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from chatui.accounts import invitations
+from chatui.accounts.people import acts
 from chatui.admin.read_only import ReadOnlyAdmin
 from chatui.models import Invitation, User
 from chatui.permissions import access, inviting, managing
@@ -74,14 +75,13 @@ class InvitationAdmin(ReadOnlyAdmin):
         shown = self.admin_site.each_context(request) | {"form": form, "title": _("New invitation")}
         status = 200
         if request.method == "POST" and form.is_valid():
+            chosen = form.cleaned_data
             try:
-                invitations.admit(cast(User, request.user), 1)
+                [(_note, path)] = acts.invite(visitor_of(request, "admin"), [chosen["note"]], chosen["group"], chosen["days"])
+                shown |= {"link": request.build_absolute_uri(path), "days": chosen["days"]}
             except invitations.TooManyInvitedError as error:
                 form.add_error("note", error.sentence)
                 status = 429
-        if request.method == "POST" and form.is_valid():
-            path = invitations.make(visitor_of(request, "admin"), **form.cleaned_data)
-            shown |= {"link": request.build_absolute_uri(path), "days": form.cleaned_data["days"]}
         return render(request, "admin/invitation.html", shown, status=status)
 
     @admin.action(description=_("Revoke the chosen invitations"), permissions=["revoke"])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from chatui.accounts import password_links
+from chatui.accounts.people import acts
 from chatui.models import User
 from chatui.web import people
 from chatui.web.visitors import visitor_of
@@ -24,7 +26,9 @@ def page(request: HttpRequest, person: User, context: dict[str, object]) -> Http
         "hours": password_links.LASTS // timedelta(hours=1),
     }
     if request.method == "POST":
-        path = password_links.make(visitor_of(request, "admin"), person, voids_password=request.POST.get("void") == "yes")
+        visitor = visitor_of(request, "admin")
+        with transaction.atomic():
+            path = password_links.make(visitor, acts.held(visitor, person.pk), voids_password=request.POST.get("void") == "yes")
         shown["link"] = request.build_absolute_uri(path)
         people.tell_sockets(person)
     return render(request, "admin/password_link.html", shown)

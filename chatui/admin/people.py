@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group
@@ -24,9 +24,9 @@ from django.utils.html import format_html
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
-from chatui.accounts.people import changes
-from chatui.accounts.people.named_groups import settings_that_name
-from chatui.accounts.second_factor import factors
+from chatui.accounts.people import acts, changes
+from chatui.accounts.people.named_groups import settings_that_name, why_not_new
+from chatui.accounts.sign_in_rules import caretakers
 from chatui.admin import account_keys, password_links
 from chatui.admin.backends import StoredBackendAdmin
 from chatui.admin.caretaking import CaretakingAdmin
@@ -109,9 +109,11 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
     @admin.action(description=_("Remove the second factor of the chosen people"), permissions=["change"])
     def remove_second_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         """For whoever has lost theirs. Not of accounts that this member of staff may not change. Recorded, each."""
-        for person in queryset:
-            if person != request.user and _is_no_more(request, person):
-                factors.remove(visitor_of(request, "admin"), person)
+        for person in self.others(request, queryset):
+            try:
+                acts.remove_second_factor(visitor_of(request, "admin"), person.pk)
+            except caretakers.LastCaretakerError:
+                messages.error(request, gettext("Nothing was changed: nobody else could look after accounts."))
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Offer only permissions of this product that the member of staff has, and only groups that hold no others."""
@@ -171,21 +173,24 @@ admin.site.unregister(Group)
 
 
 class NamedGroupForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Refuses another name for a group that a setting names. Such a name for another group only a superuser gives: all in it would have at
-    once what the setting keeps for that name, although nobody put them into such a group."""
+    """Refuses what the page of groups refuses as a name for a new one, and another name for a group that a setting names. Such a name for
+    another group only a superuser gives: all in it would have at once what the setting keeps for that name, although nobody put them into
+    such a group."""
 
-    is_superusers = False
+    staff: Any = None
 
     def clean_name(self) -> str:
         """The name that was given."""
         name: str = self.cleaned_data["name"]
         before = str(self.initial.get("name", ""))
+        if not self.instance.pk and (why := why_not_new(self.staff, name)):
+            raise ValidationError(why)
         if not self.instance.pk or name == before:
             return name
         if named := settings_that_name(before):
             words = _("A setting names this group: %(settings)s. Change the setting first.")
             raise ValidationError(words, params={"settings": ", ".join(named)})
-        if not self.is_superusers and (named := settings_that_name(name)):
+        if not self.staff.is_superuser and (named := settings_that_name(name)):
             words = _("A setting names a group like this: %(settings)s. Make a new group of this name instead.")
             raise ValidationError(words, params={"settings": ", ".join(named)})
         return name
@@ -202,7 +207,7 @@ class PeopleGroupAdmin(RecordedAdmin, GroupAdmin):
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         """Made anew for each request, with who asks."""
         form: Any = super().get_form(request, obj, change, **kwargs)
-        form.is_superusers = bool(request.user.is_superuser)
+        form.staff = request.user
         return form
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:

@@ -56,18 +56,23 @@ class ChatUiAdminSite(AdminSite):
 
 
 def _bounded(view: Any) -> Any:
-    """Answers a number too large for the database, or an invalid lookup field, as a bad request instead of a server error."""
+    """Answers a number too large for the database, or an invalid lookup field, as a bad request instead of a server error, and what is not
+    for this member of staff as forbidden."""
 
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if {fields.get(TO_FIELD_VAR, "id") for fields in (request.GET, request.POST)} != {"id"}:
             raise BadRequest  # Django asks for the row before it looks whether there is such a field
+        from chatui.permissions.access import NotFoundError  # models cannot be imported yet when Django loads this module
+
         try:
             response: HttpResponse = view(request, *args, **kwargs)
             # Lists ask the database while they are rendered, which Django would do after this.
             return response.render() if isinstance(response, SimpleTemplateResponse) else response
         except OverflowError:
             raise BadRequest from None
+        except NotFoundError:
+            raise PermissionDenied from None  # staff have lost meanwhile what they had when the page was asked for
 
     return answer
 

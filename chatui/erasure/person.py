@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 
+from chatui.accounts.sign_in_rules import caretakers
 from chatui.audit_log import counted
 from chatui.audit_log.record import Visitor, record
 from chatui.erasure import traces
@@ -28,7 +29,8 @@ from chatui.models import (
     StoredFile,
     User,
 )
-from chatui.permissions import four_eyes
+from chatui.permissions import four_eyes, managing
+from chatui.permissions.access import NotFoundError
 from chatui.store import erasure
 from chatui.store.files import keeping
 from chatui.store.short_transactions import short_transaction
@@ -49,12 +51,17 @@ class Erased:
 def erase(visitor: Visitor, person: User, *, vacuum: bool = False) -> Erased:
     """Erase a person and all that is theirs. Takes a while where that is much; others write meanwhile.
 
-    Raises a database error, before anything is gone, where the line in the audit log cannot be written.
+    Raises a database error, before anything is gone, where the line in the audit log cannot be written; and NotFoundError where the
+    visitor is a person who may not erase it (any more).
     """
     name, contents = person.get_username(), contents_of(person)
-    record(ACTION, visitor, name, detail=f"id {person.pk}: {contents}")
-    four_eyes.note(visitor.user, [person.pk], ACTION)
-    _shut(visitor, person)
+    with short_transaction():
+        _ask_rights(visitor, person)
+        record(ACTION, visitor, name, detail=f"id {person.pk}: {contents}")
+        four_eyes.note(visitor.user, [person.pk], ACTION)
+        _shut(visitor, person)
+    # What is lost while Redis is away costs seconds, no more: a turn whose conversation has gone may not write, and notices.
+    endings.end_what_runs(person)
     counted.end_all_of(person)
     for key in list(Conversation.objects.filter(owner=person).values_list("pk", flat=True)):
         erasure.erase_conversation(key)
@@ -65,14 +72,21 @@ def erase(visitor: Visitor, person: User, *, vacuum: bool = False) -> Erased:
     return Erased(name, contents, traces.wipe(vacuum=vacuum))
 
 
+def _ask_rights(visitor: Visitor, person: User) -> None:
+    """Once both accounts are held. The operator is nobody here, and may."""
+    if visitor.user is None:
+        return
+    staff = caretakers.hold_for(visitor.user, [person.pk])
+    if not managing.may_erase(staff, User.objects.get(pk=person.pk)):
+        raise NotFoundError
+
+
 def _shut(visitor: Visitor, person: User) -> None:
-    """From now on they cannot come back in, and nothing that runs for them goes on."""
+    """From now on they cannot come back in."""
     person.is_active = False
     person.set_unusable_password()
     person.save(update_fields=["is_active", "password"])
     endings.end_rights(person, visitor)
-    # What is lost while Redis is away costs seconds, no more: a turn whose conversation has gone may not write, and notices.
-    endings.end_what_runs(person)
 
 
 def _erase_rows(person: User, name: str) -> None:

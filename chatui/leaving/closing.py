@@ -6,6 +6,7 @@ from functools import partial
 
 from django.db import transaction
 
+from chatui.accounts.people import acts
 from chatui.accounts.sign_in_rules import caretakers, password_use
 from chatui.audit_log.record import Visitor, record
 from chatui.leaving import endings
@@ -34,6 +35,7 @@ def close_account(person: User, cause: Cause, by: Visitor, *, source: str = "") 
 
     Raises:
         KeptOpenError: it is the last that looks after accounts, or one that nothing from outside may close. Recorded as well.
+        NotFoundError: staff wants it closed who may not change it (any more).
     """
     try:
         with transaction.atomic():
@@ -45,16 +47,18 @@ def close_account(person: User, cause: Cause, by: Visitor, *, source: str = "") 
 
 
 def close_by_staff(person: User, by: Visitor) -> bool:
-    """``close_account`` for a member of staff who may change that account."""
+    """``close_account`` for a member of staff. Raises as that, and NotFoundError where they may not change that account (any more)."""
     return close_account(person, Cause.STAFF, by)
 
 
 def reopen_account(person: User, by: Visitor) -> bool:
     """Open a closed account again. Recorded. Returns whether it was closed; one that is being erased stays so.
 
-    Sessions, keys and invitations that have ended stay ended.
+    Sessions, keys and invitations that have ended stay ended. Raises NotFoundError where ``by`` is a person who may not change that account
+    (any more).
     """
     with transaction.atomic():
+        _ask_rights(person, by)
         held = User.objects.select_for_update(no_key=True).get(pk=person.pk)
         if ClosedAccount.objects.filter(user=held, is_going=True).exists():
             return False
@@ -75,7 +79,16 @@ def closed_by(person: User) -> tuple[Cause, str] | None:
     return (Cause(row.cause), row.source) if row else None
 
 
+def _ask_rights(person: User, by: Visitor) -> None:
+    """With the account held: whoever asked before may have lost what they had, or the account may have been given more than they have.
+    The operator, directories and sign-in services are nobody here, and their own authority."""
+    if by.user is not None and by.user != person:
+        acts.held(by, person.pk)
+
+
 def _close(person: User, cause: Cause, by: Visitor, source: str) -> bool:
+    if cause is Cause.STAFF:
+        _ask_rights(person, by)
     if why := _why_kept(person, cause):
         raise KeptOpenError(why, person.get_username(), f"{_words(cause, source)}: {why}")
     held = User.objects.select_for_update(no_key=True).get(pk=person.pk)

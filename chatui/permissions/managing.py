@@ -103,8 +103,14 @@ def mightier(staff: User) -> QuerySet[User]:
 
 
 def may_change(staff: User, person: User) -> bool:
-    """Whether they may change that account on the administration pages. Never their own: there are the settings for that."""
-    can = staff.is_active and staff.is_staff and staff.has_perms(("chatui.view_user", "chatui.change_user"))
+    """Whether they may change that account on the pages for it. Never their own: there are the settings for that."""
+    can = staff.is_active and staff.is_staff and staff.has_perm("chatui.change_user")
+    return can and person != staff and is_no_more(staff, person)
+
+
+def may_erase(staff: User, person: User) -> bool:
+    """As ``may_change``, for erasing it."""
+    can = staff.is_active and staff.is_staff and staff.has_perm("chatui.delete_user")
     return can and person != staff and is_no_more(staff, person)
 
 

@@ -53,8 +53,7 @@ def set_member(visitor: Visitor, person_id: UUID, group: Group, *, is_in: bool) 
 @transaction.atomic
 def end_sessions(visitor: Visitor, person_id: UUID) -> User:
     """End all sessions of somebody. Recorded. Raises NotFoundError as ``changeable``."""
-    caretakers.hold([person_id])
-    person = changeable(visitor, person_id)
+    person = held(visitor, person_id)
     session_list.end_all_of(visitor, person)
     return person
 
@@ -75,6 +74,13 @@ def changeable(visitor: Visitor, person_id: UUID) -> User:
     return person
 
 
+def held(visitor: Visitor, person_id: UUID) -> User:
+    """``changeable``, asked once that account and whoever acts are held, so that nobody takes anything from the one or gives the other more
+    before this transaction ends."""
+    caretakers.hold([person_id, person_of(visitor).pk])
+    return changeable(visitor, person_id)
+
+
 def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: int) -> list[tuple[str, str]]:
     """Make an invitation for each; the notes with the paths of their links, which are not stored. All or none. Recorded, each.
 
@@ -86,13 +92,16 @@ def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: in
         raise NotFoundError
     invitations.admit(person_of(visitor), len(notes))
     with transaction.atomic():
+        if not inviting.may_invite(caretakers.hold_for(person_of(visitor)), group):
+            raise NotFoundError
         return [(note, invitations.make(visitor, days=days, group=group, note=note)) for note in notes]
 
 
+@transaction.atomic
 def revoke_invitation(visitor: Visitor, invitation_id: UUID) -> None:
     """Take one back. Recorded. NotFoundError for whoever could not have made it themselves, and where there is none."""
     row = Invitation.objects.filter(pk=invitation_id).select_related("made_by", "group").first()
-    if row is None or not inviting.may_invite(person_of(visitor), row.group):
+    if row is None or not inviting.may_invite(caretakers.hold_for(person_of(visitor)), row.group):
         raise NotFoundError
     invitations.revoke(visitor, [row])
 

@@ -10,8 +10,9 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext
 
-from chatui.accounts.people import changes
+from chatui.accounts.people import changes, named_groups
 from chatui.accounts.second_factor import required
+from chatui.accounts.sign_in_rules import caretakers
 from chatui.audit_log.record import Visitor
 from chatui.env import environment
 from chatui.models import User
@@ -52,11 +53,11 @@ def make(visitor: Visitor, name: str, permissions: Collection[Permission]) -> Gr
     """Make a group with those of these permissions that the visitor may give. Recorded.
 
     Raises:
-        NotFoundError: they may not make groups.
+        NotFoundError: they may not make groups, or none of that name.
         IntegrityError: somebody was faster with the same name.
     """
-    staff = person_of(visitor)
-    if not managing.may_make_groups(staff):
+    staff = caretakers.hold_for(person_of(visitor))
+    if not managing.may_make_groups(staff) or not named_groups.may_fill(staff, name):
         raise NotFoundError
     group = Group.objects.create(name=name)
     group.permissions.set(managing.group_permissions(staff).filter(pk__in=[each.pk for each in permissions]))

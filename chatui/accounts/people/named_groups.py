@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import Group
 from django.db import DatabaseError
+from django.utils.translation import gettext
 
 from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
 from chatui.env import environment
 from chatui.model_servers import configured
+from chatui.models import User
 from chatui.prompts import operators
 
 log = logging.getLogger(__name__)
@@ -49,6 +51,24 @@ def namings() -> Iterator[Naming]:
 def settings_that_name(group: str) -> list[str]:
     """The variables that name this group."""
     return [naming.setting for naming in namings() if naming.group == group]
+
+
+def why_not_new(staff: User, name: str) -> str:
+    """Why this member of staff cannot make a group of that name, in a sentence; empty where they can.
+
+    Not that of another group, whatever its capitals: two that look alike would be mistaken for each other.
+    """
+    if not name.isprintable() or Group.objects.filter(name__iexact=name).exists():
+        return gettext("There is a group with this name already, or it has signs that nobody sees.")
+    if not may_fill(staff, name):
+        return gettext("A sign-in service puts people into the group of this name. Only somebody who may change accounts can make it.")
+    return ""
+
+
+def may_fill(staff: User, name: str) -> bool:
+    """Whether they may make a group of that name as far as its members go: into one that a sign-in service fills, whoever makes it puts
+    people, with whatever it allows. That is for those alone who put people into groups anyway."""
+    return SIGN_IN not in settings_that_name(name) or staff.has_perm("chatui.change_user")
 
 
 def missing() -> list[Naming]:

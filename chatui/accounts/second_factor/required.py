@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from chatui.accounts import session_list
-from chatui.accounts.sign_in_rules import password_use
+from chatui.accounts.sign_in_rules import caretakers, password_use
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.models import Passkey, RequiredFactor, SecondFactor, User
@@ -42,7 +42,7 @@ def set_for(visitor: Visitor, group: Group, *, is_on: bool, ends_sessions: bool 
     Raises:
         NotFoundError: the visitor may not change that group.
     """
-    staff = person_of(visitor)
+    staff = caretakers.hold_for(person_of(visitor))
     if not managing.may_change_group(staff, group):
         raise NotFoundError
     if is_on == RequiredFactor.objects.filter(group=group).exists():

@@ -12,6 +12,7 @@ from django.db.models import Q, QuerySet
 from chatui.accounts.sign_in_rules import password_use
 from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
 from chatui.models import OutsideIdentity, Passkey, ProvisionedAccount, User
+from chatui.permissions.access import NotFoundError
 
 WHY = "nobody else could look after accounts"
 
@@ -30,6 +31,16 @@ def hold(more: Collection[UUID] = ()) -> None:
     In a transaction. Ask anew afterwards: a row that was waited for is as it is now, what was found with it is not.
     """
     list(User.objects.select_for_update(no_key=True).filter(Q(pk__in=_caretakers()) | Q(pk__in=more)).order_by("pk").values_list("pk"))
+
+
+def hold_for(staff: User, more: Collection[UUID] = ()) -> User:
+    """``hold`` with the member of staff who acts, who is returned as the database has them then: what their request has read of them is
+    from before, and somebody may have taken from them meanwhile what they had. Raises NotFoundError where they are gone or closed."""
+    hold([staff.pk, *more])
+    now: User | None = User.objects.filter(pk=staff.pk, is_active=True).first()
+    if now is None:
+        raise NotFoundError
+    return now
 
 
 def is_last(person: User) -> bool:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chatui.accounts import invitations
 from chatui.accounts.mails import invitation_mails
-from chatui.accounts.people import acts
+from chatui.accounts.people import acts, named_groups
 from chatui.permissions import catalogue, managing
 
 if TYPE_CHECKING:
@@ -105,12 +105,13 @@ class NewGroupForm(forms.Form):
     def __init__(self, staff: User, *args: Any, **kwargs: Any) -> None:
         """Offers only what the member of staff has."""
         super().__init__(*args, **kwargs)
+        self._staff = staff
         fields: dict[str, Any] = self.fields
         fields["permissions"].queryset = managing.group_permissions(staff)
 
     def clean_name(self) -> str:
-        """Not that of another group, whatever its capitals: two that look alike would be mistaken for each other."""
+        """One that this member of staff can give a new group."""
         name: str = self.cleaned_data["name"]
-        if not name.isprintable() or Group.objects.filter(name__iexact=name).exists():
-            raise ValidationError(_("There is a group with this name already, or it has signs that nobody sees."))
+        if why := named_groups.why_not_new(self._staff, name):
+            raise ValidationError(why)
         return name

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from django.contrib.auth.models import Group, Permission
 
+from chatui.accounts.people import group_list
+from chatui.audit_log.record import Visitor
 from chatui.models import AuditEvent
+from chatui.permissions.access import NotFoundError
 from tests.chatui.conftest import make_person, signed_in
+from tests.support.environment import change
 
 pytestmark = pytest.mark.django_db
 
@@ -51,3 +57,40 @@ def test_whoever_may_only_see_groups_makes_none() -> None:
     client = signed_in(make_person("reader", "view_user", "view_group", "change_group", staff=True))
     assert "Make the group" not in client.get(PATH).content.decode()
     assert client.post(PATH, {"name": "readers"}).status_code == 404 and not Group.objects.exists()
+
+
+SIGN_IN = """
+[[provider]]
+key = "company"
+name = "Example Ltd"
+issuer = "https://login.example.org"
+client_id = "chatui"
+who_may_enter = "everybody"
+groups = {"eng" = "engineers"}
+"""
+
+
+@pytest.mark.parametrize("page", [PATH, "/admin/auth/group/add/"])
+def test_a_group_that_a_sign_in_service_fills_is_made_by_those_alone_who_put_people_into_groups(
+    page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Whoever makes it gives what it allows to everybody whom the service puts there."""
+    file = tmp_path / "sign-in.toml"
+    file.write_text(SIGN_IN, encoding="utf-8")
+    change(monkeypatch, {"sign_in_file": file})
+    maker, keeper = make_person("kim", *RIGHTS, staff=True), make_person("kay", *RIGHTS, "change_user", staff=True)
+    sent = {"name": "engineers", "permissions": [key_of("view_user")]}
+    refused = signed_in(maker).post(page, sent)
+    assert refused.status_code == 200 and "A sign-in service puts people into the group of this name." in refused.content.decode()
+    with pytest.raises(NotFoundError):
+        group_list.make(Visitor(maker, "192.0.2.7", "admin"), "engineers", [])
+    assert not Group.objects.exists() and not AuditEvent.objects.filter(action="group created").exists()
+    assert signed_in(maker).post(page, sent | {"name": "others"}).status_code == 302, "the premise: any other name"
+    assert signed_in(keeper).post(page, sent).status_code == 302 and Group.objects.filter(name="engineers").exists()
+
+
+@pytest.mark.parametrize("name", ["READERS", "a\u202eb"])
+def test_the_admin_pages_take_no_name_either_that_would_be_mistaken(name: str) -> None:
+    Group.objects.create(name="readers")
+    answer = signed_in(make_person("kim", *RIGHTS, staff=True)).post("/admin/auth/group/add/", {"name": name})
+    assert "There is a group with this name already" in answer.content.decode() and Group.objects.count() == 1
