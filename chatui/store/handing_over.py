@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db import connection
+from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from chatui.models import (
     ActiveLeaf,
     Conversation,
+    DocumentPart,
     DocumentPassage,
+    DocumentText,
     FileContent,
     FilePiece,
     Folder,
@@ -22,15 +26,18 @@ from chatui.models import (
     User,
 )
 from chatui.store import search_index, transcripts
-from chatui.store.documents import passages, texts
+from chatui.store.documents import passages
 from chatui.store.short_transactions import short_transaction
 from chatui.store.temporary import searching
 
 _FOLDER_CHARS = 60
 
 
-def hand_over(person: User, heir: User) -> int:
+def hand_over(person: User, heir: User, *, with_summaries: bool) -> int:
     """Make all that is in the person's list, folders and archive the heir's; how many conversations. May be called again.
+
+    ``with_summaries``: whether the heir is one of those who get summaries of the thinking. Otherwise those that were made for the person
+    are put aside, where only staff with the permission find them.
 
     What is in the bin or temporary stays, to be erased. Instructions of folders are the person's own, and are not handed over. Share links
     end: the person who vouched for them has gone.
@@ -39,7 +46,7 @@ def hand_over(person: User, heir: User) -> int:
     if not keys:
         return 0
     folder = Folder.objects.create(owner=heir, name=_free_name(heir, person.get_username()))
-    return sum(_hand_over(key, person, folder) for key in keys)
+    return sum(_hand_over(key, person, folder, with_summaries=with_summaries) for key in keys)
 
 
 def _free_name(heir: User, wanted: str) -> str:
@@ -56,7 +63,7 @@ def _theirs(person: User) -> QuerySet[Conversation]:
     return Conversation.objects.filter(owner=person, deleted_at=None, temporary_until=None)
 
 
-def _hand_over(key: UUID, person: User, folder: Folder) -> bool:
+def _hand_over(key: UUID, person: User, folder: Folder, *, with_summaries: bool) -> bool:
     with short_transaction():
         row = _theirs(person).select_for_update(no_key=True).filter(pk=key).first()
         if row is None:
@@ -66,43 +73,82 @@ def _hand_over(key: UUID, person: User, folder: Folder) -> bool:
         ToolRule.objects.filter(conversation=row, is_allowed=True).delete()
         ActiveLeaf.objects.filter(conversation=row, person=person).update(person=folder.owner)
         Turn.objects.filter(conversation=row, asked_by=person).update(asked_by=folder.owner)
-        files = StoredFile.objects.filter(conversation=row, owner=person).select_related("content")
-        to_index = [held for file in files if (held := _hand_over_file(file, folder.owner)) is not None]
+        to_index = _hand_over_files(row, person, folder.owner)
         row.owner, row.folder, row.import_key, row.is_pinned, row.handed_over_at = folder.owner, folder, "", False, timezone.now()
         row.save(update_fields=["owner", "folder", "import_key", "is_pinned", "handed_over_at"])
         # To tools, the heir has written none of it: somebody may have pasted an address there that the heir has never seen.
         transcripts.disown(row)
+        if not with_summaries:
+            transcripts.put_summaries_aside(row)
         _index_again(row)
     for content in to_index:
         passages.index(content)
     return True
 
 
-def _hand_over_file(file: StoredFile, heir: User) -> int | None:
+def _hand_over_files(row: Conversation, person: User, heir: User) -> list[int]:
     """A content is kept once for each person: the heir may have the same one, and the person needs theirs as long as another file does.
+    As many statements for one file as for hundreds.
 
-    Returns the key of a content whose passages are still to be indexed, for searches in it.
+    Returns the keys of contents whose passages are still to be indexed, for searches in them.
     """
-    content = file.content
-    held = FileContent.objects.filter(owner=heir, sha256=content.sha256).first()
-    if held is None and StoredFile.objects.filter(content=content).exclude(pk=file.pk).exists():
-        pieces = list(content.pieces.all())
-        held = FileContent.objects.create(
-            owner=heir,
-            sha256=content.sha256,
-            size=content.size,
-            media_type=content.media_type,
-            width=content.width,
-            height=content.height,
-            is_encrypted=content.is_encrypted,
+    files = list(StoredFile.objects.filter(conversation=row, owner=person).select_related("content"))
+    if not files:
+        return []
+    contents = {file.content_id: file.content for file in files}
+    others = StoredFile.objects.filter(content__in=contents).exclude(pk__in=[file.pk for file in files])
+    needed = set(others.values_list("content", flat=True))
+    held = dict(FileContent.objects.filter(owner=heir, sha256__in=_digests(contents.values())).values_list("sha256", "pk"))
+    FileContent.objects.filter(pk__in=[key for key, each in contents.items() if each.sha256 not in held and key not in needed]).update(
+        owner=heir
+    )
+    held |= _copied([each for key, each in contents.items() if each.sha256 not in held and key in needed], heir)
+    instead = {key: held[each.sha256] for key, each in contents.items() if each.sha256 in held}
+    _copy_texts(instead, heir)
+    for file in files:
+        file.content_id = instead.get(file.content_id, file.content_id)
+    StoredFile.objects.filter(pk__in=[file.pk for file in files]).update(owner=heir)
+    StoredFile.objects.bulk_update([file for file in files if file.content_id not in contents], ["content"])
+    indexed = DocumentPassage.objects.filter(content__in=instead).values_list("content", flat=True)
+    return sorted(instead[key] for key in indexed.distinct())
+
+
+def _digests(contents: Iterable[FileContent]) -> list[str]:
+    return [content.sha256 for content in contents]
+
+
+def _copied(contents: Sequence[FileContent], heir: User) -> dict[str, int]:
+    """The same contents, of the heir; the keys by digest."""
+    alike = ("sha256", "size", "media_type", "width", "height", "is_encrypted")
+    rows = (FileContent(owner=heir, **{name: getattr(content, name) for name in alike}) for content in contents)
+    made = FileContent.objects.bulk_create(rows)
+    _copy_rows(FilePiece, [content.pk for content in contents], heir)
+    return {content.sha256: content.pk for content in made}
+
+
+def _copy_texts(instead: Mapping[int, int], heir: User) -> None:
+    """Give the same contents of the heir what was read of them, unless it was read for the heir as well."""
+    have = set(DocumentText.objects.filter(content__in=instead.values()).values_list("content", flat=True))
+    sources = [source for source, target in instead.items() if target not in have]
+    for model in (DocumentText, DocumentPart):
+        _copy_rows(model, sources, heir)
+
+
+def _copy_rows(model: type[Model], contents: Sequence[int], heir: User) -> None:
+    """Give the heir's contents of the same bytes a copy of what hangs on these: within the database, as it may be large."""
+    if not contents:
+        return
+    quote = connection.ops.quote_name
+    table, kept = quote(model._meta.db_table), quote(FileContent._meta.db_table)
+    columns = [quote(str(each.column)) for each in model._meta.concrete_fields if not each.primary_key and each.name != "content"]
+    alike = f"JOIN {kept} was ON was.id = old.content_id JOIN {kept} theirs ON theirs.sha256 = was.sha256 AND theirs.owner_id = %s"
+    only = f"WHERE was.id IN ({', '.join(['%s'] * len(contents))})"
+    copied = f"SELECT theirs.id, {', '.join(f'old.{column}' for column in columns)} FROM {table} old {alike} {only}"  # noqa: S608 - our names
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {table} (content_id, {', '.join(columns)}) {copied}",
+            [User._meta.pk.get_db_prep_value(heir.pk, connection), *contents],
         )
-        FilePiece.objects.bulk_create(FilePiece(content=held, number=piece.number, data=piece.data) for piece in pieces)
-    if held is not None:
-        texts.copy(content, held)
-    else:
-        FileContent.objects.filter(pk=content.pk).update(owner=heir)
-    StoredFile.objects.filter(pk=file.pk).update(owner=heir, content=held or content)
-    return held.pk if held is not None and DocumentPassage.objects.filter(content=content).exists() else None
 
 
 def _index_again(row: Conversation) -> None:

@@ -17,10 +17,11 @@ from chatui.models.message import Author
 from chatui.store import branch_walk, document_headers, search_index
 from chatui.store.statements import tree
 from renderer.errors import Code
-from renderer.frame_kinds import DOCUMENT_NAME, PRODUCT_NAMES
+from renderer.frame_kinds import DOCUMENT_NAME, PRODUCT_NAMES, SUMMARY_NAME
 from renderer.frames import Frame, Header, Role, Transcript
 from renderer.gate import Audience, VisibleText, may_see, show, visible
 from renderer.ocml import document as ocml
+from renderer.summary.frame import ASIDE
 
 
 def frame_of(message: Message) -> Frame:
@@ -114,6 +115,12 @@ def replace_frames(frames: Iterable[tuple[Message, Frame]]) -> int:
 def disown(conversation: Conversation) -> None:
     """What its person wrote in a conversation is a former owner's from now on."""
     Message.objects.filter(conversation=conversation, author=Author.PERSON).update(author=Author.FORMER)
+
+
+def put_summaries_aside(conversation: Conversation) -> None:
+    """Hide the summaries of the thinking in a conversation: what stands there is kept for staff alone, as lines that were blocked are."""
+    found = Message.objects.filter(conversation=conversation, name=SUMMARY_NAME, author=Author.PRODUCT, is_visible=True)
+    replace_frames((message, replace(frame_of(message), header=ASIDE)) for message in found)
 
 
 def replace_replies(conversation_id: UUID, name: str, body: str) -> None:

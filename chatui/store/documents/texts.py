@@ -64,19 +64,6 @@ def keep(content: FileContent, found: Read) -> DocumentText:
     return row
 
 
-def copy(source: FileContent, target: FileContent) -> None:
-    """Give the same content of another person what was read of it, unless it was read for them as well. The caller's transaction."""
-    row = DocumentText.objects.filter(content=source).first()
-    if row is None or DocumentText.objects.filter(content=target).exists():
-        return
-    row.content = target
-    row.save(force_insert=True)
-    parts = list(DocumentPart.objects.filter(content=source))
-    for part in parts:
-        part.pk, part.content = None, target
-    DocumentPart.objects.bulk_create(parts, batch_size=_BATCH_PARTS)
-
-
 def delete(contents: Collection[int]) -> None:
     """Delete what was read of these contents. Django's own deletion would read it first."""
     rows: tuple[QuerySet[DocumentPart] | QuerySet[DocumentPassage] | QuerySet[DocumentText], ...] = (

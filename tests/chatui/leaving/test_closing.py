@@ -231,10 +231,10 @@ def test_an_account_that_is_being_erased_is_not_opened_again(ada: User, bela: Us
     change(monkeypatch, {"closed_accounts": "hand-over", "closed_account_heir": "bela"})
     opened, said, real = [], StringIO(), handing_over.hand_over
 
-    def hand_over(person: User, heir: User) -> int:
+    def hand_over(person: User, heir: User, *, with_summaries: bool) -> int:
         opened.extend([closing.reopen_account(ada, SHELL), closing.reopen_account(grace, SHELL)])
         call_command("close_account", person.username, "--reopen", stdout=said)
-        return real(person, heir)
+        return real(person, heir, with_summaries=with_summaries)
 
     monkeypatch.setattr(handing_over, "hand_over", hand_over)
     call_command("purge", stdout=StringIO())

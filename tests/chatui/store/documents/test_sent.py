@@ -232,7 +232,7 @@ def test_a_document_that_is_handed_over_has_its_text_and_can_be_searched(ada: Us
     row = long_conversation(ada, 2)
     StoredFile.objects.filter(pk=handed.pk).update(conversation=row)
     passages.index(handed.content_id)
-    handing_over.hand_over(ada, bela)
+    handing_over.hand_over(ada, bela, with_summaries=True)
     handed.refresh_from_db()
     assert handed.owner == bela and handed.content_id != stays.content_id
     assert [part.text for part in texts.parts_of(handed)] == ["The zymurgist comes on Friday."]

@@ -62,7 +62,7 @@ def test_pieces_that_were_changed_or_changed_places_are_noticed(ada: User, monke
 def test_whoever_is_handed_a_file_over_reads_it(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, KEY)
     mine = [keeping.keep(Place(ada.pk, long_conversation(ada, 2).pk), NewFile.of(f"{name}.txt", DATA)) for name in ("one", "two")]
-    assert handing_over.hand_over(ada, bela) == 2
+    assert handing_over.hand_over(ada, bela, with_summaries=True) == 2
     for file in mine:
         file.refresh_from_db()
         assert file.owner == bela and file.content.owner == bela and reading.data_of(file) == DATA
