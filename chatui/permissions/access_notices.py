@@ -38,6 +38,26 @@ def undismissed(person: User, row: Conversation) -> list[AccessNotice]:
     return _notices(_of(person).filter(conversation=row, owner_dismissed_at=None))
 
 
+@dataclass(frozen=True, slots=True)
+class AccessNews:
+    """The latest of a person's notices that they have not dismissed. ``others``: how many conversations besides have any."""
+
+    notice: AccessNotice
+    conversation_id: UUID
+    others: int
+
+
+def news(person: User) -> AccessNews | None:
+    """For pages that show no conversation. One statement, and none where owners are not notified."""
+    if not are_enabled():
+        return None
+    rows = list(_of(person).filter(owner_dismissed_at=None).select_related("conversation").order_by("-asked_at")[:_MOST])
+    if not rows:
+        return None
+    latest = max(rows, key=_opened_at)
+    return AccessNews(_notice(latest), latest.conversation_id, len({row.conversation_id for row in rows}) - 1)
+
+
 def all_for(person: User) -> list[AccessNotice]:
     """The notices of all conversations of a person, dismissed or not; the latest 200.
 
@@ -68,8 +88,11 @@ def _of(person: User) -> QuerySet[DebugRequest]:
 
 def _notices(requests: QuerySet[DebugRequest]) -> list[AccessNotice]:
     rows = requests.select_related("conversation").order_by("-asked_at")[:_MOST]
-    notices = [AccessNotice(row.conversation.title, reverse("conversation", args=[row.conversation_id]), _opened_at(row)) for row in rows]
-    return sorted(notices, key=lambda notice: notice.opened_at, reverse=True)
+    return sorted(map(_notice, rows), key=lambda notice: notice.opened_at, reverse=True)
+
+
+def _notice(row: DebugRequest) -> AccessNotice:
+    return AccessNotice(row.conversation.title, reverse("conversation", args=[row.conversation_id]), _opened_at(row))
 
 
 def _opened_at(request: DebugRequest) -> datetime:

@@ -7,10 +7,12 @@ from uuid import UUID
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from chatui.permissions import access_notices
 from chatui.web.guards import guarded
+from chatui.web.language.choice import back
 from chatui.web.people import person_of
 
 
@@ -26,6 +28,6 @@ def listing(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def dismiss(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Dismiss the notice on a conversation's page."""
+    """Dismiss the notice of a conversation, on its page or another."""
     row = access_notices.dismiss(person_of(request), conversation_id)
-    return redirect("conversation", row.pk)
+    return redirect(back(request, reverse("conversation", args=[row.pk])))

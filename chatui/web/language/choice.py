@@ -59,8 +59,8 @@ def in_cookie(response: HttpResponse, code: str) -> HttpResponse:
     return response
 
 
-def back(request: HttpRequest) -> str:
-    """The page that a form was on, as its ``next`` says, if it is one of ours."""
+def back(request: HttpRequest, otherwise: str = "") -> str:
+    """The page that a form was on, as its ``next`` says, if it is one of ours; if not, ``otherwise``, or the first page."""
     url = request.POST.get("next", "")
     is_ours = url.startswith("/") and url_has_allowed_host_and_scheme(url, allowed_hosts=None)
-    return url if is_ours else reverse("home")
+    return url if is_ours else otherwise or reverse("home")

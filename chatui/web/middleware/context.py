@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -42,6 +43,8 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "audit_warnings": len(attempts.unacknowledged()) if access.can_read_audit(person) else 0,
         "owners_are_notified": access_notices.are_enabled(),
         "can_read_usage": usage_reading.can_read_usage(person),
+        # Asked where a page refers to it: of those that show a conversation, each tells of its own.
+        "access_news": partial(access_notices.news, person) if person else None,
         "requests_to_decide": debug_requests.to_decide(person),
         "password_links": password_links.notices(person) if person else [],
         "sign_in_news": news.of(person) if person else [],

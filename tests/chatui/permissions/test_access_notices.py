@@ -6,6 +6,8 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
@@ -109,3 +111,54 @@ def test_a_deleted_conversation_is_not_listed(ada: User, grace: User, conversati
     assert str(conversation.pk) in signed_in(ada).get("/access-notices/").content.decode()
     Conversation.objects.update(deleted_at=timezone.now())
     assert str(conversation.pk) not in signed_in(ada).get("/access-notices/").content.decode()
+
+
+ELSEWHERE = "A member of staff opened the hidden channels of one of your conversations on "
+PAGES = ("/settings/", "/usage/")
+
+
+@pytest.mark.usefixtures("_told")
+def test_pages_without_a_conversation_tell_of_the_last_one_until_it_is_dismissed(
+    ada: User, grace: User, conversation: Conversation
+) -> None:
+    other = Conversation.objects.create(owner=ada, title="Another one")
+    client = signed_in(ada)
+    assert not any(ELSEWHERE in client.get(path).content.decode() for path in PAGES)
+    opened_by(grace, conversation)
+    opened_by(grace, other)
+    for path in PAGES:
+        text = lean(client.get(path).content.decode())
+        assert ELSEWHERE in text and "Another one" in text and "There is a notice in 1 other conversation." in text
+        assert "grace" not in text and REASON not in text and f'name="next" value="{path}"' in text
+    left = client.post(f"/c/{other.pk}/access-notices/dismiss/", {"next": "/settings/"})
+    assert left.headers["Location"] == "/settings/"
+    text = lean(client.get("/settings/").content.decode())
+    assert ELSEWHERE in text and "Ada's conversation" in text.replace("&#x27;", "'") and "Another one" not in text
+    assert client.post(f"/c/{conversation.pk}/access-notices/dismiss/").headers["Location"] == f"/c/{conversation.pk}/"
+    assert ELSEWHERE not in client.get("/settings/").content.decode()
+
+
+def test_it_costs_one_statement_where_owners_are_told_and_none_elsewhere(
+    ada: User, grace: User, conversation: Conversation, set_up: Callable[..., None]
+) -> None:
+    client = signed_in(ada)
+
+    def asked(path: str) -> list[str]:
+        with CaptureQueriesContext(connection) as statements:
+            client.get(path)
+        return [each["sql"] for each in statements if "debugrequest" in each["sql"].lower()]
+
+    for path in ("/", "/settings/"):
+        client.get(path)
+        set_up(tell_owners=False)
+        without = len(asked(path))
+        set_up(tell_owners=True)
+        assert len(asked(path)) == without + (path != "/"), path
+
+
+@pytest.mark.usefixtures("_told")
+def test_nobody_else_is_told(bela: User, ada: User, grace: User, conversation: Conversation) -> None:
+    opened_by(grace, conversation)
+    assert ELSEWHERE in signed_in(ada).get("/settings/").content.decode(), "the premise"
+    assert ELSEWHERE not in signed_in(bela).get("/settings/").content.decode()
+    assert ELSEWHERE not in signed_in(grace).get("/settings/").content.decode()
