@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
+from django.utils import timezone
 
 from chatui.accounts.sign_in_rules import caretakers
 from chatui.audit_log import counted
@@ -34,9 +36,14 @@ from chatui.permissions.access import NotFoundError
 from chatui.store import erasure
 from chatui.store.files import keeping
 from chatui.store.short_transactions import short_transaction
+from chatui.tools.python import python_tool
 
 ACTION = "account erased"
 """What the line in the audit log says. Its detail begins with the person's id; the log keeps the name."""
+
+
+_KEPT_IN_MEMORY = timedelta(days=1)
+"""An interpreter that was idle for longer has ended by itself, also one of a patient service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,9 @@ def erase(visitor: Visitor, person: User, *, vacuum: bool = False) -> Erased:
     # What is lost while Redis is away costs seconds, no more: a turn whose conversation has gone may not write, and notices.
     endings.end_what_runs(person)
     counted.end_all_of(person)
-    for key in list(Conversation.objects.filter(owner=person).values_list("pk", flat=True)):
+    theirs = Conversation.objects.filter(owner=person)
+    python_tool.forget_and_wait(list(theirs.filter(active_at__gt=timezone.now() - _KEPT_IN_MEMORY).values_list("pk", flat=True)))
+    for key in list(theirs.values_list("pk", flat=True)):
         erasure.erase_conversation(key)
     keeping.delete_files(person.pk, StoredFile.objects.filter(owner=person))
     with short_transaction():

@@ -48,9 +48,9 @@ def cancel_all() -> None:
         execution.cancel(ToolCancel(execution.call_id, "shutdown"))
 
 
-def soon(task: Coroutine[Any, Any, None]) -> None:
-    """Run what belongs to asynchronous tools on their event loop, from any thread, and do not wait for it. It must not raise."""
-    asyncio.run_coroutine_threadsafe(task, tools_loop())
+def soon(task: Coroutine[Any, Any, None]) -> concurrent.futures.Future[None]:
+    """Run what belongs to asynchronous tools on their event loop, from any thread; whoever has to may wait for it. It must not raise."""
+    return asyncio.run_coroutine_threadsafe(task, tools_loop())
 
 
 @dataclass(frozen=True, slots=True)

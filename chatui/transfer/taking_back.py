@@ -69,4 +69,4 @@ def delete(person: User, file_id: UUID) -> None:
     conversation_id = file.conversation_id
     sent.delete(file)
     if conversation_id is not None:
-        python_tool.forget_from_thread(conversation_id)
+        python_tool.take_away_from_thread(conversation_id, [file.name])

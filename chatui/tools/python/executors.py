@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
@@ -61,4 +62,12 @@ class Executor(Protocol):
 
     async def forget(self, conversation_id: UUID) -> None:
         """End what is kept for a conversation. Never raises."""
+        ...
+
+    async def take_away(self, conversation_id: UUID, names: Sequence[str]) -> None:
+        """The person has deleted files of these names: of them, and of what code made of them, nothing is kept. Never raises."""
+        ...
+
+    def has(self, conversation_id: UUID) -> bool:
+        """Whether code of that conversation may have run here, so that something is kept. In any thread."""
         ...

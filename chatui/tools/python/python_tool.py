@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 from uuid import UUID
@@ -81,9 +83,44 @@ def executor() -> Executor:
 
 
 def forget_from_thread(conversation_id: UUID) -> None:
-    """End what this process keeps for a conversation that was deleted. What another process keeps ends when it was idle for long enough."""
-    if executor.cache_info().currsize:
-        execution.soon(executor().forget(conversation_id))
+    """End what is kept for a conversation that was deleted: in this process, or at the service. What another process keeps ends when it was
+    idle for long enough."""
+    if _may_be_kept():
+        execution.soon(_forget([conversation_id]))
+
+
+def forget_and_wait(conversations: Sequence[UUID], seconds: float = 4.0) -> None:
+    """The same for several, as a process may end that only erases something; at most so long."""
+    if conversations and _may_be_kept():
+        with contextlib.suppress(TimeoutError):
+            execution.soon(_forget(conversations)).result(seconds)
+
+
+def forget_ended_from_thread(conversation_id: UUID) -> None:
+    """End what this process keeps for a conversation of a program that is over, if its code ever ran here."""
+    if executor.cache_info().currsize and executor().has(conversation_id):
+        execution.soon(_forget([conversation_id]))
+
+
+def take_away_from_thread(conversation_id: UUID, names: Sequence[str]) -> None:
+    """A person has deleted files of that conversation: end what is kept of them, in this process or at the service."""
+    if _may_be_kept():
+        execution.soon(_take_away(conversation_id, tuple(names)))
+
+
+def _may_be_kept() -> bool:
+    """A service keeps interpreters for all processes: also one that ran no code tells it."""
+    env = environment()
+    return bool(executor.cache_info().currsize) or (bool(env.python_service_url) and availability.RECIPIENT in env.tools)
+
+
+async def _forget(conversations: Sequence[UUID]) -> None:
+    """On the event loop of the tools, to which the executor belongs."""
+    await asyncio.gather(*(executor().forget(each) for each in conversations))
+
+
+async def _take_away(conversation_id: UUID, names: Sequence[str]) -> None:
+    await executor().take_away(conversation_id, names)
 
 
 async def _start() -> Interpreter:

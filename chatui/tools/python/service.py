@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +20,9 @@ from chatui.tools.tool import ToolError
 MORE_SECONDS = 3.0
 """The service is waited for so much longer than it may let the code run."""
 MOST_BYTES = 1_000_000
+VERSION = 1
+"""Of what is told about files."""
+_MOST_USED = 10_000
 _ENDED_CHARS = 200
 _NAME_BYTES = 2000
 
@@ -29,11 +33,13 @@ class Service:
     def __init__(self, url: str, key: str) -> None:
         """``url``: paths are added to it."""
         self._url = url.rstrip("/")
+        self._used: dict[UUID, None] = {}
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._client = httpx.AsyncClient(headers=headers, trust_env=False, follow_redirects=False, timeout=httpx.Timeout(10.0, read=None))
 
     async def run(self, asked: Asked) -> Outcome:
         """See ``Executor``. Cancelled, the connection is closed, which tells the service."""
+        self._use(asked.conversation_id)
         body = {"session": str(asked.conversation_id), "code": asked.code, "seconds": asked.seconds, "most_chars": asked.most_chars}
         if asked.files is not None:
             body |= {"most_files": asked.most_files, "most_file_bytes": asked.most_file_bytes}
@@ -48,14 +54,37 @@ class Service:
 
     async def forget(self, conversation_id: UUID) -> None:
         """See ``Executor``. A service that does not hear of it ends what is idle by itself."""
-        try:
-            await self._client.delete(f"{self._url}/sessions/{conversation_id}", timeout=MORE_SECONDS)
-        except httpx.HTTPError:
-            return
+        self._used.pop(conversation_id, None)
+        await self._told("DELETE", f"/sessions/{conversation_id}")
+
+    async def take_away(self, conversation_id: UUID, names: Sequence[str]) -> None:
+        """See ``Executor``. A service that does not know how, or fails, is told to end the session: it may have its own words for a path
+        that it does not know, so only success counts."""
+        body = {"version": VERSION, "files": list(names)}
+        if not await self._told("POST", f"/sessions/{conversation_id}/taken-away", body):
+            await self.forget(conversation_id)
+
+    def has(self, conversation_id: UUID) -> bool:
+        """See ``Executor``. Of the last conversations whose code ran from here."""
+        return conversation_id in self._used
 
     async def aclose(self) -> None:
         """Close its connections."""
         await self._client.aclose()
+
+    async def _told(self, method: str, path: str, body: dict[str, Any] | None = None) -> bool:
+        """Whether it says that it has done so."""
+        try:
+            async with self._client.stream(method, f"{self._url}{path}", json=body, timeout=MORE_SECONDS) as response:
+                return response.is_success
+        except httpx.HTTPError:
+            return False
+
+    def _use(self, conversation_id: UUID) -> None:
+        self._used.pop(conversation_id, None)
+        self._used[conversation_id] = None
+        if len(self._used) > _MOST_USED:
+            del self._used[next(iter(self._used))]
 
     async def _posted(self, body: dict[str, Any], most_bytes: int) -> bytes:
         timeout = httpx.Timeout(10.0, read=body["seconds"] + MORE_SECONDS)

@@ -6,7 +6,7 @@ What an interpreter holds is in memory and goes with it: nothing of a conversati
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -64,6 +64,14 @@ class Sessions:
         """See ``Executor``."""
         if session := self._sessions.get(conversation_id):
             self._end(conversation_id, session)
+
+    async def take_away(self, conversation_id: UUID, names: Sequence[str]) -> None:
+        """See ``Executor``. What code made of a file may be in any of its variables: the interpreter ends."""
+        await self.forget(conversation_id)
+
+    def has(self, conversation_id: UUID) -> bool:
+        """See ``Executor``."""
+        return conversation_id in self._sessions
 
     async def close(self) -> None:
         """End all of them, and wait until they have."""

@@ -11,6 +11,7 @@ from chatui.error_reports import log_without_content
 from chatui.models import ProgramAnswer
 from chatui.models.turn import TurnState
 from chatui.store import erasure
+from chatui.tools.python import python_tool
 
 log = logging.getLogger(__name__)
 
@@ -29,13 +30,18 @@ def forget_ended() -> int:
     unkept = ProgramAnswer.objects.filter(is_kept=False).exclude(turn__state=TurnState.RUNNING)
     left = list(unkept.values_list("turn__conversation", flat=True))
     for key in left:
-        erasure.erase_conversation(key)
+        _erase(key)
     return len(left)
+
+
+def _erase(conversation_id: UUID) -> None:
+    python_tool.forget_ended_from_thread(conversation_id)
+    erasure.erase_conversation(conversation_id)
 
 
 async def _forget(turn: asyncio.Task[None], conversation_id: UUID) -> None:
     await asyncio.wait([turn])
     try:
-        await pools.turns.run_patiently(erasure.erase_conversation, conversation_id)
+        await pools.turns.run_patiently(_erase, conversation_id)
     except Exception as error:  # noqa: BLE001 - the next look for what is left finds it
         log_without_content(log, conversation_id, error)

@@ -5,19 +5,30 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import Callable, Collection, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from django.utils import timezone
 
+from chatui.audit_log.record import SHELL
+from chatui.erasure.person import erase
+from chatui.models import Conversation, StoredFile, User
+from chatui.tools import execution
 from chatui.tools.files import GivenFile, KeptFile, MadeFile
+from chatui.tools.python import python_tool
 from chatui.tools.python.data_files import Taken
 from chatui.tools.python.executors import Asked, Outcome
 from chatui.tools.python.service import MOST_BYTES, Service
 from chatui.tools.tool import ToolError
+from chatui.transfer import taking_back
+from tests.chatui.store.documents.brought import brought
 from tests.support.cases import for_each
+from tests.support.environment import change
 
 
 @dataclass
@@ -121,6 +132,91 @@ def test_a_deleted_conversation_is_forgotten_there() -> None:
     peer = Peer(http(b"", "204 No Content"))
     with_peer(peer, lambda service: service.forget(ASKED.conversation_id))
     assert peer.seen[0][0] == f"DELETE /sessions/{ASKED.conversation_id} HTTP/1.1"
+
+
+TAKEN_AWAY = f"POST /sessions/{ASKED.conversation_id}/taken-away HTTP/1.1"
+ENDED = f"DELETE /sessions/{ASKED.conversation_id} HTTP/1.1"
+
+
+@for_each([http(b"", "204 No Content"), http(b"{}")])
+def test_files_that_were_taken_away_are_told_by_their_names(answer: bytes) -> None:
+    peer = Peer(answer)
+    with_peer(peer, lambda service: service.take_away(ASKED.conversation_id, ["plan.csv", "ä\n"]))
+    [(line, headers, body)] = peer.seen
+    assert line == TAKEN_AWAY and headers["authorization"] == "Bearer " + "k" * 20
+    assert json.loads(body) == {"version": 1, "files": ["plan.csv", "ä\n"]}
+
+
+@for_each([http(b"", f"{status} No") for status in (302, 401, 404, 405, 500, 501)] + [b"", b"junk\r\n\r\n"])
+def test_a_service_that_does_not_know_of_files_ends_the_session(answer: bytes) -> None:
+    """As it was asked to before there was more to ask for: nothing of a file may be left there."""
+    peer = Peer(answer)
+    with_peer(peer, lambda service: service.take_away(ASKED.conversation_id, ["plan.csv"]))
+    assert [line for line, _, _ in peer.seen] == [TAKEN_AWAY, ENDED]
+
+
+def test_it_knows_whose_code_ran_there() -> None:
+    async def task(service: Service) -> None:
+        assert not service.has(ASKED.conversation_id)
+        await service.run(ASKED)
+        assert service.has(ASKED.conversation_id) and not service.has(uuid4())
+        await service.forget(ASKED.conversation_id)
+        assert not service.has(ASKED.conversation_id)
+
+    with_peer(Peer(said(output="")), task)
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
+    """The service of a process that has run no code yet."""
+    peer, loop = Peer(http(b"", "404 Not Found")), execution.tools_loop()
+    server = asyncio.run_coroutine_threadsafe(asyncio.start_server(peer.serve, "127.0.0.1", 0), loop).result(10)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    change(monkeypatch, {"python_service_url": url, "tools": {"python": ()}})
+    python_tool.executor.cache_clear()
+    yield peer
+    python_tool.executor.cache_clear()
+    loop.call_soon_threadsafe(server.close)
+
+
+def heard(peer: Peer, count: int) -> list[str]:
+    until = time.monotonic() + 10
+    while len(peer.seen) < count and time.monotonic() < until:
+        time.sleep(0.01)
+    return [line for line, _, _ in peer.seen]
+
+
+def test_a_process_that_ran_no_code_tells_it_too(told: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = ASKED.conversation_id
+    python_tool.forget_from_thread(key)
+    assert heard(told, 1) == [ENDED]
+    python_tool.take_away_from_thread(key, ["plan.csv"])
+    assert heard(told, 3) == [ENDED, TAKEN_AWAY, ENDED]
+    python_tool.forget_and_wait([key, key])
+    assert [line for line, _, _ in told.seen] == [ENDED, TAKEN_AWAY, ENDED, ENDED, ENDED], "when it returns, it was told"
+    python_tool.forget_ended_from_thread(key)
+    change(monkeypatch, {"tools": {}})
+    python_tool.executor.cache_clear()
+    python_tool.forget_from_thread(key)
+    python_tool.forget_and_wait([key])
+    assert len(told.seen) == 5, "nothing of a program's whose code never ran here, nor where nobody is offered Python"
+
+
+@pytest.mark.django_db
+def test_whoever_erases_a_person_tells_it_of_what_they_wrote_lately(told: Peer, ada: User) -> None:
+    new, old = (Conversation.objects.create(owner=ada) for _ in range(2))
+    Conversation.objects.filter(pk=old.pk).update(active_at=timezone.now() - timedelta(days=2))
+    erase(SHELL, ada)
+    assert [line for line, _, _ in told.seen] == [f"DELETE /sessions/{new.pk} HTTP/1.1"]
+
+
+@pytest.mark.django_db
+def test_whoever_deletes_a_file_tells_it_of_that(told: Peer, ada: User) -> None:
+    file = brought(ada, "plan.csv", "a,b")
+    row = Conversation.objects.create(owner=ada)
+    StoredFile.objects.filter(pk=file.pk).update(conversation=row)
+    taking_back.delete(ada, file.pk)
+    assert heard(told, 1)[0] == f"POST /sessions/{row.pk}/taken-away HTTP/1.1" and json.loads(told.seen[0][2])["files"] == ["plan.csv"]
 
 
 @for_each(
