@@ -86,6 +86,11 @@ class Answer:
         return not self._has_called and (self.is_paused or has_ended)
 
     @property
+    def goes_on(self) -> bool:
+        """Whether the answer opened, and is to be asked for by a request of its own. Not behind a call."""
+        return self.is_paused and not self._has_called
+
+    @property
     def usage(self) -> Usage | None:
         """What the server counted, over both responses."""
         usage = self.chunks.usage
@@ -145,6 +150,7 @@ class Answer:
                 read = self._reader.feed_text(text[:room])
             else:
                 read = self._reader.feed_marker(text) if room else []
+            self._has_called = self._has_called or any(map(_is_call, read))
             events += self._up_to_the_pause(piece, read) if self._pause else read
             if self.is_paused:
                 break
@@ -159,7 +165,8 @@ class Answer:
         opened = [place for place, event in enumerate(read) if isinstance(event, FrameOpened) and self._stops(event.header)]
         # A preamble is held back until its text begins, but its header is known.
         self.is_paused = bool(opened) or self._stops(self._reader.open_header)
-        if not (self.is_paused and self._pause and self._pause.drops):
+        # Behind a call, the turn is the tool's: what opens there is no answer, and nothing is asked for it.
+        if not (self.is_paused and self._pause and (self._pause.drops or self._has_called)):
             return read
         self._reader = Reader(_new_call_id)
         return read[: opened[0]] if opened else _whole(read)
@@ -168,11 +175,15 @@ class Answer:
         return header is not None and self._pause is not None and self._pause.at(header)
 
     def _noted(self, events: list[RawEvent]) -> list[RawEvent]:
-        self._has_called = self._has_called or any(isinstance(raw, FrameClosed) and raw.terminator is Terminator.CALL for raw in events)
+        self._has_called = self._has_called or any(map(_is_call, events))
         if self._pause is not None and self._pause.drops:
             finished = [done for event in events if (done := self._assembler.feed(event))]
             self.before += [done.frame for done in finished if is_reasoning(done.frame.header) or is_preamble(done.frame.header)]
         return events
+
+
+def _is_call(event: RawEvent) -> bool:
+    return isinstance(event, FrameClosed) and event.terminator is Terminator.CALL
 
 
 def _whole(read: list[RawEvent]) -> list[RawEvent]:

@@ -185,7 +185,7 @@ async def _written(wire: Wire, answer: Answer, asked: Asked, forced: Forced | No
             yield raw
     if forced is not None:
         rest = called(wire, answer, asked, forced)
-    elif answer.is_paused:
+    elif answer.goes_on:
         following = await asyncio.to_thread(behind, asked, answer.pieces, wire.vocabulary)
         answer.resume(wire.chunks(), len(following.ids) - len(asked.ids))
         rest = wire.in_schema(answer, following)

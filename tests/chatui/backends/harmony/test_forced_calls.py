@@ -12,7 +12,7 @@ from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from renderer.harmony.system_messages import FunctionTool
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import DAY, VLLM, ids_of, sse, vllm
-from tests.chatui.backends.structured.test_wire_formats import BUSY, REFUSED, SERVERS, llama_stream, sampled, schema_in, sglang
+from tests.chatui.backends.structured.test_wire_formats import BUSY, REFUSED, SERVERS, WANTED, llama_stream, sampled, schema_in, sglang
 from tests.support.sampling import Outcome, asked
 from tests.support.stub import DONE, SSE_HEAD
 
@@ -220,6 +220,20 @@ async def test_what_is_opened_behind_a_call_makes_no_second_one(vocabulary: Voca
     result, bodies = await sample(vocabulary, forced(WEATHER), dialect, *answers, stream(dialect, vocabulary, CITY, CALL))
     assert result.calls == [("functions.weather", CITY)] and len(bodies) == len(answers)
     assert SECRET not in str(result.finished) and result.ended is not None and result.ended.reason is EndReason.TOOL_CALLS
+
+
+@pytest.mark.parametrize("dialect", ["vLLM", "SGLang"])
+async def test_an_answer_behind_a_call_is_not_asked_for_under_its_schema(vocabulary: Vocabulary, dialect: str) -> None:
+    """With an answer in a format and a call that may come or not: behind one, nothing that was asked for would be read."""
+    wanted = replace(forced(WEATHER), must_call=False, answer_format=WANTED)
+    text = f"{THOUGHT}<|start|>assistant{HEADER}{CITY}<|call|><|start|>assistant<|channel|>final<|message|>{SECRET}"
+    answers = [stream(dialect, vocabulary, each, RETURN) for each in (text, '{"sum":4}')]
+    result, bodies = await sample(vocabulary, wanted, dialect, *answers)
+    assert result.calls == [("functions.weather", CITY)] and len(bodies) == 1
+    assert SECRET not in str(result.finished) and result.ended is not None and result.ended.reason is EndReason.TOOL_CALLS
+    alone = stream(dialect, vocabulary, f"{THOUGHT}<|start|>assistant<|channel|>final<|message|>{SECRET}")
+    result, bodies = await sample(vocabulary, wanted, dialect, alone, answers[1])
+    assert len(bodies) == 2 and result.visible == '{"sum":4}', "the premise: an answer of its own is"
 
 
 async def test_the_longest_name_is_read_to_its_end(vocabulary: Vocabulary) -> None:
