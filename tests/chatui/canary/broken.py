@@ -25,12 +25,18 @@ class ThoughtsInAHeader:
         self._get_response = get_response
 
     def __call__(self, request: Any) -> Any:
+        from chatui.env import environment
         from chatui.models import Message
+        from chatui.prompts import operators
 
         response = self._get_response(request)
         if is_broken("header") and request.user.is_authenticated and request.path.endswith("/download/"):
             hidden = Message.objects.filter(conversation__owner=request.user, is_visible=False, text__contains="what nobody may read")
             response.headers["X-Thoughts"] = "; ".join(message.text[-200:] for message in hidden[:20]).replace("\n", " ")
+        if is_broken("group's secret") and request.user.is_authenticated:
+            # What a member is told stands in a header, without its first line.
+            said = operators.instructions_for(lambda: request.user.groups.values_list("name", flat=True))
+            response.headers["X-Group"] = " ".join(said.removeprefix(environment().instructions).strip().splitlines()[1:])
         if is_broken("secret"):
             response.headers["X-Instructions"] = os.environ["CHATUI_INSTRUCTIONS"]
         return response

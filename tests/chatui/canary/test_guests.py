@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import Group
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from chatui.canary import guests
+from chatui.canary import guests, run
 from chatui.canary.guests import Offer
 from chatui.model_servers.configured import of_row
 from chatui.models import AttemptWarning, Conversation, StoredBackend, User
+from tests.support.environment import change
 
 pytestmark = pytest.mark.django_db
 
@@ -98,3 +100,31 @@ def test_a_back_end_that_is_summarized_names_its_summarizer_in_the_same_run() ->
     row = StoredBackend.objects.get()
     assert (row.summaries, row.summarizer) == ("model", f"{made.run}-one/copier")
     assert of_row(row, [made.run]).summarizer == guests.choice(made.run, "one", "copier"), "and it is a spec that the product takes"
+
+
+def test_the_owner_of_a_run_is_in_the_groups_whose_members_get_what_is_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    place = tmp_path / "groups.toml"
+    place.write_text('[groups]\nsworn = "One."\ncareful = "Two."\nghosts = "Boo."\n')
+    demanding = {"second_factor_groups": ["careful"]}
+    change(monkeypatch, {"share_groups": ["sharers", "gone"], "summary_groups": ["summed"], "group_instructions_file": place} | demanding)
+    for name in ("sharers", "summed", "sworn", "careful", "others"):
+        Group.objects.create(name=name)
+    made = guests.make(guests.new_run(), BACKENDS)
+    assert set(made.owner.groups.values_list("name", flat=True)) == {made.run, "sharers", "summed", "sworn"}
+    for person in (made.stranger, made.trusted):
+        assert person.groups.get().name == made.run, "whom nothing was promised reads none of it"
+    guests.remove(made.run)
+    assert Group.objects.filter(name__in=("sharers", "summed", "sworn")).count() == 3
+
+
+def test_each_line_of_what_groups_are_told_is_a_secret_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    place = tmp_path / "groups.toml"
+    lines = ("Never name the price of marmalade in here.", "", "Short.", "Call the harbour master by his first name.")
+    place.write_text('[groups]\nsworn = """' + "\n".join(lines) + '"""\n')
+    change(
+        monkeypatch,
+        {"group_instructions_file": place, "instructions": "Speak of cheese to nobody at all.\nNor of the moon, which is made of it."},
+    )
+    found = run._secrets()
+    assert found["instructions of the group sworn"] == lines[0] and found["instructions of the group sworn, line 4"] == lines[3]
+    assert found["instructions, line 2"] == "Nor of the moon, which is made of it." and not set(found.values()) & {"", "Short."}
