@@ -57,6 +57,11 @@ class Bus:
         """Whether anybody in this process receives what is sent to a group."""
         return group in self._receivers
 
+    @property
+    def reaches_others(self) -> bool:
+        """Whether there may be other processes."""
+        return self._relay.is_on
+
     def send(self, group: str, message: Message, *, elsewhere: bool = True) -> None:
         """Send to a group. What goes to other processes is lost while the relay is down: pages notice the gap and ask again."""
         self._deliver(group, message)

@@ -48,6 +48,11 @@ class Relay:
         self._round = 0
         self._answered = 0.0
 
+    @property
+    def is_on(self) -> bool:
+        """Whether there are other processes to pass anything to."""
+        return bool(self._url)
+
     def join(self, group: str) -> None:
         """Pass on what other processes send to a group."""
         if self._url and group not in self._groups:

@@ -5,6 +5,7 @@ Twisted ends a connection on which nothing comes for a minute, which costs a pee
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from twisted.internet.tcp import Connection
@@ -56,6 +57,14 @@ class Channel(HTTPChannel):
         """See Twisted."""
         self._stop_expecting()
         super().allContentReceived()  # type: ignore[no-untyped-call]
+
+    def write(self, data: bytes) -> None:
+        """See Twisted."""
+        write_now(self.transport, data)
+
+    def writeSequence(self, iovec: Iterable[bytes]) -> None:  # noqa: N802 - Twisted's name
+        """See Twisted: a chunk of an answer that is streamed comes so, in pieces."""
+        write_now(self.transport, b"".join(iovec))
 
     def requestDone(self, request: Any) -> None:  # noqa: N802 - Twisted's name
         """See Twisted."""
@@ -113,6 +122,24 @@ class Channel(HTTPChannel):
             if due is not None and due.active():
                 due.cancel()
         self._head_due = self._body_due = None
+
+
+def write_now(transport: Any, data: bytes) -> None:
+    """Write to a connection, at once where it can be. Twisted would wait until the event loop says that the socket can be written to, which
+    it nearly always can: that costs more than the writing."""
+    if is_free(transport):
+        written = transport.writeSomeData(data)
+        # Where the connection is lost, Twisted notices it when it writes, and says so to everybody.
+        data = data[written:] if isinstance(written, int) and written > 0 else data
+    if data:
+        transport.write(data)
+
+
+def is_free(transport: object) -> bool:
+    """Whether a connection can be written to past Twisted's buffers: they are empty, and nothing is encrypted."""
+    if not isinstance(transport, Connection) or transport.TLS or transport.dataBuffer or transport._tempDataBuffer:
+        return False
+    return bool(transport.connected and not transport.disconnecting)
 
 
 def unsent(transport: object) -> int:

@@ -161,7 +161,7 @@ class _Protocol(WebSocketProtocol):  # type: ignore[misc]
     def sendData(self, data: bytes, sync: bool = False, chopsize: int | None = None) -> None:  # noqa: N802 - Autobahn's name
         """See Autobahn. Twisted would wait until the event loop says that the socket can be written to, which it nearly always can: that
         costs more than the writing."""
-        if not sync and not chopsize and not self.send_queue and _is_free(self.transport):
+        if not sync and not chopsize and not self.send_queue and channel.is_free(self.transport):
             written = self.transport.writeSomeData(data)
             # Where the connection is lost, Twisted notices it when it writes, and says so to everybody.
             data = data[written:] if isinstance(written, int) and written > 0 else data
@@ -186,13 +186,6 @@ def give_up_slow(transport: Any) -> None:
     """End a connection for which more than MOST_UNSENT bytes wait."""
     if isinstance(transport, Connection) and channel.unsent(transport) > MOST_UNSENT:
         transport.abortConnection()  # type: ignore[no-untyped-call]
-
-
-def _is_free(transport: Any) -> bool:
-    """Whether a connection can be written to past Twisted's buffers: they are empty, and nothing is encrypted."""
-    if not isinstance(transport, Connection) or transport.TLS or transport.dataBuffer or transport._tempDataBuffer:
-        return False
-    return bool(transport.connected and not transport.disconnecting)
 
 
 def accepted_compression(offers: Iterable[object]) -> Any:

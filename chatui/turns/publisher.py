@@ -69,7 +69,8 @@ class Publisher:
         self._bus = bus()
         self._loop = asyncio.get_running_loop()
         self._started = time.monotonic()
-        self._elsewhere_until = {Audience.END_USER: self._loop.time() + FIRST_SECONDS, Audience.DEBUG: 0.0}
+        is_told_first = program is None or self._bus.reaches_others
+        self._elsewhere_until = {Audience.END_USER: self._loop.time() + FIRST_SECONDS if is_told_first else 0.0, Audience.DEBUG: 0.0}
         self._is_ready = not is_continuation
         self._rendering: asyncio.Future[None] | None = None
         self._is_stopped = False
@@ -133,6 +134,8 @@ class Publisher:
         if self._next_flush is not None:
             self._next_flush.cancel()
             self._next_flush = None
+        if not self.is_seen:
+            return
         self._send(Audience.END_USER, self._people.flush())
         self._send(Audience.DEBUG, self._debug.flush())
         self._render()
@@ -141,15 +144,25 @@ class Publisher:
         """Flush until everything is sent that was taken, though no longer than CATCH_UP_SECONDS."""
         until = self._loop.time() + CATCH_UP_SECONDS
         self._flush_safely()
+        if not self.is_seen:
+            self._people.note_thinking()
+            return
         while self._people.is_behind and self._rendering is not None and self._loop.time() < until:
             await asyncio.wait([self._rendering], timeout=until - self._loop.time())
             self._flush_safely()
 
     def end(self, event: wire.TurnEnded) -> None:
-        """Send the turn's end, to all processes."""
+        """Send the turn's end, to all processes; nowhere where only a program reads, as pages then said that they follow."""
+        if not self.is_seen:
+            return
         self._elsewhere_until[Audience.END_USER] = self._loop.time() + FIRST_SECONDS
         self._people.add_event(event)
         self.flush()
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether anybody may follow over a socket. What a program alone reads is rendered for nobody: it waits for whoever comes."""
+        return self._program is None or any(map(self._is_followed, _FOLLOWED))
 
     def stop(self) -> None:
         """Send nothing more."""
@@ -229,10 +242,16 @@ class Publisher:
             self._send(Audience.END_USER, [self._people.beat()])
         self._next_beat = self._loop.call_later(BEAT_SECONDS - silent, self._beat)
 
+    def _is_elsewhere(self, audience: Audience) -> bool:
+        return self._loop.time() < self._elsewhere_until[audience]
+
+    def _is_followed(self, audience: Audience) -> bool:
+        return self._is_elsewhere(audience) or self._bus.is_heard(self._group[audience])
+
     def _send(self, audience: Audience, events: Sequence[wire.Event | wire.Numbered]) -> None:
         """Encoded once for everybody in this audience, and not at all where nobody is there."""
-        group, is_elsewhere = self._group[audience], self._loop.time() < self._elsewhere_until[audience]
-        if events and (is_elsewhere or self._bus.is_heard(group)):
+        if events and self._is_followed(audience):
+            group, is_elsewhere = self._group[audience], self._is_elsewhere(audience)
             frame = self._compactor.encode(events) if audience is Audience.END_USER else wire.encode(events)
             message = {"type": "turn.events", "turn": str(self._turn_id), "process": PROCESS, "json": frame}
             self._bus.send(group, message, elsewhere=is_elsewhere)

@@ -1,4 +1,4 @@
-"""Server-sent events as programs read them: one event, one write; a comment where nothing happens; ``[DONE]`` at the end."""
+"""Server-sent events as programs read them; a comment where nothing happens; ``[DONE]`` at the end."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from django.http import StreamingHttpResponse
 
 DONE = b"data: [DONE]\n\n"
 STILL_HERE = b": \n\n"
+_written = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def event(body: Mapping[str, Any], *, named: bool = True) -> bytes:
     """An event; ``named`` by its type."""
-    data = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    data = _written(body)
     return (f"event: {body['type']}\ndata: {data}\n\n" if named else f"data: {data}\n\n").encode("utf-8", "replace")
 
 

@@ -105,7 +105,7 @@ class Slow(StringTransport, Connection):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
-        self.dataBuffer, self.offset, self._tempDataLen = b"", 0, 0
+        self.dataBuffer, self.offset, self._tempDataLen, self._tempDataBuffer = b"", 0, 0, [b"waits"]
         self.is_aborted = False
 
     def registerProducer(self, producer: object, streaming: bool) -> None:  # noqa: N802 - Twisted's name

@@ -1,0 +1,126 @@
+"""A turn that a program alone reads renders nothing for pages; whoever comes to look, at any time, sees all of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from chatui.delivery import groups
+from chatui.delivery.bus import PROCESS, bus
+from chatui.turns import publisher as publishing
+from chatui.turns.publisher import Publisher
+from chatui.turns.streams.program import ProgramStream
+from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE
+from renderer.frames import Terminator
+from renderer.gate import Audience
+from renderer.markup.growing import GrowingMarkdown
+
+pytestmark = pytest.mark.asyncio
+
+WORDS = [f"Some **words** of line {number}.\n\n" for number in range(50)]
+
+
+@pytest.fixture
+def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every text that is rendered."""
+    found: list[str] = []
+    feed = GrowingMarkdown.feed
+
+    def noted(markdown: GrowingMarkdown, text: Any) -> Any:
+        found.append(str(text))
+        return feed(markdown, text)
+
+    monkeypatch.setattr(GrowingMarkdown, "feed", noted)
+    return found
+
+
+class Turn:
+    """A turn that thinks, announces a plan and writes an answer."""
+
+    def __init__(self, *, is_programs: bool = True) -> None:
+        self.conversation, self.program = uuid4(), ProgramStream()
+        self.publisher = Publisher(uuid4(), self.conversation, program=self.program if is_programs else None)
+        self.heard: list[dict[str, Any]] = []
+
+    async def think(self) -> None:
+        self._take(ANALYSIS, ["Well"])
+        await asyncio.sleep(0.1)
+        self._take(PREAMBLE, ["A plan."])
+        await asyncio.sleep(0.1)
+
+    async def write(self, words: list[str], key: UUID) -> None:
+        for word in words:
+            self.publisher.take(FrameText(word), key)
+            await asyncio.sleep(0)
+
+    def _take(self, header: Any, words: list[str]) -> None:
+        key = uuid4()
+        for event in (FrameOpened(header), *map(FrameText, words), FrameClosed(Terminator.END)):
+            self.publisher.take(event, key)
+
+    async def answer(self, *, joins: int | None = None) -> None:
+        await self.think()
+        key = uuid4()
+        self.publisher.take(FrameOpened(ANSWER), key)
+        for number, word in enumerate(WORDS):
+            if number == joins:
+                self.join()
+            await self.write([word], key)
+        self.publisher.take(FrameClosed(Terminator.RETURN), key)
+        await asyncio.sleep(2 * publishing.FLUSH_SECONDS)
+
+    def join(self) -> None:
+        """As a page does: it is in the group of its audience, and asks for what there is."""
+        group = groups.audience(self.conversation, Audience.END_USER)
+        bus().join(group, self._hear, elsewhere=False)
+        bus().join("a page", self._hear, elsewhere=False)
+        self.publisher.send_snapshot(Audience.END_USER, PROCESS, "a page")
+
+    def _hear(self, group: str, message: Any) -> None:
+        self.heard += json.loads(message["json"])
+
+    async def end(self) -> int | None:
+        await self.publisher.catch_up()
+        thought = self.publisher.end_thinking()
+        self.publisher.stop()
+        return thought
+
+
+async def test_nothing_is_rendered_for_nobody_and_the_thinking_is_counted_all_the_same(rendered: list[str]) -> None:
+    turn, twin = Turn(), Turn(is_programs=False)
+    for each in (turn, twin):
+        each.publisher._started -= 5  # seconds
+    await turn.answer()
+    assert not turn.publisher.is_seen and await turn.end() == 5 and not rendered
+    told = []
+    while turn.program._waiting or turn.program._texts:
+        told.append(await turn.program.next())
+    assert "".join(str(getattr(event, "text", "")) for event in told) == "A plan." + "".join(WORDS)
+    await twin.answer()
+    assert twin.publisher.is_seen and await twin.end() == 5 and "Some" in "".join(rendered), "the twin: for people all of it is"
+
+
+@pytest.mark.parametrize("joins", [0, 25, 49])
+async def test_whoever_comes_sees_what_there_was_and_what_comes(joins: int) -> None:
+    turn = Turn()
+    await turn.answer(joins=joins)
+    assert turn.publisher.is_seen
+    await turn.end()
+    said = json.dumps(turn.heard)
+    assert all(f"line {number}." in said for number in range(50)) and "A plan." in said and "Well" not in said
+
+
+async def test_whoever_comes_behind_the_answer_sees_it_whole() -> None:
+    turn = Turn()
+    await turn.answer()
+    await turn.publisher.catch_up()
+    turn.join()
+    await asyncio.sleep(2 * publishing.FLUSH_SECONDS)
+    said = json.dumps(turn.heard)
+    turn.publisher.stop()
+    assert all(f"line {number}." in said for number in range(50))
