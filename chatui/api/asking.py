@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import aclosing
 from functools import partial
+from typing import Any
 from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
@@ -25,13 +28,19 @@ from chatui.api.writing import sse
 from chatui.api.writing.chat_chunks import ChatChunks
 from chatui.api.writing.response_events import ResponseEvents
 from chatui.api.writing.response_object import Head
+from chatui.codes import ProductCode
 from chatui.database import pools
+from chatui.database.faults import DatabaseBusyError, passes, told
+from chatui.error_reports import log_without_content
 from chatui.permissions.access import NotFoundError
 from chatui.turns.asked.by_program import ProgramAsk
 from chatui.turns.programs.carried import UnreadableSummaryError
 from chatui.turns.programs.said_before import UnknownCallError
 from chatui.turns.programs.starting import NotStoredError, StillRunningError
 from chatui.turns.streams.program import Ended
+from renderer.errors import ErrorCode
+
+log = logging.getLogger(__name__)
 
 
 async def responses(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
@@ -129,17 +138,34 @@ def head_of(answer: Answering) -> Head:
 
 
 async def _stream(answer: Answering, writer: ResponseEvents | ChatChunks, *, is_named: bool) -> AsyncIterator[bytes]:
-    for body in writer.begin():
-        yield sse.event(body, named=is_named)
-    async for event in answer.events():
-        if event is None:
-            yield sse.STILL_HERE
-            continue
-        for body in writer.feed(event):
-            yield sse.event(body, named=is_named)
-        if writer.ended is not None:
-            break
+    yield _written(writer.begin(), is_named=is_named)
+    try:
+        async with aclosing(answer.events()) as events:
+            async for event in events:
+                if event is None:
+                    yield sse.STILL_HERE
+                    continue
+                if told := _written(writer.feed(event), is_named=is_named):
+                    yield told
+                if writer.ended is not None:
+                    break
+    except Exception as error:  # noqa: BLE001 - the status was sent long ago: the program reads in the stream that it is over, and why
+        yield _written(writer.feed(Ended("failed", _noted(error))), is_named=is_named)
     yield sse.DONE
+
+
+def _written(bodies: Iterable[Mapping[str, Any]], *, is_named: bool) -> bytes:
+    """What comes of one step is sent in one write."""
+    return b"".join(sse.event(body, named=is_named) for body in bodies)
+
+
+def _noted(error: Exception) -> ErrorCode:
+    if isinstance(error, DatabaseBusyError):
+        return error.code
+    if passes(error):
+        return told(error).code
+    log_without_content(log, uuid4(), error)
+    return ProductCode.INTERNAL
 
 
 def _left(answer: Answering, writer: ResponseEvents | ChatChunks) -> None:

@@ -15,9 +15,8 @@ from django.views.decorators.csrf import csrf_exempt
 from chatui.accounts.api_keys import checking
 from chatui.accounts.api_keys.checking import KeyRefusedError, LiveKey
 from chatui.api.errors import NOT_FOUND, SERVER_ERROR, TOO_MANY, ApiError, invalid, of_code, of_refusal
-from chatui.codes import ProductCode
 from chatui.database import pools
-from chatui.database.faults import DatabaseBusyError
+from chatui.database.faults import FAULTS, DatabaseBusyError, passes, told
 from chatui.env import environment
 from chatui.error_reports import log_without_content
 from chatui.guess_limits import MustWaitError
@@ -42,7 +41,7 @@ def endpoint(**handlers: Handler) -> Callable[..., Any]:
         except ApiError as error:
             return error.response()
         except Exception as error:  # noqa: BLE001 - whatever it is, the program gets an error object, and nobody its words
-            return _failed(error).response()
+            return failed(error).response()
 
     view.handlers = methods  # type: ignore[attr-defined] # for the description of the API
     return view
@@ -68,14 +67,24 @@ def errors() -> Iterator[None]:
         raise ApiError(404, NOT_FOUND, "not_found", "There is no such response, or it is not yours.") from None
     except AskRefusedError as error:
         raise of_refusal(error) from None
-    except DatabaseBusyError:
-        raise of_code(ProductCode.SERVER_BUSY) from None
+    except (DatabaseBusyError, *FAULTS) as error:
+        raise _busy(error) from None
     except KeyRefusedError:
         raise ApiError(401, "invalid_request", "invalid_api_key", "This key does not work (any more).") from None
     except MustWaitError as wait:
         raise _too_often("Too many wrong keys came from this address.", wait.seconds) from None
     except ThrottledError:
         raise _too_often("This key has asked too often within a minute.", checking.WINDOW_SECONDS) from None
+
+
+def _busy(error: Exception) -> ApiError:
+    """What passes by itself. A fault that does not is nobody's to expect."""
+    if isinstance(error, DatabaseBusyError):
+        return of_code(error.code)
+    if not passes(error):
+        raise error
+    log.warning("a program was told to come again: the database could not be used (%s)", type(error).__name__)
+    return of_code(told(error).code)
 
 
 def _too_often(sentence: str, seconds: int) -> ApiError:
@@ -91,7 +100,8 @@ async def _key(request: HttpRequest) -> LiveKey:
     return await pools.commands.run(checking.admit, text.strip(), request.META.get("REMOTE_ADDR") or "")
 
 
-def _failed(error: Exception) -> ApiError:
+def failed(error: Exception) -> ApiError:
+    """The error of what nobody expected. It is logged, without its words, under the incident that the program is told."""
     incident = uuid4()
     log_without_content(log, incident, error)
     return ApiError(500, SERVER_ERROR, "server_error", f"Something went wrong on our side. Incident {incident}.")

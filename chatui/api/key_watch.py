@@ -9,7 +9,7 @@ from chatui.accounts.api_keys import checking
 from chatui.accounts.api_keys.checking import LiveKey
 from chatui.codes import ProductCode
 from chatui.database import pools
-from chatui.database.faults import DatabaseBusyError
+from chatui.database.faults import FAULTS, DatabaseBusyError, passes
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,9 @@ class KeyWatch:
         self._next = self._loop.time() + CHECK_SECONDS
         try:
             is_good = await pools.commands.run(checking.is_still_good, self._key)
-        except DatabaseBusyError:
+        except (DatabaseBusyError, *FAULTS) as error:
+            if not isinstance(error, DatabaseBusyError) and not passes(error):
+                raise
             log.info("a key could not be checked in time")
             return ProductCode.SERVER_BUSY if self._loop.time() - self._checked_at > GRACE_SECONDS else None
         self._checked_at = self._loop.time()

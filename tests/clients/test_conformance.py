@@ -86,12 +86,14 @@ def judged(name: str, server: Server, key: str, model: str, without: frozenset[s
     The suite's function gets a second argument, as the one has that the recorded calls are of.
     """
     tests, spec = SUITES[name]
-    config = ComplianceConfig(f"{server.url}/v1", key, model=model, ignore_errors=UNKNOWN_TO_IT)
+    config = ComplianceConfig(f"{server.url}/v1", key, model=model, ignore_errors=UNKNOWN_TO_IT, verbose=True)
     assert any("compact" in str(each.pattern) for each in urlpatterns), "the premise: what the format calls optional is served"
     tests = [replace(each, build_request=partial(_with_unit, each.build_request)) for each in tests if each.id not in without]
     suite = runner.TestRunner(config, tests, SpecLoader(str(SPECS / spec))).run_all()
     assert len(suite.results) > 6
-    assert not {found.id: found.errors for found in suite.results if found.status is result.TestStatus.FAILED}
+    failed = {found.id: (found.errors, found.response) for found in suite.results if found.status is result.TestStatus.FAILED}
+    # A status alone tells nothing: an error object has its code, and the log why.
+    assert not failed, f"{failed}\n{server.console[-20_000:]}"
     skipped = {found.id for found in suite.results if found.status is result.TestStatus.SKIPPED}
     assert skipped <= {"reasoning-summary", "chat-reasoning-summary"}, "it asks for these of models of other names only"
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
-from uuid import uuid4
 
 from chatui.accounts.api_keys import checking
 from chatui.accounts.api_keys.checking import KeyRefusedError, LiveKey
 from chatui.accounts.sessions import client_address
 from chatui.api import asking, guarded
 from chatui.api.bodies import checked, read_json
-from chatui.api.errors import SERVER_ERROR, TOO_MANY, ApiError, invalid, of_code
+from chatui.api.errors import TOO_MANY, ApiError, invalid, of_code
 from chatui.api.requests.responses import ResponsesRequest, no_previous
 from chatui.api.socket import open_sockets
 from chatui.api.socket.chain import Chain
@@ -26,11 +24,8 @@ from chatui.database.faults import DatabaseBusyError
 from chatui.delivery import groups
 from chatui.delivery.bus import Message, bus
 from chatui.env import environment
-from chatui.error_reports import log_without_content
 from chatui.guess_limits import MustWaitError
 from chatui.throttle import ThrottledError
-
-log = logging.getLogger(__name__)
 
 LIFE_SECONDS = 60 * 60.0
 MOST_WAITING = 8
@@ -120,10 +115,7 @@ class Connection:
                 await self._tell(_error(error))
             except Exception as error:  # noqa: BLE001 - whatever it is, the program gets an error object, and nobody its words
                 self._chain.forget()
-                incident = uuid4()
-                log_without_content(log, incident, error)
-                sentence = f"Something went wrong on our side. Incident {incident}."
-                await self._tell(_error(ApiError(500, SERVER_ERROR, "server_error", sentence)))
+                await self._tell(_error(guarded.failed(error)))
             finally:
                 self._is_busy = False
 

@@ -1,0 +1,126 @@
+"""What nobody expects: a database that is locked or away, and faults of our own. A program reads an error object, the log says where."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+
+import pytest
+from django.db import DataError, InterfaceError, OperationalError
+
+from chatui.accounts.api_keys import checking
+from chatui.api import key_watch
+from chatui.api.answering import Answering
+from chatui.api.key_watch import KeyWatch
+from chatui.api.requests import settings
+from chatui.api.writing.chat_chunks import ChatChunks
+from chatui.api.writing.response_events import ResponseEvents
+from chatui.codes import ProductCode
+from chatui.models import User
+from tests.chatui.api.asking import Program, json_of, key_of
+from tests.support.scripted import FINAL, ScriptedBackend, frame
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+ASKED = {"input": "?", "messages": [{"role": "user", "content": "?"}]}
+SECRET = "the row said marmalade"
+PATHS = {"/v1/responses": ResponseEvents, "/v1/chat/completions": ChatChunks}
+
+
+@pytest.fixture
+def key(ada: User) -> str:
+    return key_of(ada)
+
+
+def raising(error: Exception) -> object:
+    def fails(*args: object) -> object:
+        raise error
+
+    return fails
+
+
+def wrong_sql() -> OperationalError:
+    """What is wrong stays wrong."""
+    cause = sqlite3.OperationalError("no such column: marmalade")
+    cause.sqlite_errorcode = sqlite3.SQLITE_ERROR
+    error = OperationalError(SECRET)
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("error", [OperationalError("database is locked"), InterfaceError("connection already closed")])
+async def test_a_database_that_is_locked_or_away_is_no_fault_of_ours(
+    path: str, error: Exception, key: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(settings, "choices_of", raising(error))
+    response = await Program(key).post(path, ASKED)
+    assert response.status_code == 503 and response.headers["Retry-After"] and json_of(response)["error"]["code"] == "server_busy"
+    assert type(error).__name__ in caplog.text and "the database could not be used" in caplog.text
+
+
+@pytest.mark.parametrize("error", [wrong_sql(), DataError(SECRET), StopAsyncIteration(SECRET), TimeoutError(SECRET), RuntimeError(SECRET)])
+async def test_what_nobody_expects_is_an_error_object_and_a_traceback(
+    error: Exception, key: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fails(*args: object) -> object:
+        raise error
+
+    monkeypatch.setattr("chatui.api.asking.begin", fails)
+    response = await Program(key).post("/v1/responses", ASKED)
+    said = json_of(response)["error"]
+    assert (
+        response.status_code == 500 and (said["type"], said["code"]) == ("server_error", "server_error") and "Incident" in said["message"]
+    )
+    assert type(error).__name__ in caplog.text and "test_unexpected.py" in caplog.text, "with its traceback"
+    assert "marmalade" not in caplog.text + response.content.decode()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    ("error", "code"), [(RuntimeError(SECRET), "server_error"), (OperationalError("database is locked"), "server_busy")]
+)
+async def test_a_stream_that_fails_in_the_middle_ends_with_an_error_event(
+    path: str,
+    error: Exception,
+    code: str,
+    key: str,
+    backend: ScriptedBackend,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The status was sent before: a program that reads no error takes what there is for all of it."""
+    backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
+    reads = Answering._next
+
+    async def breaks(answering: Answering, seconds: float) -> object:
+        event = await reads(answering, seconds)
+        if type(event).__name__ == "MoreText":
+            raise error
+        return event
+
+    monkeypatch.setattr(Answering, "_next", breaks)
+    events = await Program(key).stream(dict(ASKED), path)
+    errors = [event["error"] for event in events if event.get("error")]
+    assert errors[0]["code"] == code and "marmalade" not in json.dumps(events) + caplog.text
+    assert path == "/v1/chat/completions" or events[-1]["type"] == "response.failed"
+    assert ("RuntimeError" in caplog.text) is (code == "server_error")
+    async with asyncio.timeout(30):
+        while not backend.closed:
+            await asyncio.sleep(0.01)
+
+
+async def test_a_key_that_cannot_be_checked_counts_as_good_for_a_while(ada: User, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from channels.db import database_sync_to_async
+
+    watch = KeyWatch(await database_sync_to_async(checking.admit)(key, "192.0.2.9"))
+    monkeypatch.setattr(key_watch, "CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(checking, "is_still_good", raising(OperationalError("database is locked")))
+    watch._next = 0.0
+    assert await watch.why_over() is None
+    watch._checked_at -= 2 * key_watch.GRACE_SECONDS
+    assert await watch.why_over() is ProductCode.SERVER_BUSY
+    monkeypatch.setattr(checking, "is_still_good", raising(wrong_sql()))
+    with pytest.raises(OperationalError):
+        await watch.why_over()
