@@ -19,6 +19,7 @@ from chatui.accounts import time_zones
 from chatui.env import environment
 from chatui.languages.offered import asked_for, is_offered, tag
 from chatui.permissions.access import as_person
+from chatui.web.middleware import quick
 
 _WITHOUT_LANGUAGE = ("/healthz", "/readyz", "/metrics", "/brand/", "/v1/", "/scim/")
 
@@ -29,6 +30,8 @@ _IN_UTC = re.compile(r"/(audit|admin|usage)/|/c/[^/]+/debug/")
 
 class LanguageMiddleware(MiddlewareMixin):
     """Stands behind sessions and accounts. Answers that may differ by language say so to caches."""
+
+    __acall__ = quick.call_quickly
 
     def process_request(self, request: HttpRequest) -> None:
         """Everything that answers this request speaks that language, and tells times where the person is."""

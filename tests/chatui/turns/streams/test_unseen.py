@@ -14,9 +14,9 @@ from chatui.delivery.bus import PROCESS, bus
 from chatui.turns import publisher as publishing
 from chatui.turns.publisher import Publisher
 from chatui.turns.streams.program import ProgramStream
-from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE
-from renderer.frames import Terminator
+from renderer.frames import Header, Terminator
 from renderer.gate import Audience
 from renderer.markup.growing import GrowingMarkdown
 
@@ -58,9 +58,10 @@ class Turn:
             self.publisher.take(FrameText(word), key)
             await asyncio.sleep(0)
 
-    def _take(self, header: Any, words: list[str]) -> None:
+    def _take(self, header: Header, words: list[str]) -> None:
         key = uuid4()
-        for event in (FrameOpened(header), *map(FrameText, words), FrameClosed(Terminator.END)):
+        written: list[RawEvent] = [FrameOpened(header), *map(FrameText, words), FrameClosed(Terminator.END)]
+        for event in written:
             self.publisher.take(event, key)
 
     async def answer(self, *, joins: int | None = None) -> None:

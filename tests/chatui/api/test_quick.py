@@ -1,0 +1,61 @@
+"""What Django's middleware does for programs is done where the request is answered, and is all done; cookies count for nothing."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from django.middleware.security import SecurityMiddleware
+from django.test import AsyncClient
+
+from chatui.models import User
+from tests.chatui.api.asking import key_of
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+ALWAYS = ("Content-Security-Policy", "X-Content-Type-Options", "X-Frame-Options", "Referrer-Policy", "Cache-Control")
+
+
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """In which thread the middleware looked at each path."""
+    seen: dict[str, int] = {}
+    process = SecurityMiddleware.process_request
+
+    def noted(middleware: Any, request: Any) -> Any:
+        seen[request.path] = threading.get_ident()
+        return process(middleware, request)
+
+    monkeypatch.setattr(SecurityMiddleware, "process_request", noted)
+    return seen
+
+
+@pytest.fixture
+def key(ada: User) -> str:
+    return key_of(ada)
+
+
+async def test_no_thread_is_needed_for_a_program_and_all_headers_come(key: str, threads: dict[str, int]) -> None:
+    client = AsyncClient()
+    answer = await client.get("/v1/models", headers={"authorization": f"Bearer {key}"})
+    page = await client.get("/sign-in/")
+    assert (answer.status_code, page.status_code) == (200, 200)
+    assert threads["/v1/models"] == threading.get_ident() != threads["/sign-in/"], "pages may ask the database"
+    assert all(name in answer.headers for name in ALWAYS) and "Content-Language" not in answer.headers and not answer.cookies
+
+
+async def test_whoever_is_signed_in_besides_is_answered_by_the_key_alone(key: str, bela: User) -> None:
+    client = AsyncClient()
+    await client.aforce_login(bela)
+    assert (await client.get("/v1/models", headers={"authorization": f"Bearer {key}"})).status_code == 200
+    refused = await client.get("/v1/models")
+    assert refused.status_code == 401 and not refused.cookies
+    client.cookies["sessionid"] = "forged"
+    assert (await client.get("/v1/models", headers={"authorization": f"Bearer {key}"})).status_code == 200
+
+
+async def test_another_host_is_refused_as_ever(key: str) -> None:
+    client = AsyncClient(raise_request_exception=False)
+    answer = await client.get("/v1/models", headers={"authorization": f"Bearer {key}", "host": "elsewhere.example.org"})
+    assert answer.status_code == 400
