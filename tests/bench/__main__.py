@@ -16,7 +16,7 @@ from renderer.frames import Channel, Header, Role, Terminator
 from renderer.gate import Audience, Gate, VisibleText
 from renderer.markup import html
 from renderer.markup.growing import GrowingMarkdown
-from tests.bench import summaries, transcripts
+from tests.bench import summaries, tool_calls, transcripts
 from tests.bench.answers import SHAPES, tokens
 
 SHORT, LONG = 8_000, 16_000
@@ -51,6 +51,8 @@ def main() -> int:
     print(f"  hidden  {GATE_TOKENS / dropped:12,.0f} tokens/s {dropped / fold:8.2f} x")
     print()
     summaries.main()
+    tool_calls.main()
+    print()
     return transcripts.main()
 
 

@@ -1,0 +1,126 @@
+"""What a call of a tool costs us: turns of a scripted model that calls a trivial function, beside turns in which it calls nothing.
+
+``python -m tests.bench.tool_calls``; ``make bench`` runs it, too. Processor time of all threads, the least of a few rounds, with the
+sampling behind each call, which costs next to nothing here: there is no network in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+CALLS = 20
+TURNS = 5
+ROUNDS = 3
+MOST_MILLISECONDS = 5.0
+"""Of ours, for one call, on a processor of 2026."""
+
+
+def trivial(number: int) -> int:
+    """Says the next number."""
+    return number + 1
+
+
+def main() -> int:
+    """Measure and print."""
+    with tempfile.TemporaryDirectory(prefix="chatui-bench-") as place:
+        for name in [name for name in os.environ if name.startswith("CHATUI_")]:
+            del os.environ[name]
+        os.environ |= {"CHATUI_DATA_DIR": place, "CHATUI_LOG_LEVEL": "ERROR", "DJANGO_SETTINGS_MODULE": "chatui.settings"}
+        import django
+
+        django.setup()
+        from django.core.management import call_command
+
+        from chatui.models import User
+
+        call_command("migrate", verbosity=0)
+        person = User.objects.create_user("bench")
+        without, one = asyncio.run(_measured(person))
+    print(f"A turn of a scripted model: {without * 1000:.1f} ms without a call, and {one * 1000:.2f} ms more for each call of a tool.")
+    print(f"  {one / without:.2f} x the turn; at most {MOST_MILLISECONDS:.0f} ms are wanted of a processor of 2026.")
+    return 0
+
+
+async def _measured(person: Any) -> tuple[float, float]:
+    from chatui.turns import running
+    from tests.chatui.turns.test_turns import ask
+
+    async def turn() -> None:
+        await running.ask(person, ask())
+        await running.settle()
+
+    with scripted() as script:
+        return await costs(script, turn)
+
+
+async def costs(script: Callable[[int], None], turn: Callable[[], Awaitable[object]]) -> tuple[float, float]:
+    """Seconds of processor time of a turn without calls, and of each call. ``script``: makes the model call so often in the next turn."""
+
+    async def least(calls: int) -> float:
+        found = []
+        for _ in range(ROUNDS):
+            begun = time.process_time()
+            for _ in range(TURNS):
+                script(calls)
+                await turn()
+            found.append((time.process_time() - begun) / TURNS)
+        return min(found)
+
+    await least(CALLS)  # what is imported and remembered with the first of them
+    without = await least(0)
+    return without, (await least(CALLS) - without) / CALLS
+
+
+@contextmanager
+def scripted() -> Iterator[Callable[[int], None]]:
+    """Turns are answered by a script, and are offered the function, in a process that no test has set up."""
+    from django.conf import settings
+
+    from chatui.model_servers import connected
+    from chatui.tools import found
+    from chatui.tools.functions import tool_of
+    from chatui.turns import summarizing
+    from tests.support.scripted import ScriptedBackend
+
+    backend, tool = ScriptedBackend(), tool_of(trivial, trivial.__name__, "bench")
+    named: dict[str, Any] = {"tools": {tool.name: ()}, "tools_without_approval": [tool.name], "tool_facts": {tool.name: ("neither",)}}
+    named |= {"tool_calls": CALLS + 5, "backend_url": "http://127.0.0.1:9"}
+    plain = {**settings.STORAGES, "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
+    with (
+        mock.patch.object(settings, "STORAGES", plain),
+        mock.patch.object(connected, "backend", return_value=backend),
+        mock.patch.object(summarizing, "FIRST_SECONDS", 86_400.0),
+        mock.patch.object(found, "tools", return_value={tool.name: tool}),
+        mock.patch.object(settings, "ENVIRONMENT", settings.ENVIRONMENT.model_copy(update=named)),
+    ):
+        yield lambda calls: play(backend, tool.name, calls)
+
+
+def play(backend: Any, name: str, calls: int) -> None:
+    """Let the model call so often in its next turn, once in each sampling, and answer then."""
+    from tests.support.scripted import answer
+
+    steps = [*(_called(name, number) for number in range(calls)), answer("Done.")]
+    backend.script, backend.following = steps[0], steps[1:]
+
+
+def _called(name: str, number: int) -> Sequence[Any]:
+    from chatui.backends.base import EndReason
+    from renderer.frames import Channel, Header, Role, Terminator
+    from tests.support.scripted import ended, frame
+
+    header = Header(Role.ASSISTANT, Channel.COMMENTARY, f"functions.{name}", f"call_{number}", constrain="json")
+    return [*frame(header, json.dumps({"number": number}), Terminator.CALL), ended(EndReason.TOOL_CALLS)]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
