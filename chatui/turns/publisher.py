@@ -70,6 +70,7 @@ class Publisher:
         self._loop = asyncio.get_running_loop()
         self._started = time.monotonic()
         self._elsewhere_until = {Audience.END_USER: self._loop.time() + FIRST_SECONDS, Audience.DEBUG: 0.0}
+        self._watched_until = 0.0 if program else self._elsewhere_until[Audience.END_USER]
         self._is_ready = not is_continuation
         self._rendering: asyncio.Future[None] | None = None
         self._is_stopped = False
@@ -118,6 +119,13 @@ class Publisher:
     def followed(self, audience: Audience) -> None:
         """Somebody of this audience follows in another process. For DEBUG, that process has checked the permission."""
         self._elsewhere_until[audience] = self._loop.time() + FOLLOWED_SECONDS
+        if audience is Audience.END_USER:
+            self._watched_until = self._elsewhere_until[audience]
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether a page of a person shows the turn, as far as is known here. One that opens it later is sent a snapshot."""
+        return self._bus.is_heard(self._group[Audience.END_USER]) or self._loop.time() < self._watched_until
 
     def shown(self) -> tuple[ShownPart, ...]:
         """The messages that people see of the answer, without their text."""
@@ -133,13 +141,15 @@ class Publisher:
         if self._next_flush is not None:
             self._next_flush.cancel()
             self._next_flush = None
-        self._send(Audience.END_USER, self._people.flush())
+        self._send(Audience.END_USER, self._people.flush(is_watched=self.is_watched))
         self._send(Audience.DEBUG, self._debug.flush())
         self._render()
 
     async def catch_up(self) -> None:
         """Flush until everything is sent that was taken, though no longer than CATCH_UP_SECONDS."""
         until = self._loop.time() + CATCH_UP_SECONDS
+        if not self.is_watched and self._people.settle():
+            self._is_ready = False  # who comes now asks again, and finds the stored answer
         self._flush_safely()
         while self._people.is_behind and self._rendering is not None and self._loop.time() < until:
             await asyncio.wait([self._rendering], timeout=until - self._loop.time())

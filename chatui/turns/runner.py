@@ -249,7 +249,10 @@ class Runner:
             titles.begin(self._started, frames.written)
 
     async def _shown_end(self, turn: Turn) -> SafeHtml | None:
-        """What stands below the answer. None where that cannot be read in time: the end waits for nothing, and pages fetch it."""
+        """What stands below the answer. None where no page shows it, and where it cannot be read in time: the end waits for nothing, and
+        pages fetch it."""
+        if not self._publisher.is_watched:
+            return None
         written = self._frames.written if self._frames else ()
         texts = [show(frame, Audience.END_USER) for frame in written if is_answer(frame.header)]
         sources = sources_of(texts, self._publisher.pages, [turn])

@@ -36,7 +36,6 @@ STAYS = {
     "get_help_text": "called by Django beside the field of a new password",
     "has_confirm_permission": "called by Django for the action of that name",
     "async_capable": "asked by Django of a middleware",
-    "process_re*": "called by Django of a middleware",
     "OF_RENDERER": "found by those who look for sentences to translate",
     "sync_capable": "asked by Django of a middleware",
     "urlpatterns": "found by Django in the module of routes",
