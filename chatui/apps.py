@@ -22,7 +22,3 @@ class ChatUiConfig(AppConfig):
         """Load the system checks: Django finds them only when their module is imported."""
         for module in CHECKS:
             import_module(module)
-        # Importing the models of sessions, which cannot be imported before now.
-        from chatui.web.middleware import quick
-
-        quick.begin()

@@ -69,8 +69,9 @@ class Publisher:
         self._bus = bus()
         self._loop = asyncio.get_running_loop()
         self._started = time.monotonic()
-        is_told_first = program is None or self._bus.reaches_others
-        self._elsewhere_until = {Audience.END_USER: self._loop.time() + FIRST_SECONDS if is_told_first else 0.0, Audience.DEBUG: 0.0}
+        first_until = self._loop.time() + FIRST_SECONDS if self._bus.reaches_others else 0.0
+        self._elsewhere_until = {Audience.END_USER: first_until, Audience.DEBUG: 0.0}
+        self._watched_until = 0.0 if program else first_until
         self._is_ready = not is_continuation
         self._rendering: asyncio.Future[None] | None = None
         self._is_stopped = False
@@ -119,6 +120,13 @@ class Publisher:
     def followed(self, audience: Audience) -> None:
         """Somebody of this audience follows in another process. For DEBUG, that process has checked the permission."""
         self._elsewhere_until[audience] = self._loop.time() + FOLLOWED_SECONDS
+        if audience is Audience.END_USER:
+            self._watched_until = self._elsewhere_until[audience]
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether a page of a person shows the turn, as far as is known here. One that opens it later is sent a snapshot."""
+        return self._bus.is_heard(self._group[Audience.END_USER]) or self._loop.time() < self._watched_until
 
     def shown(self) -> tuple[ShownPart, ...]:
         """The messages that people see of the answer, without their text."""
@@ -134,9 +142,7 @@ class Publisher:
         if self._next_flush is not None:
             self._next_flush.cancel()
             self._next_flush = None
-        if not self.is_seen:
-            return
-        self._send(Audience.END_USER, self._people.flush())
+        self._send(Audience.END_USER, self._people.flush(is_watched=self.is_watched))
         self._send(Audience.DEBUG, self._debug.flush())
         self._render()
 
@@ -144,7 +150,7 @@ class Publisher:
         """Flush until everything is sent that was taken, though no longer than CATCH_UP_SECONDS."""
         until = self._loop.time() + CATCH_UP_SECONDS
         self._flush_safely()
-        if not self.is_seen:
+        if not self.is_watched:
             self._people.note_thinking()
             return
         while self._people.is_behind and self._rendering is not None and self._loop.time() < until:
@@ -152,17 +158,10 @@ class Publisher:
             self._flush_safely()
 
     def end(self, event: wire.TurnEnded) -> None:
-        """Send the turn's end, to all processes; nowhere where only a program reads, as pages then said that they follow."""
-        if not self.is_seen:
-            return
+        """Send the turn's end, to all processes."""
         self._elsewhere_until[Audience.END_USER] = self._loop.time() + FIRST_SECONDS
         self._people.add_event(event)
         self.flush()
-
-    @property
-    def is_seen(self) -> bool:
-        """Whether anybody may follow over a socket. What a program alone reads is rendered for nobody: it waits for whoever comes."""
-        return self._program is None or any(map(self._is_followed, _FOLLOWED))
 
     def stop(self) -> None:
         """Send nothing more."""
@@ -242,16 +241,10 @@ class Publisher:
             self._send(Audience.END_USER, [self._people.beat()])
         self._next_beat = self._loop.call_later(BEAT_SECONDS - silent, self._beat)
 
-    def _is_elsewhere(self, audience: Audience) -> bool:
-        return self._loop.time() < self._elsewhere_until[audience]
-
-    def _is_followed(self, audience: Audience) -> bool:
-        return self._is_elsewhere(audience) or self._bus.is_heard(self._group[audience])
-
     def _send(self, audience: Audience, events: Sequence[wire.Event | wire.Numbered]) -> None:
         """Encoded once for everybody in this audience, and not at all where nobody is there."""
-        if events and self._is_followed(audience):
-            group, is_elsewhere = self._group[audience], self._is_elsewhere(audience)
+        group, is_elsewhere = self._group[audience], self._loop.time() < self._elsewhere_until[audience]
+        if events and (is_elsewhere or self._bus.is_heard(group)):
             frame = self._compactor.encode(events) if audience is Audience.END_USER else wire.encode(events)
             message = {"type": "turn.events", "turn": str(self._turn_id), "process": PROCESS, "json": frame}
             self._bus.send(group, message, elsewhere=is_elsewhere)

@@ -251,7 +251,7 @@ class Runner:
     async def _shown_end(self, turn: Turn) -> SafeHtml | None:
         """What stands below the answer. None where nobody looks, or it cannot be read in time: the end waits for nothing, and pages fetch
         it."""
-        if not self._publisher.is_seen:
+        if not self._publisher.is_watched:
             return None
         written = self._frames.written if self._frames else ()
         texts = [show(frame, Audience.END_USER) for frame in written if is_answer(frame.header)]

@@ -67,8 +67,9 @@ class Started:
         return self.is_new and self.kind in (Kind.SEND, Kind.EDIT)
 
 
-def start(person: User, ask: Ask, lease_owner: str) -> Started:
-    """Store the question and create the turn. Call inside a transaction.
+def start(person: User, ask: Ask, lease_owner: str, begun: Begun | None = None) -> Started:
+    """Store the question and create the turn. Call inside a transaction. ``begun``: the conversation of ``ask``, where the same
+    transaction has made it: it is not read again.
 
     Raises:
         IntegrityError: another process was faster, with the same ask or with another one in this conversation; see ``started_before``.
@@ -84,7 +85,7 @@ def start(person: User, ask: Ask, lease_owner: str) -> Started:
         return started_before(person, ask)
     running = vars(person)["running"] or 0
     held = reserved.reserved_for(person, ask.conversation, text, ask.tokens_before + opening.tokens_of(ask))
-    started = _start(person, _Wanted(ask, text, lease_owner, running, held.tokens if held else None))
+    started = _start(person, _Wanted(ask, text, lease_owner, running, held.tokens if held else None, begun))
     return replace(started, groups=group_limits.groups_of(person), language=ask.language, near=held.near if held else None)
 
 
@@ -137,6 +138,14 @@ def _checked(ask: Ask) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Begun:
+    """A conversation that the same transaction has made, with the model and the effort of the ask. ``is_empty``: nothing is in it yet."""
+
+    conversation: Conversation
+    is_empty: bool
+
+
+@dataclass(frozen=True, slots=True)
 class _Wanted:
     """An ask with what was found out about it: its checked text, who will run it, and how many other answers are being written."""
 
@@ -145,6 +154,7 @@ class _Wanted:
     lease_owner: str
     running: int
     reserved_tokens: int | None
+    begun: Begun | None = None
 
     def turn(self, person: User, question: Message, choice: str, effort: str, continued: Message | None = None) -> Turn:
         """The stored turn."""
@@ -177,7 +187,7 @@ class _Tree:
 
 def _start(person: User, wanted: _Wanted) -> Started:
     ask = wanted.ask
-    tree = None if ask.conversation is None else _own(person, ask.conversation)
+    tree = _tree(person, wanted)
     if wanted.running >= environment().max_running_answers:
         raise AskRefusedError(ProductCode.TOO_MANY)
     if tree is not None and ask.kind is Kind.CONTINUE:
@@ -187,15 +197,20 @@ def _start(person: User, wanted: _Wanted) -> Started:
     if tree is None:
         tree = _Tree(_new_conversation(person, wanted, choice))
     else:
-        conversation = tree.conversation
-        conversation.effort, conversation.choice = ask.effort, choice
-        _asked_in(conversation, "effort", "choice")
+        _asked_with(tree.conversation, choice, wanted)
     question, after, base = _question(tree, wanted)
     transcripts.activate(tree.conversation, person, question)
-    is_old = ask.kind is Kind.REGENERATE or ask.conversation is None
+    is_old = ask.kind is Kind.REGENERATE or ask.conversation is None or wanted.begun is not None
     documents = opening.of_question(question) if ask.documents or ask.kind is Kind.EDIT else ()
     others = () if is_old else transcripts.question_versions(tree.conversation, base)
     return Started(wanted.turn(person, question, chosen, ask.effort), after, ask.kind, versions=others, documents=documents)
+
+
+def _tree(person: User, wanted: _Wanted) -> _Tree | None:
+    """Where the ask goes on; None where it begins a conversation."""
+    if wanted.begun is not None and wanted.begun.is_empty:
+        return _Tree(wanted.begun.conversation)
+    return None if wanted.ask.conversation is None else _own(person, wanted.ask.conversation)
 
 
 def _own(person: User, key: object) -> _Tree:
@@ -229,12 +244,18 @@ def _go_on(person: User, tree: _Tree, wanted: _Wanted) -> Started:
     ask, conversation = wanted.ask, tree.conversation
     question = access.message_of(conversation, ask.question, after=transcripts.question_before())
     question.conversation = conversation
-    conversation.effort, conversation.choice = ask.effort, ask.choice or ""
-    chosen = _chosen(person, conversation.choice)
-    _asked_in(conversation, "effort", "choice")
+    chosen = _chosen(person, ask.choice or "")
+    _asked_with(conversation, ask.choice or "", wanted)
     last = access.message_of(conversation, tree.leaf_id) if ask.continued_turn else None
     turn = wanted.turn(person, question, chosen, ask.effort, last)
     return Started(turn, vars(question)["after"], Kind.CONTINUE, continued_turn=last.turn_id if last else None)
+
+
+def _asked_with(conversation: Conversation, choice: str, wanted: _Wanted) -> None:
+    """As ``_asked_in``, by this model and with the effort of the ask. One that was just made is as it should be."""
+    if wanted.begun is None:
+        conversation.effort, conversation.choice = wanted.ask.effort, choice
+        _asked_in(conversation, "effort", "choice")
 
 
 def _asked_in(conversation: Conversation, *changed: str) -> None:

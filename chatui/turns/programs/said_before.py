@@ -34,9 +34,19 @@ def store(conversation: Conversation, person: User, frames: Sequence[tuple[Frame
     """Store frames behind the open branch, together: one by one, thousands of them would keep all other writes of the process waiting, and
     cost other turns their leases. Returns the last message of the branch."""
     leaf = transcripts.active_leaf(conversation, person)
+    return _stored(conversation, person, leaf, [(frame, author, transcripts.Kept(turn=turn)) for frame, author in frames])
+
+
+def store_first(conversation: Conversation, person: User, frames: Sequence[tuple[Frame, Author]]) -> Message | None:
+    """As ``store``, in a conversation that has nothing in it."""
+    return _stored(conversation, person, None, [(frame, author, transcripts.Kept()) for frame, author in frames])
+
+
+def _stored(
+    conversation: Conversation, person: User, leaf: Message | None, frames: Sequence[tuple[Frame, Author, transcripts.Kept]]
+) -> Message | None:
     if frames:
-        kept = [(frame, author, transcripts.Kept(turn=turn)) for frame, author in frames]
-        leaf = transcripts.append_chain(conversation, leaf, kept)
+        leaf = transcripts.append_chain(conversation, leaf, frames)
         transcripts.activate(conversation, person, leaf)
     return leaf
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from chatui.backends.context.room import weight
-from chatui.models import ApiKey, Conversation, Message, ProgramAnswer, Turn, User
+from chatui.models import Conversation, Message, ProgramAnswer, Turn, User
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.permissions.programs import own_answers
@@ -20,7 +20,8 @@ from chatui.turns.asked.by_program import ProgramAsk, Said
 from chatui.turns.programs import said_before
 from chatui.turns.programs.carried import opened
 from chatui.turns.programs.said_before import UnknownCallError
-from chatui.turns.start import Ask, Kind, Started, first_title
+from chatui.turns.start import Ask, Begun, Kind, Started, first_title
+from chatui.turns.statements import asking
 from renderer.frames import Frame, Header, Role
 
 
@@ -41,24 +42,25 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> Started:
         UnknownCallError: see ``said_before``.
         AskRefusedError, IntegrityError: as ``start.start``.
     """
-    twin = Turn.objects.filter(asked_by=person, client_id=asked.id).select_related(*_WITH).first()
-    if twin is not None:
+    if asking.was_asked(person, asked.id):
+        twin = Turn.objects.select_related(*_WITH).get(asked_by=person, client_id=asked.id)
         place = twin.messages.filter(author=Author.IMPORT).order_by("position").last()
         return replace(start.started_again(twin), program=replace(asked, place=place.pk if place else None))
     asked, previous = _with_previous(person, _opened(person, asked))
     conversation = _conversation(person, asked, previous)
-    is_first = transcripts.active_leaf(conversation, person) is None
-    said = _said(asked, previous, instructions_for(person.group_names) if is_first else "")
-    leaf = said_before.store(conversation, person, said.before)
-    key = ApiKey.objects.filter(pk=asked.key_id).first()
+    said = _said(asked, previous, instructions_for(person.group_names) if previous is None else "")
+    leaf = (said_before.store_first if previous is None else said_before.store)(conversation, person, said.before)
+    key = asking.kept_key(asked.key_id)
     ask = _ask(asked, conversation, leaf, previous if not said.before else None)
     told = sum(weight(frame.body) for frame, _ in (*said.before, *said.behind))
-    started = start.start(person, replace(ask, key=key.pk if key else None, tokens_before=int(told)), lease_owner)
+    begun = Begun(conversation, is_empty=not said.before) if previous is None else None
+    started = start.start(person, replace(ask, key=key, tokens_before=int(told)), lease_owner, begun)
     place = said_before.store(conversation, person, said.behind, started.turn) if said.behind else None
-    given = dict(asked.given)
-    ProgramAnswer.objects.create(pk=asked.id, turn=started.turn, key=key, is_kept=asked.is_kept, orders=asked.carried, given=given)
-    # It stays where it was: in the archive, unless its person went on in it or put it elsewhere. Asking took it to their list.
-    Conversation.objects.filter(pk=conversation.pk).update(archived_at=conversation.archived_at)
+    answer = ProgramAnswer(pk=asked.id, turn=started.turn, key_id=key, is_kept=asked.is_kept, orders=asked.carried, given=dict(asked.given))
+    asking.PROGRAM_ANSWERS.run([answer])
+    if previous is not None:
+        # It stays where it was: in the archive, unless its person went on in it or put it elsewhere. Asking took it to their list.
+        Conversation.objects.filter(pk=conversation.pk).update(archived_at=conversation.archived_at)
     return replace(started, program=replace(asked, place=place.pk if place else None))
 
 
@@ -93,7 +95,9 @@ def _conversation(person: User, asked: ProgramAsk, previous: Turn | None) -> Con
     if previous is None:
         said = (each.text for each in asked.before if isinstance(each, Said) and each.is_person)
         title = first_title(transcripts.storable(next(said, asked.question or "")))
-        return Conversation.objects.create(owner=person, title=title, effort=asked.effort, choice=asked.choice, archived_at=timezone.now())
+        row = Conversation(owner=person, title=title, effort=asked.effort, choice=asked.choice, archived_at=timezone.now())
+        asking.CONVERSATIONS.run([row])
+        return row
     transcripts.activate(previous.conversation, person, _last_of(previous))
     return previous.conversation
 

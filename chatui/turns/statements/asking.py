@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from uuid import UUID
 
 from django.db.models import CharField, Count, DateTimeField, Exists, OuterRef, QuerySet, Subquery, UUIDField
 from django.utils import timezone
@@ -11,7 +12,7 @@ from chatui.accounts import group_limits
 from chatui.accounts.sessions import people_with
 from chatui.database import clock
 from chatui.database.compiled import Change, Insertion, Parameter, Query, parameters
-from chatui.models import Conversation, Turn, User
+from chatui.models import ApiKey, Conversation, ProgramAnswer, Turn, User
 from chatui.models.turn import TurnState
 from chatui.permissions import access
 from chatui.store import transcripts
@@ -19,6 +20,7 @@ from chatui.turns.asked.by_person import Ask
 from chatui.turns.leases import LEASE
 
 CONVERSATIONS = Insertion(Conversation)
+PROGRAM_ANSWERS = Insertion(ProgramAnswer)
 TURNS = Insertion(Turn, lease_until=clock.after(LEASE))
 
 
@@ -84,3 +86,21 @@ def asked_in(conversation: Conversation, *changed: str) -> None:
 @lru_cache(maxsize=4)
 def _touched(names: tuple[str, ...]) -> Change:
     return Change(lambda: (Conversation.objects.filter(pk=Parameter("key", UUIDField())), parameters(Conversation, names)))
+
+
+def was_asked(person: User, client_id: UUID) -> bool:
+    """Whether a turn has come of this ask of the person's already."""
+    return bool(_ASKED.tuples(person=person.pk, client_id=client_id))
+
+
+_ASKED = Query(
+    lambda: Turn.objects.filter(asked_by=Parameter("person", UUIDField()), client_id=Parameter("client_id", UUIDField())).values_list("pk")
+)
+
+
+def kept_key(key: UUID) -> UUID | None:
+    """The id of a program's key, if there is still such a key: it may be deleted while an answer is asked for."""
+    return next((found for (found,) in _KEY.tuples(key=key)), None)
+
+
+_KEY = Query(lambda: ApiKey.objects.filter(pk=Parameter("key", UUIDField())).values_list("pk"))

@@ -129,10 +129,11 @@ class EndUserStream:
         self._files = count
         self._pending.append(wire.FilesCame(count))
 
-    def flush(self) -> list[wire.Numbered]:
-        """Everything new since the last flush, numbered. Then ``take_rendering``, if there is more."""
-        self._show_arrived()
-        if self._open is not None and self._rendering is None:
+    def flush(self, *, is_watched: bool = True) -> list[wire.Numbered]:
+        """Everything new since the last flush, numbered. Then ``take_rendering``, if there is more. Without ``is_watched`` text waits,
+        and what comes behind it: nobody reads what it would be rendered to."""
+        self._show_arrived(is_watched=is_watched)
+        if is_watched and self._open is not None and self._rendering is None:
             self._show_tail(self._open, self._open.markdown.tail())
         pending, self._pending = self._pending, []
         numbered = [wire.Numbered(self._turn, self._number + offset, event) for offset, event in enumerate(pending, start=1)]
@@ -183,10 +184,12 @@ class EndUserStream:
         more = (tuple(messages), self._place, can_answer_now, self._waiting_calls, self._files)
         return wire.Snapshot(self._turn, self._number, elapsed, is_working, steps, thought, *more)
 
-    def _show_arrived(self) -> None:
+    def _show_arrived(self, *, is_watched: bool) -> None:
         """Show what has arrived, up to something that takes too long, or that is too much together with what was shown already."""
         self._spent = 0
         while self._arrived and self._rendering is None:
+            if not is_watched and isinstance(self._arrived[0].event, VisibleDelta):
+                break
             arrived = self._arrived.popleft()
             self._show(arrived.event, arrived.key, arrived.elapsed)
 

@@ -19,7 +19,7 @@ from chatui.accounts import time_zones
 from chatui.env import environment
 from chatui.languages.offered import asked_for, is_offered, tag
 from chatui.permissions.access import as_person
-from chatui.web.middleware import quick
+from chatui.web.middleware.inline import Inline
 
 _WITHOUT_LANGUAGE = ("/healthz", "/readyz", "/metrics", "/brand/", "/v1/", "/scim/")
 
@@ -28,10 +28,12 @@ _IN_UTC = re.compile(r"/(audit|admin|usage)/|/c/[^/]+/debug/")
 """What several people read and compare, or ask for by days, has one clock."""
 
 
-class LanguageMiddleware(MiddlewareMixin):
+class LanguageMiddleware(Inline, MiddlewareMixin):
     """Stands behind sessions and accounts. Answers that may differ by language say so to caches."""
 
-    __acall__ = quick.call_quickly
+    def may_wait_before(self, request: HttpRequest) -> bool:
+        """Whoever is signed in is read from the database."""
+        return _has_language(request)
 
     def process_request(self, request: HttpRequest) -> None:
         """Everything that answers this request speaks that language, and tells times where the person is."""

@@ -68,6 +68,7 @@ async def test_stop_ends_the_request_while_a_long_block_is_rendered(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held, gate = Held(monkeypatch), asyncio.Event()
+    monkeypatch.setattr(publisher.Publisher, "is_watched", True)
     backend.script = [FrameOpened(FINAL), FrameText(LONG), gate]
     try:
         started = await begin(ada, ask())
@@ -88,6 +89,7 @@ async def test_a_rendering_that_never_comes_back_does_not_keep_a_turn_from_endin
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(publisher, "CATCH_UP_SECONDS", 0.05)
+    monkeypatch.setattr(publisher.Publisher, "is_watched", True)
     held = Held(monkeypatch)
     try:
         backend.script = [*frame(FINAL, LONG), *answer()[-1:]]

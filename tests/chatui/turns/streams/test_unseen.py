@@ -97,20 +97,20 @@ async def test_nothing_is_rendered_for_nobody_and_the_thinking_is_counted_all_th
     for each in (turn, twin):
         each.publisher._started -= 5  # seconds
     await turn.answer()
-    assert not turn.publisher.is_seen and await turn.end() == 5 and not rendered
+    assert not turn.publisher.is_watched and await turn.end() == 5 and not rendered
     told = []
     while turn.program._waiting or turn.program._texts:
         told.append(await turn.program.next())
     assert "".join(str(getattr(event, "text", "")) for event in told) == "A plan." + "".join(WORDS)
-    await twin.answer()
-    assert twin.publisher.is_seen and await twin.end() == 5 and "Some" in "".join(rendered), "the twin: for people all of it is"
+    await twin.answer(joins=0)
+    assert twin.publisher.is_watched and await twin.end() == 5 and "Some" in "".join(rendered), "the twin: for a page all of it is"
 
 
 @pytest.mark.parametrize("joins", [0, 25, 49])
 async def test_whoever_comes_sees_what_there_was_and_what_comes(joins: int) -> None:
     turn = Turn()
     await turn.answer(joins=joins)
-    assert turn.publisher.is_seen
+    assert turn.publisher.is_watched
     await turn.end()
     said = json.dumps(turn.heard)
     assert all(f"line {number}." in said for number in range(50)) and "A plan." in said and "Well" not in said

@@ -6,10 +6,10 @@ import threading
 from typing import Any
 
 import pytest
-from django.middleware.security import SecurityMiddleware
 from django.test import AsyncClient
 
 from chatui.models import User
+from chatui.web.language.middleware import LanguageMiddleware
 from tests.chatui.api.asking import key_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
@@ -21,13 +21,13 @@ ALWAYS = ("Content-Security-Policy", "X-Content-Type-Options", "X-Frame-Options"
 def threads(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """In which thread the middleware looked at each path."""
     seen: dict[str, int] = {}
-    process = SecurityMiddleware.process_request
+    process = LanguageMiddleware.process_request
 
     def noted(middleware: Any, request: Any) -> Any:
         seen[request.path] = threading.get_ident()
         return process(middleware, request)
 
-    monkeypatch.setattr(SecurityMiddleware, "process_request", noted)
+    monkeypatch.setattr(LanguageMiddleware, "process_request", noted)
     return seen
 
 

@@ -1,0 +1,99 @@
+"""Django's own middleware, run on the event loop where it only computes: Django would take each step of it to a thread and back.
+
+A request passes ten of these, twice each. What may wait for the database or for a body still goes to a thread: a session or a message that
+is stored, the token of a form that is posted, and the language of whoever is signed in.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from csp.middleware import CSPMiddleware as DjangoCSP
+from django.contrib.auth.middleware import AuthenticationMiddleware as DjangoAuthentication
+from django.contrib.messages.middleware import MessageMiddleware as DjangoMessages
+from django.contrib.sessions.middleware import SessionMiddleware as DjangoSessions
+from django.http import HttpRequest, HttpResponseBase
+from django.middleware.clickjacking import XFrameOptionsMiddleware as DjangoXFrameOptions
+from django.middleware.common import CommonMiddleware as DjangoCommon
+from django.middleware.csrf import CsrfViewMiddleware as DjangoCsrf
+from django.middleware.security import SecurityMiddleware as DjangoSecurity
+
+_SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
+
+
+class Inline:
+    """A mixin for a ``MiddlewareMixin``. ``may_wait_before`` and ``may_wait_after`` say when its steps need a thread all the same."""
+
+    def may_wait_before(self, request: HttpRequest) -> bool:
+        """Whether ``process_request`` may wait for something."""
+        return False
+
+    def may_wait_after(self, request: HttpRequest) -> bool:
+        """Whether ``process_response`` may wait for something."""
+        return False
+
+    async def __acall__(self, request: HttpRequest) -> HttpResponseBase:
+        """What Django calls for a request on the event loop. The steps are those of ``MiddlewareMixin``, in its order."""
+        before, after = getattr(self, "process_request", None), getattr(self, "process_response", None)
+        response = None
+        if before is not None:
+            response = await sync_to_async(before)(request) if self.may_wait_before(request) else before(request)
+        response = response or await self.get_response(request)  # type: ignore[attr-defined] # of the class that this is mixed into
+        if after is not None:
+            waits = self.may_wait_after(request)
+            response = await sync_to_async(after)(request, response) if waits else after(request, response)
+        return response  # type: ignore[no-any-return] # Django's methods have no types here
+
+
+class SecurityMiddleware(Inline, DjangoSecurity):
+    """HTTPS and the headers that go with it."""
+
+
+class XFrameOptionsMiddleware(Inline, DjangoXFrameOptions):
+    """No page in somebody else's frame."""
+
+
+class CSPMiddleware(Inline, DjangoCSP):
+    """The content security policy of each page."""
+
+
+class SessionMiddleware(Inline, DjangoSessions):
+    """The session of a browser: read by whoever looks at it first, stored here where it has changed."""
+
+    def may_wait_after(self, request: HttpRequest) -> bool:
+        """A session that has changed is stored."""
+        return bool(request.session.modified)
+
+
+class CommonMiddleware(Inline, DjangoCommon):
+    """Slashes at the ends of addresses, and the length of what is sent."""
+
+
+class AuthenticationMiddleware(Inline, DjangoAuthentication):
+    """Who has signed in: found out by whoever asks first."""
+
+
+class MessageMiddleware(Inline, DjangoMessages):
+    """Notes of what was done, kept in the session until they are shown."""
+
+    def may_wait_after(self, request: HttpRequest) -> bool:
+        """Messages that were shown or added change the session."""
+        storage: Any = getattr(request, "_messages", None)
+        return storage is not None and bool(storage.used or storage.added_new)
+
+
+class CsrfViewMiddleware(Inline, DjangoCsrf):
+    """No other site's form. Only where a token must be looked for in the body does a thread read it."""
+
+    def __init__(self, get_response: Any) -> None:
+        super().__init__(get_response)
+        if self.async_mode:
+            # Django asks of the instance whether this is a coroutine.
+            self.process_view = self._process_view  # type: ignore[method-assign, assignment]
+
+    async def _process_view(self, request: HttpRequest, view: Any, args: Any, named: Any) -> HttpResponseBase | None:
+        check = super().process_view
+        if request.method in _SAFE_METHODS or getattr(view, "csrf_exempt", False):
+            return check(request, view, args, named)
+        return await sync_to_async(check)(request, view, args, named)
