@@ -135,7 +135,7 @@ class _Request(WebRequest):  # type: ignore[misc]
         """See Daphne, which takes whatever is sent: a program that does not read is given up before it fills the memory."""
         connection = getattr(self, "channel", None)  # Twisted deletes it with the end of the reply
         super().handle_reply(message)
-        if connection is not None and unquote_to_bytes(self.path).startswith(PROGRAMS):
+        if connection is not None and channel.unsent(connection.transport) and unquote_to_bytes(self.path).startswith(PROGRAMS):
             give_up_slow(connection.transport)
 
     def basic_error(self, status: int, status_text: bytes, body: str) -> None:
@@ -171,7 +171,7 @@ class _Protocol(WebSocketProtocol):  # type: ignore[misc]
     def serverSend(self, content: Any, binary: bool = False) -> None:  # noqa: N802 - Daphne's name
         """See Daphne. Pages say what they have read; a program that does not read is given up, as above."""
         super().serverSend(content, binary)
-        if unquote_to_bytes(self.path).startswith(PROGRAMS):
+        if channel.unsent(self.transport) and unquote_to_bytes(self.path).startswith(PROGRAMS):
             give_up_slow(self.transport)
 
     def serverClose(self, code: int | None = None) -> None:  # noqa: N802 - Daphne's name
