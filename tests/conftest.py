@@ -47,7 +47,6 @@ LONG = (
     "tests/operating/",
     "tests/services/",
 )
-MADE_BY_MIGRATIONS = ("django_content_type", "auth_permission")
 SERVICES = ("CHATUI_TEST_DATABASE_URL", "CHATUI_TEST_REDIS_URL")
 
 # Not in pyproject.toml: without the plugin (-p no:django) that setting would be an unknown one, and an error.
@@ -135,28 +134,20 @@ def _migrated_once(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _flush_although_the_audit_log_refuses(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Tests that commit empty every table afterwards, also the one whose rows the database refuses to delete.
+def _emptied_where_there_are_rows(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Tests that commit empty the tables in which they left rows, also the one whose rows the database refuses to delete.
 
-    The rows that a migration makes anew stay: to make every permission again costs more than most of these tests.
+    Django's own way reads the whole schema, and empties every table: that took longer than many of these tests.
     """
     if not request.config.pluginmanager.hasplugin("django"):
         yield
         return
-    from django.core.management.commands import flush as command
-    from django.db.backends.sqlite3.operations import DatabaseOperations
+    from django.test import TransactionTestCase
 
-    from tests.chatui.audit_log.triggers import without_triggers
-
-    flush = DatabaseOperations.execute_sql_flush
-
-    def flush_all(self: DatabaseOperations, sql_list: list[str]) -> None:
-        with without_triggers():
-            flush(self, [sql for sql in sql_list if not any(f'"{table}"' in sql for table in MADE_BY_MIGRATIONS)])
+    from tests.chatui.audit_log import triggers
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(DatabaseOperations, "execute_sql_flush", flush_all)
-        patch.setattr(command, "emit_post_migrate_signal", lambda *_args, **_options: None)
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: triggers.empty_tables())
         yield
 
 
