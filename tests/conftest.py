@@ -23,7 +23,7 @@ from tests.support.cases import ROUNDS
 from tests.support.deployments import prepared
 from tests.tools import chromium
 
-pytest_plugins = ["tests.reporting"]
+pytest_plugins = ["tests.bytecode", "tests.reporting"]
 
 # Said by whoever runs the tests; every other CHATUI_… variable is a setting of their own product and must not reach a test.
 OF_TESTS = {
