@@ -38,14 +38,17 @@ OF_TESTS = {
     "CHATUI_TEST_STATES",
 }
 TOGETHER = ("tests/llama/", "tests/browser/accessibility/")
-# These take minutes: they begin first, so that the end does not wait for one of them.
+# These take minutes: they begin first, in this order, so that the end does not wait for one of them.
 LONG = (
     "tests/chatui/canary/test_runs.py",
     "tests/browser/accessibility/",
     "tests/llama/",
-    "tests/processes/",
+    "tests/canary/leaks/test_stored.py",
+    "tests/services/test_canary.py",
     "tests/operating/",
+    "tests/processes/",
     "tests/services/",
+    "tests/canary/",
 )
 SERVICES = ("CHATUI_TEST_DATABASE_URL", "CHATUI_TEST_REDIS_URL")
 
@@ -177,7 +180,7 @@ def _names_a_mark(module: Path, config: pytest.Config) -> bool:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out, with the reason, what this machine cannot run; and begin with what takes longest."""
-    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+    items.sort(key=lambda item: next((place for place, start in enumerate(LONG) if item.nodeid.startswith(start)), len(LONG)))
     marks = {line.partition(":")[0] for line in config.getini("markers")}
     marked = {item.path for item in items if any(mark.name in marks for mark in item.iter_markers())}
     if silent := sorted(str(path) for path in marked if not _names_a_mark(path, config)):
