@@ -18,10 +18,11 @@ ROUNDS = 10
 # Tests wait, for servers and browsers most of all: one process for each processor leaves some of it idle.
 WORKERS = $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 3 / 2))
 WAITING_WORKERS = $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 2))
-ALONE_WORDS = not browser and not llama and not served and not services and not slow
+IN_PROCESS = not browser and not llama and not served and not services
+ALONE_WORDS = $(IN_PROCESS) and not slow
 ALONE = "$(ALONE_WORDS)"
 
-.PHONY: help run test test-fast check format wire messages lock faults attack accessibility bench clients image-steps clean venv runtime development chromium fault-programs
+.PHONY: help run test test-fast check format wire messages lock faults long attack accessibility bench clients image-steps clean venv runtime development chromium fault-programs
 
 help: ## List these commands
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -56,6 +57,9 @@ format: development ## Put the Python code into the one format
 
 faults: development fault-programs ## The races and faults that make test tries once, many times each (ROUNDS=50)
 	@CHATUI_TEST_LONG=$(ROUNDS) $(PY) -m pytest --numprocesses auto --dist loadfile --quiet -m faults $(PYTEST_FLAGS)
+
+long: development ## The tests without a browser or a server with all examples, random cases and shapes; make test tries a fifth
+	@CHATUI_TEST_LONG=$(ROUNDS) CHATUI_TEST_SHAPES=all $(PY) -m pytest --numprocesses auto --quiet -m "$(IN_PROCESS)" $(PYTEST_FLAGS)
 
 wire: development ## Make the types of the scripts anew from chatui/wire
 	@$(PY) -m tests.tools.wire_types

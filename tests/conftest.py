@@ -19,11 +19,11 @@ from _pytest.mark.expression import Expression
 
 from chatui.languages import catalogues
 from tests.support import places
-from tests.support.cases import ROUNDS
+from tests.support.cases import ROUNDS, few
 from tests.support.deployments import prepared
 from tests.tools import chromium
 
-pytest_plugins = ["tests.reporting"]
+pytest_plugins = ["tests.bytecode", "tests.reporting"]
 
 # Said by whoever runs the tests; every other CHATUI_… variable is a setting of their own product and must not reach a test.
 OF_TESTS = {
@@ -38,16 +38,18 @@ OF_TESTS = {
     "CHATUI_TEST_STATES",
 }
 TOGETHER = ("tests/llama/", "tests/browser/accessibility/")
-# These take minutes: they begin first, so that the end does not wait for one of them.
+# These take minutes: they begin first, in this order, so that the end does not wait for one of them.
 LONG = (
     "tests/chatui/canary/test_runs.py",
     "tests/browser/accessibility/",
     "tests/llama/",
-    "tests/processes/",
+    "tests/canary/leaks/test_stored.py",
+    "tests/services/test_canary.py",
     "tests/operating/",
+    "tests/processes/",
     "tests/services/",
+    "tests/canary/",
 )
-MADE_BY_MIGRATIONS = ("django_content_type", "auth_permission")
 SERVICES = ("CHATUI_TEST_DATABASE_URL", "CHATUI_TEST_REDIS_URL")
 
 # Not in pyproject.toml: without the plugin (-p no:django) that setting would be an unknown one, and an error.
@@ -68,7 +70,9 @@ if (_worker := os.environ.get("PYTEST_XDIST_WORKER", "")) and (_redis := os.envi
 
 # No deadline: how long one example takes says more of the machine than of the code. Always the same examples, so that a change is judged
 # by what it changes; new ones each time for whoever looks for faults.
-hypothesis.settings.register_profile("chatui", deadline=None, derandomize=not os.environ.get("CHATUI_TEST_NEW_EXAMPLES"))
+hypothesis.settings.register_profile(
+    "chatui", deadline=None, max_examples=few(100), derandomize=not os.environ.get("CHATUI_TEST_NEW_EXAMPLES")
+)
 hypothesis.settings.load_profile("chatui")
 
 
@@ -135,28 +139,20 @@ def _migrated_once(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _flush_although_the_audit_log_refuses(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Tests that commit empty every table afterwards, also the one whose rows the database refuses to delete.
+def _emptied_where_there_are_rows(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Tests that commit empty the tables in which they left rows, also the one whose rows the database refuses to delete.
 
-    The rows that a migration makes anew stay: to make every permission again costs more than most of these tests.
+    Django's own way reads the whole schema, and empties every table: that took longer than many of these tests.
     """
     if not request.config.pluginmanager.hasplugin("django"):
         yield
         return
-    from django.core.management.commands import flush as command
-    from django.db.backends.sqlite3.operations import DatabaseOperations
+    from django.test import TransactionTestCase
 
-    from tests.chatui.audit_log.triggers import without_triggers
-
-    flush = DatabaseOperations.execute_sql_flush
-
-    def flush_all(self: DatabaseOperations, sql_list: list[str]) -> None:
-        with without_triggers():
-            flush(self, [sql for sql in sql_list if not any(f'"{table}"' in sql for table in MADE_BY_MIGRATIONS)])
+    from tests.chatui.audit_log import triggers
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(DatabaseOperations, "execute_sql_flush", flush_all)
-        patch.setattr(command, "emit_post_migrate_signal", lambda *_args, **_options: None)
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: triggers.empty_tables())
         yield
 
 
@@ -184,7 +180,7 @@ def _names_a_mark(module: Path, config: pytest.Config) -> bool:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out, with the reason, what this machine cannot run; and begin with what takes longest."""
-    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+    items.sort(key=lambda item: next((place for place, start in enumerate(LONG) if item.nodeid.startswith(start)), len(LONG)))
     marks = {line.partition(":")[0] for line in config.getini("markers")}
     marked = {item.path for item in items if any(mark.name in marks for mark in item.iter_markers())}
     if silent := sorted(str(path) for path in marked if not _names_a_mark(path, config)):

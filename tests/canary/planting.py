@@ -99,8 +99,7 @@ def new_turn(question: Message, canary: Canary, state: str = "completed", code: 
 
 def append(conversation: Conversation, parent: Message | None, header: Header, body: str, turn: Turn | None = None) -> Message:
     """Keep a frame, as the product does."""
-    author = Author.PERSON if header.role == "user" else Author.MODEL
-    return transcripts.append(conversation, parent, Frame(header, body, Terminator.END), author, transcripts.Kept(turn=turn))
+    return transcripts.append(conversation, parent, Frame(header, body, Terminator.END), _author(header), transcripts.Kept(turn=turn))
 
 
 def plant(owner: User, canary: Canary, *, deleted: bool = False) -> Planted:
@@ -112,8 +111,7 @@ def plant(owner: User, canary: Canary, *, deleted: bool = False) -> Planted:
     question = append(row, system, Header("user"), QUESTION)
     turn = new_turn(question, canary)
     last = question
-    for what, header in hidden_headers(canary).items():
-        last = _hide(row, last, canary, header, what, hidden, turn)
+    last = _hide_all(row, last, canary, hidden_headers(canary), hidden, turn)
     last = append(row, last, Header("assistant", channel="commentary", intent="preamble"), "Let me *look*.", turn)
     last = _hide(row, last, canary, Header("assistant", channel="analysis"), "analysis after the preamble", hidden, turn)
     final = append(row, last, Header("assistant", channel="final"), VISIBLE, turn)
@@ -139,11 +137,31 @@ def plant_abandoned(owner: User, canary: Canary) -> Turn:
     return new_turn(question, canary, "running", lease_until=timezone.now() - timedelta(seconds=5))
 
 
+def _hide_all(row: Conversation, parent: Message, canary: Canary, headers: dict[str, Header], hidden: list[Message], turn: Turn) -> Message:
+    """As ``_hide``, one under the other, in a few statements: most tests of the canary begin with this."""
+    frames = [Frame(header, _body(canary, header, what), Terminator.END) for what, header in headers.items()]
+    last = transcripts.append_chain(row, parent, [(frame, _author(frame.header), transcripts.Kept(turn=turn)) for frame in frames])
+    made = list(Message.objects.filter(turn=turn, position__gt=parent.position).order_by("position"))
+    assert len(made) == len(headers) and made[-1] == last
+    for what, message in zip(headers, made, strict=True):
+        message.raw = canary.plant(f"raw bytes of {what}").encode()
+    Message.objects.bulk_update(made, ["raw"])
+    hidden += made
+    return last
+
+
 def _hide(
     row: Conversation, parent: Message | None, canary: Canary, header: Header, what: str, hidden: list[Message], turn: Turn | None = None
 ) -> Message:
-    body = f'{{"answer": "{canary.plant(what)}"}}' if header.constrain == "json" else f"{canary.plant(what)} <|end|> and more words"
-    message = append(row, parent, header, body, turn)
+    message = append(row, parent, header, _body(canary, header, what), turn)
     Message.objects.filter(pk=message.pk).update(raw=canary.plant(f"raw bytes of {what}").encode())
     hidden.append(message)
     return message
+
+
+def _author(header: Header) -> Author:
+    return Author.PERSON if header.role == "user" else Author.MODEL
+
+
+def _body(canary: Canary, header: Header, what: str) -> str:
+    return f'{{"answer": "{canary.plant(what)}"}}' if header.constrain == "json" else f"{canary.plant(what)} <|end|> and more words"

@@ -76,6 +76,7 @@ def test_a_data_directory_is_made_for_its_owner_only_and_one_that_is_there_is_le
     assert stat.S_IMODE(place.stat().st_mode) == 0o750
 
 
+@pytest.mark.slow
 def test_a_redis_that_takes_connections_and_says_nothing_holds_nobody_up(tmp_path: Path) -> None:
     asks = "import django; django.setup(); from chatui.backends.spec.definition import BackendSpec; "
     asks += "from chatui.model_servers import available; "
@@ -89,6 +90,7 @@ def test_a_redis_that_takes_connections_and_says_nothing_holds_nobody_up(tmp_pat
     assert done.stdout.strip() == "()" and "TimeoutError" in done.stderr
 
 
+@pytest.mark.slow
 def test_other_packages_log_warnings_only_because_their_other_lines_quote_what_they_send(tmp_path: Path) -> None:
     asks = "import django, logging; django.setup(); "
     asks += "print([logging.getLogger(name).getEffectiveLevel() for name in "
@@ -167,6 +169,7 @@ def test_the_defaults_have_nothing_wrong(monkeypatch: pytest.MonkeyPatch) -> Non
         assert check(None) == []
 
 
+@pytest.mark.slow
 def test_manage_py_check_runs_the_checks(tmp_path: Path) -> None:
     """Django finds checks only in modules that are imported; nobody imports these but the app itself."""
     wrong = {

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
@@ -16,7 +14,7 @@ import pytest
 
 from tests.operating.from_docs import blocks, carry_out
 from tests.services.databases import own_database
-from tests.support.places import ROOT
+from tests.support.deployments import process
 from tests.support.served import Deployment, LiveSocket, Server
 
 pytestmark = pytest.mark.services
@@ -61,8 +59,7 @@ def told(deployment: Deployment) -> tuple[list[str], dict[str, list[object]]]:
 
 
 def refusal(environment: dict[str, str], file: Path) -> str:
-    command = [sys.executable, "manage.py", "move_to_postgresql", str(file)]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    done = process.run(["manage.py", "move_to_postgresql", str(file)], environment)
     assert done.returncode == 1, done.stdout + done.stderr
     return done.stderr
 

@@ -80,6 +80,7 @@ async def test_a_collector_that_hangs_neither_slows_an_answer_nor_the_end_of_the
         assert time.monotonic() - began < 10 and server.process.returncode == 0, "less than a batch that hangs, twice"
 
 
+@pytest.mark.slow
 def test_where_they_are_off_nothing_of_them_is_loaded(tmp_path: Path) -> None:
     # Some of it redis loads by itself where it is installed.
     asks = "import chatui.asgi, sys; print('opentelemetry.exporter.otlp.proto.http' in sys.modules)"

@@ -18,6 +18,7 @@ from renderer.harmony.text import read_answer
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document, interchange
 from tests.renderer.any_transcripts import any_frames, seen
+from tests.support.cases import few
 
 Frames = tuple[Frame, ...]
 Conversion = Callable[[Frames, Vocabulary], Iterable[Frames]]
@@ -94,7 +95,7 @@ CONVERSIONS: dict[str, Conversion] = {
 def test_no_conversion_makes_more_visible(form: str, vocabulary: Vocabulary) -> None:
     came: Counter[str] = Counter()
 
-    @settings(max_examples=400, database=None, deadline=None)
+    @settings(max_examples=few(400), database=None, deadline=None)
     @given(any_frames())
     def convert(frames: Frames) -> None:
         before = seen(frames)
@@ -107,7 +108,7 @@ def test_no_conversion_makes_more_visible(form: str, vocabulary: Vocabulary) -> 
             came["hidden"] += len(seen(back)) < len(frames)
 
     convert()
-    assert min(came["back"], came["seen"], came["hidden"]) > 150, "hardly anything came back, so this would prove little"
+    assert min(came["back"], came["seen"], came["hidden"]) > few(150), "hardly anything came back, so this would prove little"
 
 
 @pytest.mark.parametrize("form", ["Harmony text", "Harmony ids"])

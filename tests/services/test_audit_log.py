@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,7 +9,7 @@ import psycopg
 import pytest
 
 from tests.services.databases import own_database
-from tests.support.places import ROOT
+from tests.support.deployments import process
 from tests.support.served import Deployment
 
 pytestmark = pytest.mark.services
@@ -31,14 +29,7 @@ class Team:
         self.database = psycopg.connect(address, autocommit=True)
 
     def verify(self, *arguments: str) -> tuple[int, str]:
-        done = subprocess.run(
-            [sys.executable, "manage.py", "audit", "verify", *arguments],
-            cwd=ROOT,
-            env=self.deployment.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = process.run(["manage.py", "audit", "verify", *arguments], self.deployment.environment)
         return done.returncode, done.stdout
 
     def sql(self, *statements: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 ROUNDS = int(os.environ.get("CHATUI_TEST_LONG") or 1)
-"""How often races and faults are tried: once in ``make test``, many times in ``make faults``."""
+"""How often races and faults are tried: once in ``make test``, many times in ``make faults``. Above one, everything is in its long form."""
 EVERY_SHAPE = os.environ.get("CHATUI_TEST_SHAPES") == "all"
 """Whether whole products of shapes and ways are tried, as in ``make attack``; ``make test`` draws some of each with ``is_drawn``."""
 SHOWN = 10
@@ -20,6 +20,11 @@ SHOWN = 10
 def seeds(count: int) -> range:
     """The seeds of a test with random damage: as many as it names for each round."""
     return range(count * ROUNDS)
+
+
+def few(count: int) -> int:
+    """How many random cases of a test are tried: ``count`` in ``make long``, a fifth of them in ``make test``."""
+    return count if ROUNDS > 1 else max(1, count // 5)
 
 
 def is_drawn(one_in: int, *names: object) -> bool:

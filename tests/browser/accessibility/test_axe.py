@@ -19,17 +19,21 @@ STATES = (*states_of_chats.STATES, *states_of_pages.STATES, *states_of_staff.STA
 WIDE: ViewportSize = {"width": 1280, "height": 800}
 NARROW: ViewportSize = {"width": 360, "height": 740}
 LIGHT, DARK, FORCED = LOOKS
-NARROW_IN = 5
+COLOURED_IN, NARROW_IN = 3, 6
 
 
 def ways(state: State) -> list[tuple[ViewportSize, dict[str, Any], list[str] | None]]:
-    """Window, look and rules: make accessibility tries them all. Here each state is seen wide and light with every rule, its other colours
-    are drawn, and one in five is seen on a phone, too: the states share their parts."""
+    """Window, look and rules: make accessibility tries them all. Here each state is seen wide and light with every rule; one in three
+    also in other colours, and one in six on a phone: the states share their parts."""
     if EVERYTHING:  # what colours are forced does not depend on the width
         return [(WIDE, LIGHT, None), (WIDE, DARK, COLOURS), (WIDE, FORCED, COLOURS), (NARROW, LIGHT, None), (NARROW, DARK, COLOURS)]
     colours = DARK if is_drawn(2, "dark", state) else FORCED
-    on_a_phone: list[tuple[ViewportSize, dict[str, Any], list[str] | None]] = [(NARROW, LIGHT, None)]
-    return [(WIDE, LIGHT, None), (WIDE, colours, COLOURS), *(on_a_phone if is_drawn(NARROW_IN, "phone", state) else [])]
+    tried: list[tuple[ViewportSize, dict[str, Any], list[str] | None]] = [(WIDE, LIGHT, None)]
+    if is_drawn(COLOURED_IN, "coloured", state):
+        tried.append((WIDE, colours, COLOURS))
+    if is_drawn(NARROW_IN, "phone", state):
+        tried.append((NARROW, LIGHT, None))
+    return tried
 
 
 def test_every_way_is_drawn_for_some_state() -> None:

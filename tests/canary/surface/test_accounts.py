@@ -103,6 +103,7 @@ def test_the_admin_login_is_no_way_around_the_throttle(ada: User, grace: User) -
     assert client.get("/admin/").status_code == 302
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_many_other_names_do_not_make_the_throttle_forget(ada: User) -> None:
     client = client_for(None)
@@ -141,6 +142,7 @@ def test_signing_in_leads_nowhere_else(place: str, ada: User, grace: User) -> No
     assert "evil" not in admin_pages.get("Location", "").partition("?")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_a_form_without_its_token_is_refused_on_every_route(ada: User, grace: User) -> None:
     from tests.canary.reviewed import ROUTES

@@ -41,6 +41,7 @@ def after_password(person: User) -> Client:
     return client
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["owner", "both", "admin"])
 def test_every_address_answers_as_it_does_a_stranger(name: str, world: World) -> None:
     values, person = places(world), world.people[name]

@@ -70,6 +70,7 @@ def test_every_address_about_a_conversation_was_decided_about(world: World) -> N
             assert ask_for(client, ask, values).status_code == expected, (pattern, ask.method)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["owner", "both", "any only"])
 def test_it_stands_on_no_page_that_lists_conversations(name: str, world: World) -> None:
     client, values = client_of(name, world), places(world)

@@ -18,6 +18,7 @@ from renderer.events import RawEvent
 from renderer.gate import Audience, Gate, VisibleDelta
 from tests.chatui.backends.honest_labels import HEADINGS, LABELS
 from tests.chatui.backends.test_leak_shapes import Cut, cuts, events_of_chat, events_of_responses, guarded, seen
+from tests.support.cases import few, for_each
 
 SHAPES = all_shapes()
 HIDDEN, SHOWN = "ghjkmnpqrtvw00004", "zyxwvtrqpnmk00007"
@@ -48,7 +49,7 @@ def test_the_catalogue_is_large_and_each_shape_has_a_name_of_its_own_and_hides_s
     assert sum(shape.shows for shape in SHAPES) > len(SHAPES) / 2, "a guard that hides everything would be no good"
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+@for_each(SHAPES)
 def test_of_each_shape_nothing_hidden_stays_and_only_what_is_called_so_late_was_ever_seen(shape: Shape) -> None:
     text = filled(shape)
     for pieces, events, is_whole in ways(text):
@@ -58,7 +59,7 @@ def test_of_each_shape_nothing_hidden_stays_and_only_what_is_called_so_late_was_
         assert not shape.shows or SHOWN in visible, pieces
 
 
-@pytest.mark.parametrize("shape", sample(SHAPES, 150, random.Random(9)), ids=lambda shape: shape.name)
+@for_each(sample(SHAPES, few(250), random.Random(9)))
 def test_of_a_shape_that_was_cut_off_anywhere_nothing_hidden_stays_but_what_could_be_no_sign_yet(shape: Shape) -> None:
     text = filled(shape)
     first = text.index(HIDDEN)

@@ -77,11 +77,13 @@ def test_nothing_that_a_script_hides_becomes_visible(played: Played) -> None:
     assert not any(BAIT in done.visible for done in played.outcomes.values())
 
 
+@pytest.mark.slow
 def test_everything_that_a_script_shows_arrives(played: Played) -> None:
     for script in played.scripts:
         assert all(marker in played.outcomes[script.name].visible for marker in script.shows), script.name
 
 
+@pytest.mark.slow
 def test_the_product_takes_the_hidden_text_in_where_it_could_leak_from_there(played: Played) -> None:
     """A server whose hidden fields were simply not read would test nothing."""
     for name, done in played.outcomes.items():
@@ -104,6 +106,7 @@ def test_ids_without_a_label_are_shown(vocabulary: Vocabulary, monkeypatch: pyte
     assert hidden.found(done.visible) == ["harmony: ids with the label nothing"]
 
 
+@pytest.mark.slow
 def test_every_script_has_a_name_of_its_own_and_an_end(played: Played) -> None:
     assert len({script.name for script in played.scripts}) == len(played.scripts)
     for script in played.scripts:

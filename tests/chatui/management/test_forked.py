@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.slow  # each starts a process of the whole product
 _BEGIN = """
 import os, sys, time
 import django; django.setup()

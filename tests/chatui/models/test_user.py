@@ -119,6 +119,7 @@ def test_the_first_account_has_no_other_to_look_like(db: None) -> None:
 BEFORE, AFTER = ("chatui", "0006_summary_review"), ("chatui", "0007_names_that_look_alike")
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_an_upgrade_fills_the_columns_and_names_the_accounts_that_look_alike() -> None:
     executor = MigrationExecutor(connection)

@@ -185,7 +185,7 @@ def test_a_repetition_that_cannot_be_counted_is_an_error_and_not_silently_droppe
 def test_what_a_persons_browser_was_made_to_do_is_recorded_as_that_and_warns_of_nobody(
     cause: Cause, bela: User, conversation: Conversation
 ) -> None:
-    for _ in range(300):
+    for _ in range(3 * attempts.LISTED_OF_PERSON):
         with pytest.raises(access.RefusedError):
             access.view_hidden(Visitor(bela, "192.0.2.7", "page", cause), uuid4(), action="debug page")
     assert AuditEvent.objects.count() == attempts.LISTED_OF_PERSON + 1

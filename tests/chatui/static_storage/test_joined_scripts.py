@@ -138,6 +138,7 @@ def same(pairs: dict[str, list[str]]) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_leaving_out_comments_and_white_space_leaves_every_token_of_our_scripts() -> None:
     scripts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in (ROOT / "static/js").rglob("*.js")}
     assert len(scripts) > 80
@@ -178,6 +179,7 @@ def test_what_means_the_same_is_not_refused(text: str) -> None:
     assert joined_scripts.join({"js/a.js": text, "js/b.js": "export const b = 1;\n"}, [])
 
 
+@pytest.mark.slow
 def test_our_own_scripts_can_be_joined_and_each_file_can_be_read(tmp_path: Path) -> None:
     scripts = (ROOT / "static/js").rglob("*.js")
     sources = {path.relative_to(ROOT / "static").as_posix(): path.read_text(encoding="utf-8") for path in scripts}

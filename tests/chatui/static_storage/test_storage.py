@@ -30,6 +30,7 @@ def names(collected: Path) -> dict[str, str]:
     return paths
 
 
+@pytest.mark.slow
 def test_every_import_now_or_later_is_of_a_file_that_is_there_under_a_name_with_a_hash(collected: Path) -> None:
     seen = 0
     for name, hashed in names(collected).items():
@@ -43,6 +44,7 @@ def test_every_import_now_or_later_is_of_a_file_that_is_there_under_a_name_with_
     assert seen > 10
 
 
+@pytest.mark.slow
 def test_what_templates_load_is_collected(collected: Path) -> None:
     pages = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "templates").rglob("*.html"))
     asked = {name for name in re.findall(r"{% static '([^']+)' %}", pages) if name != "icons/icons.svg"}
@@ -50,6 +52,7 @@ def test_what_templates_load_is_collected(collected: Path) -> None:
     assert asked - set(names(collected)) == set()
 
 
+@pytest.mark.slow
 def test_modules_are_served_as_parts_of_files_only_and_the_code_of_others_as_published(collected: Path) -> None:
     found = names(collected)
     assert "js/chat.js" in found and "js/chat/composer.js" not in found
@@ -57,6 +60,7 @@ def test_modules_are_served_as_parts_of_files_only_and_the_code_of_others_as_pub
         assert (collected / found[name]).read_bytes() == (ROOT / "static" / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_sheet_holds_what_it_imports_and_nothing_else_of_it_is_lost(collected: Path) -> None:
     text = (collected / names(collected)["css/chat.css"]).read_text(encoding="utf-8")
     assert "@import" not in text and "/*" not in text and ".composer" in text and "@media print" in text

@@ -35,6 +35,7 @@ from chatui.usage.counting import Asked, Charge, Spent
 from chatui.usage.told import MOST_TOKENS, spent_on
 from renderer.frames import Frame, Header, Terminator
 from tests.chatui.conftest import store
+from tests.support.cases import few
 from tests.support.scripted import FINAL, ScriptedBackend, Step, answer, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
@@ -254,14 +255,14 @@ class Counting(ScriptedBackend):
 
 
 @pytest.mark.slow
-async def test_the_ledger_is_what_the_server_counted_over_a_thousand_turns(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_ledger_is_what_the_server_counted_over_many_turns(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers that end well are booked to the token; of the others each is one line, marked as an estimate, and nothing stays reserved."""
     server = Counting()
     monkeypatch.setattr("chatui.model_servers.connected.backend", lambda choice="": server)
     await database_sync_to_async(UsageLimit.objects.create)(month_turns=100_000)
     limits.forget()
     crashed = 0
-    for number in range(250):
+    for number in range(few(250)):
         turns = [(await running.ask(ada, ask(f"Question {number}"))).turn for _ in range(4)]
         for turn in turns:
             _, task = running._runners.get(turn.pk, (None, None))
@@ -272,13 +273,13 @@ async def test_the_ledger_is_what_the_server_counted_over_a_thousand_turns(ada: 
             await running.stop(running.Place(turn.pk, PROCESS))
         await running.settle()
         server.waiting.clear()
-        if number % 25 == 0:
+        if number % 10 == 0:
             crashed += await database_sync_to_async(crash)(ada)
     lines = await entries()
     exact = [line for line in lines if not line.is_estimate and line.output_tokens]
     assert sum(line.input_tokens for line in exact) == server.sent.prompt_tokens
     assert sum(line.output_tokens for line in exact) == server.sent.completion_tokens
-    assert len(lines) == 1000 + crashed and all(server.kinds[kind] for kind in ("well", "stopped", "fails", "refuses"))
+    assert len(lines) == few(1000) + crashed and all(server.kinds[kind] for kind in ("well", "stopped", "fails", "refuses"))
     row = await UsageCount.objects.aget()
     assert (row.reserved_tokens, row.reserved_turns) == (0, 0)
     assert row.month_tokens == sum(line.input_tokens + line.output_tokens for line in lines)
