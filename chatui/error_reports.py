@@ -7,16 +7,16 @@ text. Only messages of exceptions about files, networks and settings are kept.
 from __future__ import annotations
 
 import copy
+import json
 import logging
 import re
 import traceback
-from collections.abc import ItemsView, Iterator
+from collections.abc import ItemsView, Iterator, Mapping
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
 from uuid import UUID
 
-import structlog
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.html import format_html
 from django.views.debug import ExceptionReporter, SafeExceptionReporterFilter
@@ -28,8 +28,6 @@ FIELDS = (
     *("incident", "view", "outcome", "way", "person"),
 )
 """What a line may carry as ``extra``, each a word, a number or a few words of the product's own."""
-_LOGFMT = structlog.processors.LogfmtRenderer()
-_JSON = structlog.processors.JSONRenderer()
 
 _QUOTED = (OSError, ImportError, ImproperlyConfigured)
 
@@ -41,7 +39,7 @@ class PlacesFormatter(logging.Formatter):
         """Format the line. The record is left unchanged for other handlers."""
         line = copy.copy(record)
         fields = fields_of(record)
-        line.msg, line.args, line.exc_text = " ".join(filter(None, (_without_words(record), _LOGFMT(None, "", fields)))), None, None
+        line.msg, line.args, line.exc_text = " ".join(filter(None, (_without_words(record), *_logfmt(fields)))), None, None
         return without_tokens(super().format(line))
 
     def formatException(self, ei: ExcInfo) -> str:  # noqa: N802 - the name is logging's
@@ -62,12 +60,22 @@ class JsonFormatter(PlacesFormatter):
         }
         if record.exc_info and record.exc_info[1]:
             said["exception"] = without_tokens(described(record.exc_info[1]))
-        return str(_JSON(None, "", {**said, **fields_of(record)}))
+        return json.dumps({**said, **fields_of(record)}, default=str)
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, object]:
     """What a line of the product says beside its sentence. Only these names: other packages attach whole requests to theirs."""
     return {name: value for name in FIELDS if (value := getattr(record, name, None)) not in (None, "")}
+
+
+def _logfmt(fields: Mapping[str, object]) -> Iterator[str]:
+    """``key=value``, the value in quotation marks where it would not be read as one. By ourselves: a framework for logs costs every process
+    megabytes."""
+    for name, value in fields.items():
+        text = str(value)
+        is_quoted = any(character in text for character in ' ="')
+        text = (text.replace("\\", "\\\\") if is_quoted else text).replace('"', '\\"').replace("\n", "\\n")
+        yield f'{name}="{text}"' if is_quoted else f"{name}={text}"
 
 
 class PlacesReporter(ExceptionReporter):

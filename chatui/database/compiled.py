@@ -12,14 +12,18 @@ from types import SimpleNamespace
 from typing import Any, Generic, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.models import Expression, Field, Model, QuerySet
+from django.db.models import BooleanField, CharField, Expression, Field, Model, QuerySet, TextField
 from django.db.models.constants import OnConflict
-from django.db.models.sql import InsertQuery, UpdateQuery
+from django.db.models.sql import DeleteQuery, InsertQuery, UpdateQuery
 
 M = TypeVar("M", bound=Model)
 
 MOST_ROWS = 8
 """So many rows of one INSERT at most; more are given to the database in several."""
+
+
+_PLAIN: dict[type, tuple[type, ...]] = {CharField: (str,), TextField: (str,), BooleanField: (bool,)}
+"""Fields of these very classes have values of these very types stored as they are, in each database."""
 
 
 class Parameter(Expression):
@@ -28,6 +32,15 @@ class Parameter(Expression):
     def __init__(self, name: str, output_field: Field[Any, Any]) -> None:
         super().__init__(output_field=output_field)
         self.name = name
+        # None is NULL in each of Django's own fields.
+        is_known = type(output_field).__module__.startswith("django.db.models.fields")
+        self._plain = (type(None), *_PLAIN.get(type(output_field), ())) if is_known else ()
+
+    def prepared(self, value: object, connection: Any) -> Any:
+        """The value as the database takes it. Most are taken as they are, and a turn has two hundred of them."""
+        if type(value) in self._plain:
+            return value
+        return self.output_field.get_db_prep_save(value, connection)
 
     def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:  # type: ignore[override]
         """A placeholder, with itself in the place of the value."""
@@ -51,10 +64,7 @@ class _Text:
 
     def filled(self, values: Mapping[str, object], connection: Any) -> list[Any]:
         """Its parameters, with these values. KeyError where one is missing."""
-        return [
-            each.output_field.get_db_prep_save(values[each.name], connection) if isinstance(each, Parameter) else each
-            for each in self.parameters
-        ]
+        return [each.prepared(values[each.name], connection) if isinstance(each, Parameter) else each for each in self.parameters]
 
 
 def _text(connection: Any, key: tuple[object, ...], word: Callable[[Any], _Text]) -> _Text:
@@ -125,6 +135,25 @@ class Change:
         query.add_update_values(dict(changes))
         query.annotations = {}
         compiler = query.get_compiler(connection=connection)
+        sql, parameters = compiler.as_sql()
+        return _Text(sql, parameters, compiler)
+
+
+class Removal:
+    """A DELETE from one table, of whose rows nothing else depends. ``build`` makes the queryset of the rows, with parameters."""
+
+    def __init__(self, build: Callable[[], QuerySet[Any, Any]]) -> None:
+        self._build = build
+
+    def run(self, **values: object) -> None:
+        """Delete them."""
+        connection = connections[DEFAULT_DB_ALIAS]
+        text = _text(connection, (self,), self._word)
+        with connection.cursor() as cursor:
+            cursor.execute(text.sql, text.filled(values, connection))
+
+    def _word(self, connection: Any) -> _Text:
+        compiler = self._build().query.chain(DeleteQuery).get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
         return _Text(sql, parameters, compiler)
 

@@ -147,15 +147,29 @@ def shown_question(message: Message, versions: Sequence[UUID] = ()) -> ShownQues
     return ShownQuestion(str(key), html.question(text), text, siblings, is_long=questions.is_long(text))
 
 
-def ended_answer(turn: Turn, parts: Sequence[ShownPart], *, is_first: bool) -> ShownAnswer:
-    """An answer that has just ended, for pages that show its text already.
+@dataclass(frozen=True, slots=True)
+class EndedTurn:
+    """``turn`` as it has just ended, with its question, conversation and continued message. ``is_first``: the question has no other answer,
+    which then is not looked for. ``written``: the messages of the turn; None where they have to be read."""
 
-    ``turn`` as it ended, with its question, conversation and continued message. ``is_first``: the question has no other answer, which then
-    is not looked for. The cost does not depend on the length of the conversation.
-    """
-    messages = transcripts.written_by(turn)
+    turn: Turn
+    parts: Sequence[ShownPart]
+    is_first: bool
+    written: Sequence[Message] | None = field(default=None, repr=False)
+
+    @property
+    def reads_nothing(self) -> bool:
+        """Whether all is known that stands below its answer, as of most first answers."""
+        has_calls = self.written is None or any(message.terminator == Terminator.CALL for message in self.written)
+        return self.is_first and self.turn.continued_message_id is None and not has_calls
+
+
+def ended_answer(ended: EndedTurn) -> ShownAnswer:
+    """The answer, for pages that show its text already. The cost does not depend on the length of the conversation."""
+    turn, parts = ended.turn, ended.parts
+    messages = transcripts.written_by(turn) if ended.written is None else ended.written
     end = continuation.end_among(turn, messages)
-    siblings = None if is_first else _siblings_of(turn, [end] if turn.continued_message_id and end else messages)
+    siblings = None if ended.is_first else _siblings_of(turn, [end] if turn.continued_message_id and end else messages)
     files, rated = attachments.of_ended(turn, messages), unrated(turn.conversation, str(turn.pk), turn.state, _finals(parts))
     return replace(_ending(turn, end, _labels(), turn.question), parts=tuple(parts), siblings=siblings, files=files, rated=rated)
 

@@ -7,19 +7,23 @@ another one fetch theirs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from uuid import UUID
+from functools import lru_cache
+from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils import translation
+from django.utils.html import escape
 
-from chatui.display.conversation import ShownPart, ended_answer, shown_question
+from chatui.display.conversation import EndedTurn, ShownAnswer, ended_answer, shown_question
 from chatui.display.files import documents
 from chatui.env import environment
 from chatui.model_servers import connected
-from chatui.models import Message, SentDocument, Turn
+from chatui.models import Message, SentDocument
+from chatui.models.turn import TurnState
 from renderer.markup.citations import Cited
 from renderer.markup.html import SafeHtml
 
@@ -32,17 +36,60 @@ def language_of(asked: str) -> str:
 def question(message: Message, versions: Sequence[UUID], language: str, sent: Sequence[SentDocument] = ()) -> SafeHtml:
     """A question that was just stored. ``versions``: the keys of all its versions, this one included; empty where they were not read.
     ``sent``: the documents that came with it."""
+    shown = shown_question(message, versions)
+    if shown.siblings is None and not sent:
+        mould = _question_mould(language, is_long=shown.is_long)
+        return _filled(mould, {_MESSAGE: shown.message_id, _HTML: shown.html.html, _TEXT: escape(shown.text)})
     with translation.override(language):
-        shown = replace(shown_question(message, versions), documents=tuple(map(documents.shown, sent)))
+        shown = replace(shown, documents=tuple(map(documents.shown, sent)))
         return _rendered("exchange/_question.html", message.conversation_id, question=shown)
 
 
-def answer_end(turn: Turn, parts: Sequence[ShownPart], language: str, *, is_first: bool, sources: Sequence[Cited] = ()) -> SafeHtml:
-    """What stands below the answer of a turn that has ended: at most five statements. See ``ended_answer``. ``sources``: what it cites."""
+def answer_end(ended: EndedTurn, language: str, sources: Sequence[Cited] = ()) -> SafeHtml:
+    """What stands below the answer of a turn that has ended: at most five statements, and none where ``reads_nothing``. ``sources``: what
+    it cites."""
+    conversation, is_demo = ended.turn.conversation_id, connected.is_demo()
     with translation.override(language):
-        answer = replace(ended_answer(turn, parts, is_first=is_first), sources=tuple(sources))
-        return _rendered("exchange/_answer_end.html", turn.conversation_id, answer=answer, has_question=True, is_demo=connected.is_demo())
+        answer = replace(ended_answer(ended), sources=tuple(sources))
+        if (blank := _blank(answer)) is not None:
+            mould = _answer_end_mould(language, blank, is_demo=is_demo)
+            return _filled(mould, {_CONVERSATION: str(conversation), _MESSAGE: answer.parts[0].message_id})
+        return _rendered("exchange/_answer_end.html", conversation, answer=answer, has_question=True, is_demo=is_demo)
 
 
-def _rendered(template: str, conversation_id: UUID, **values: object) -> SafeHtml:
+def _rendered(template: str, conversation_id: object, **values: object) -> SafeHtml:
     return SafeHtml(str(render_to_string(template, {"conversation": {"id": conversation_id}, **values})))
+
+
+# Nearly all of them differ in nothing but some ids and the question: they are rendered once, with these in the place of what differs.
+_CONVERSATION, _MESSAGE, _HTML, _TEXT = (str(uuid4()) for _ in range(4))
+
+
+@lru_cache(maxsize=32)
+def _question_mould(language: str, *, is_long: bool) -> SafeHtml:
+    shown = {"message_id": _MESSAGE, "html": SafeHtml(_HTML), "text": _TEXT, "is_long": is_long}
+    with translation.override(language):
+        return _rendered("exchange/_question.html", _CONVERSATION, question=shown)
+
+
+@lru_cache(maxsize=128)
+def _answer_end_mould(language: str, answer: ShownAnswer, *, is_demo: bool) -> SafeHtml:
+    with translation.override(language):
+        return _rendered("exchange/_answer_end.html", _CONVERSATION, answer=answer, has_question=True, is_demo=is_demo)
+
+
+def _blank(answer: ShownAnswer) -> ShownAnswer | None:
+    """The answer without what differs from others like it; None where it is one of few."""
+    is_plain = [part.kind for part in answer.parts] == ["final"] and answer.state == TurnState.COMPLETED
+    if not is_plain or answer.notice or answer.siblings or answer.sources or answer.cards or answer.files:
+        return None
+    rated = answer.rated and replace(answer.rated, message_id=_MESSAGE)
+    return replace(answer, turn_id="", context=None, parts=(replace(answer.parts[0], message_id=_MESSAGE),), rated=rated)
+
+
+def _filled(mould: SafeHtml, values: Mapping[str, str]) -> SafeHtml:
+    """The mould with these in it, each of them HTML; in one step, so that nothing is looked for in what was put in."""
+    return SafeHtml(_STAND_INS.sub(lambda found: values[found[0]], mould.html))
+
+
+_STAND_INS = re.compile("|".join((_CONVERSATION, _MESSAGE, _HTML, _TEXT)))

@@ -1,4 +1,4 @@
-"""Imports Daphne without the TLS of Twisted and the WAMP of Autobahn, 12 MB with OpenSSL and cryptography, neither of which ``serve`` uses.
+"""Imports Daphne without the TLS of Twisted and the WAMP of Autobahn, 14 MB with OpenSSL and cryptography, neither of which ``serve`` uses.
 
 A proxy before it ends TLS, and WAMP is a protocol that nobody speaks here. To be imported before anything of Daphne, Twisted or Autobahn.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -17,16 +18,29 @@ class _Unused(ModuleType):
     def __getattr__(self, name: str) -> type:
         if name.startswith("__"):
             raise AttributeError(name)
-        return object
+        return type(name, (), {})  # each a class of its own, as some have subclasses
 
 
-_WAMP = "autobahn.twisted.wamp"
+def _unused_package(name: str) -> Any:
+    """The same for a package: its modules are found, and imported, as far as they do not stand beside it."""
+    unused, found = _Unused(name), find_spec(name.partition(".")[0])
+    folders = found.submodule_search_locations if found else None
+    unused.__path__ = [f"{folder}/{name.partition('.')[2]}" for folder in folders or ()]
+    return unused
+
+
+_WAMP = "autobahn.wamp"
+_wamp = _unused_package(_WAMP)
+_wamp.websocket = _Unused(f"{_WAMP}.websocket")
 _LEFT_OUT: dict[str, ModuleType | None] = {
     # Twisted does without these two, as where they are not installed.
     "OpenSSL": None,
     "service_identity": None,
     # Its checks of passwords would import cryptography.
-    _WAMP: _Unused(_WAMP),
+    "autobahn.twisted.wamp": _Unused("autobahn.twisted.wamp"),
+    # Its messages take most of it. What WebSockets need of it is in ``autobahn.wamp.types``.
+    _WAMP: _wamp,
+    f"{_WAMP}.websocket": _wamp.websocket,
 }
 
 # A process that has one of them already, such as that of tests, saves nothing by it.

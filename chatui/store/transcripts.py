@@ -75,17 +75,17 @@ def append(conversation: Conversation, parent: Message | None, frame: Frame, aut
 
 def append_chain(conversation: Conversation, parent: Message | None, frames: Sequence[tuple[Frame, Author, Kept]]) -> Message:
     """The same for some frames, each under the one before it. Returns the last message."""
-    return append_chain_at(conversation, Place(parent.pk if parent else None, _next_position(conversation)), frames)
+    return append_chain_at(conversation, Place(parent.pk if parent else None, _next_position(conversation)), frames)[-1]
 
 
 def append_at(conversation: Conversation, place: Place, frame: Frame, author: Author, kept: Kept = _BY_ITSELF) -> Message:
     """Keep a frame at a place that was read in the same transaction. Reads nothing: of ``conversation`` it needs the keys, and whether
     it is temporary."""
-    return append_chain_at(conversation, place, [(frame, author, kept)])
+    return append_chain_at(conversation, place, [(frame, author, kept)])[-1]
 
 
-def append_chain_at(conversation: Conversation, place: Place, frames: Sequence[tuple[Frame, Author, Kept]]) -> Message:
-    """The same for some frames, each under the one before it, in two statements. Returns the last message."""
+def append_chain_at(conversation: Conversation, place: Place, frames: Sequence[tuple[Frame, Author, Kept]]) -> list[Message]:
+    """The same for some frames, each under the one before it, in two statements. Returns their messages."""
     rows = [row_of(conversation, frame, author, kept) for frame, author, kept in frames]
     parent_id = place.parent_id
     for offset, row in enumerate(rows):
@@ -93,7 +93,7 @@ def append_chain_at(conversation: Conversation, place: Place, frames: Sequence[t
         parent_id = row.message.pk
     tree.MESSAGES.run([row.message for row in rows])
     search_index.add([(row.message, row.found_by) for row in rows if row.found_by is not None])
-    return rows[-1].message
+    return [row.message for row in rows]
 
 
 def replace_text(key: UUID, frame: Frame) -> None:

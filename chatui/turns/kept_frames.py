@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from chatui.codes import ProductCode, counted
 from chatui.database.writer import writer
 from chatui.error_reports import log_without_content
+from chatui.models import Message
 from chatui.models.keys import new_key
 from chatui.store import transcripts
 from chatui.store.turn_pieces import Pieces
@@ -34,6 +35,17 @@ from renderer.gate import Audience, may_see
 log = logging.getLogger(__name__)
 
 MOST_UNSAVED = 20
+LINGER_SECONDS = 0.25
+"""How long the frame that ends an answer waits for the end of its turn, which follows in the next steps of the event loop, so that both are
+one write. As long as it is not stored, it counts as open, and is stored in pieces."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastFrames:
+    """Frames that are to be stored with the end of their turn; as for ``ledger.keep``, at least one."""
+
+    parents: Sequence[UUID]
+    written: Sequence[tuple[UUID, Finished]] = field(repr=False)
 
 
 class KeptFrames:
@@ -60,12 +72,21 @@ class KeptFrames:
         self._pieces = pieces
         self._failed = failed
         self._unsaved: list[tuple[UUID, Finished]] = []
-        self._saving: set[asyncio.Future[None]] = set()
+        self._saving: set[asyncio.Future[list[Message]]] = set()
+        self._lingering: asyncio.TimerHandle | None = None
+        self._kept: list[Message] = []
+        self._has_gaps = False
 
     @property
     def last_error(self) -> ErrorCode | None:
         """What was wrong with a frame of the turn, the last time that something was."""
         return self._codes[-1] if self._codes else None
+
+    @property
+    def kept(self) -> list[Message] | None:
+        """The messages that were made of the turn's frames, once all are stored; None where they have to be read: some were stored by an
+        attempt of which nothing was heard."""
+        return None if self._has_gaps else self._kept
 
     @property
     def has_thought(self) -> bool:
@@ -108,12 +129,14 @@ class KeptFrames:
             self._take(FrameClosed(None, Code.STREAM_TRUNCATED))
 
     async def close(self) -> None:
-        """End the turn's frames: store an open frame as cut off, and the summary if that is still to do."""
+        """End the turn's frames: store an open frame as cut off, and the summary if that is still to do. What ``take_last``
+        returns then is left to the caller."""
         await self._summary.aclose()
         try:
             self.break_off()
             self._write_summary()
-            self._save_frames()
+            if self._lingering is None:
+                self._save_frames()
         except Exception as error:  # noqa: BLE001 - a frame that cannot be stored or shown must not keep the turn from ending
             log_without_content(log, self._job.turn_id, error)
         finally:
@@ -124,6 +147,17 @@ class KeptFrames:
         """Wait until everything is in the database, however long that takes."""
         while self._saving:
             await asyncio.wait(self._saving)
+
+    def take_last(self) -> LastFrames | None:
+        """The frames that wait for the turn's end; None where none do. From now on they are the caller's to store, who says with
+        ``note_kept`` what came of it."""
+        return LastFrames(tuple(self._parents), self._take_unsaved()) if self._lingering is not None else None
+
+    def note_kept(self, stored: Sequence[Message]) -> None:
+        """These frames are stored."""
+        self._kept += stored
+        # Of those that were stored before, nothing comes back.
+        self._has_gaps = self._has_gaps or not stored
 
     def _take(self, event: RawEvent) -> None:
         if isinstance(event, FrameOpened):
@@ -150,46 +184,61 @@ class KeptFrames:
             self._write_summary()
         self._unsaved.append((self._key, finished))
         # Hidden frames wait for the next one that people see, so that both are one write. Until then they are stored in pieces.
-        if may_see(finished.frame.header, Audience.END_USER) or len(self._unsaved) == MOST_UNSAVED:
+        if finished.frame.terminator is Terminator.RETURN and self._lingering is None:
+            self._lingering = asyncio.get_running_loop().call_later(LINGER_SECONDS, self._save_frames)
+        elif may_see(finished.frame.header, Audience.END_USER) or len(self._unsaved) == MOST_UNSAVED:
             self._save_frames()
         self.written.append(finished.frame)
         self.has_answer = self.has_answer or is_answer(finished.frame.header)
 
     def _save_frames(self) -> None:
+        if unsaved := self._take_unsaved():
+            parents = tuple(self._parents)
+            self._parents = [unsaved[-1][0]]
+            self._save(ledger.keep, parents, unsaved).add_done_callback(partial(self._are_kept, [key for key, _ in unsaved]))
+
+    def _take_unsaved(self) -> list[tuple[UUID, Finished]]:
+        if self._lingering is not None:
+            self._lingering.cancel()
+            self._lingering = None
         unsaved, self._unsaved = self._unsaved, []
-        if unsaved:
-            keys = [key for key, _ in unsaved]
-            self._save(ledger.keep, unsaved).add_done_callback(partial(self._are_kept, keys))
-            self._parents = [keys[-1]]
+        return unsaved
 
     def _write_summary(self) -> None:
         """Store the lines that people saw: before the answer, or at the end of a turn without one."""
         written: list[tuple[UUID, Finished]] = [(new_key(), item) for item in self._summary.finish()]
         if written:
             self._save_frames()
-            kept = self._save(ledger.keep_summary, written)
-            kept.add_done_callback(self._log_failure)
+            kept = self._save(ledger.keep_summary, tuple(self._parents), written)
+            kept.add_done_callback(self._summary_is_kept)
             # A failure here may lose the summary, never the answer after it.
             self._parents = [written[-1][0], *self._parents]
 
-    def _save(self, job: Callable[..., None], *arguments: Any) -> asyncio.Future[None]:
-        saving = writer.post(job, self._job, tuple(self._parents), *arguments, order=self._job.turn_id)
+    def _save(
+        self, keep: Callable[..., list[Message]], parents: tuple[UUID, ...], written: list[tuple[UUID, Finished]]
+    ) -> asyncio.Future[list[Message]]:
+        saving = writer.post(keep, self._job, parents, written, order=self._job.turn_id)
         self._saving.add(saving)
         saving.add_done_callback(self._saving.discard)
         return saving
 
-    def _are_kept(self, keys: list[UUID], saving: asyncio.Future[None]) -> None:
+    def _are_kept(self, keys: list[UUID], saving: asyncio.Future[list[Message]]) -> None:
         if saving.cancelled():
             return
         if error := saving.exception():
             self._failed(error)
-        else:
-            for key in keys:
-                self._pieces.drop(key)
+            return
+        self.note_kept(saving.result())
+        for key in keys:
+            self._pieces.drop(key)
 
-    def _log_failure(self, saving: asyncio.Future[None]) -> None:
-        if not saving.cancelled() and (error := saving.exception()):
+    def _summary_is_kept(self, saving: asyncio.Future[list[Message]]) -> None:
+        if saving.cancelled():
+            return
+        if error := saving.exception():
             log_without_content(log, self._job.turn_id, error)
+        else:
+            self.note_kept(saving.result())
 
 
 def _unchanged(event: RawEvent) -> RawEvent:

@@ -15,12 +15,13 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import QuerySet, UUIDField
 from django.utils import timezone
 
 from chatui.backends.base import ContextUse
 from chatui.backends.context.room import SEEN_CHARS
 from chatui.database import clock
+from chatui.database.compiled import Parameter, Removal
 from chatui.models import Conversation, Message, Turn, TurnPiece
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
@@ -44,6 +45,8 @@ from renderer.ocml import document
 from renderer.summary import frame as summary_frame
 
 log = logging.getLogger(__name__)
+
+_PIECES = Removal(lambda: TurnPiece.objects.filter(turn=Parameter("turn", UUIDField())))
 
 
 class LeaseLostError(Exception):
@@ -204,10 +207,10 @@ def _is_order(message: SeenMessage) -> bool:
     return message.role in (Role.SYSTEM, Role.DEVELOPER)
 
 
-def keep(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> None:
+def keep(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
     """Store finished frames, each under the one before it, and the first under the first of ``parents`` that is stored. The asking person's
-    open branch moves on to the last, unless they opened another one meanwhile."""
-    _keep(job, parents, written, author_of)
+    open branch moves on to the last, unless they opened another one meanwhile. Returns them; none, where they were stored before."""
+    return _keep(job, parents, written, author_of)
 
 
 def author_of(frame: Frame) -> Author:
@@ -215,15 +218,15 @@ def author_of(frame: Frame) -> Author:
     return Author.PRODUCT if frame.header.role == Role.TOOL or is_tool_line(frame.header) else Author.MODEL
 
 
-def keep_summary(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> None:
+def keep_summary(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
     """The same for what the product wrote about a turn's hidden work."""
-    _keep(job, parents, written, lambda _: Author.PRODUCT)
+    return _keep(job, parents, written, lambda _: Author.PRODUCT)
 
 
-def _keep(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]], author: Callable[[Frame], Author]) -> None:
+def _keep(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]], author: Callable[[Frame], Author]) -> list[Message]:
     position = _next_position(job, written[0][0])
     if position is None:
-        return
+        return []
     turn, parent_id = Turn(pk=job.turn_id), _parent(parents)
     frames = [
         (
@@ -233,9 +236,10 @@ def _keep(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finis
         )
         for key, finished in written
     ]
-    last = transcripts.append_chain_at(_conversation(job), transcripts.Place(parent_id, position), frames)
-    instead_of = job.cut_message_id if continuation.is_answer(last) else None
-    transcripts.follow(job.asked_by_id, last, parent_id, instead_of=instead_of)
+    kept = transcripts.append_chain_at(_conversation(job), transcripts.Place(parent_id, position), frames)
+    instead_of = job.cut_message_id if continuation.is_answer(kept[-1]) else None
+    transcripts.follow(job.asked_by_id, kept[-1], parent_id, instead_of=instead_of)
+    return kept
 
 
 def let_go(job: Job, pieces: Sequence[TurnPiece]) -> None:
@@ -251,10 +255,9 @@ def ask_to_stop(turn_id: UUID) -> None:
     Turn.objects.filter(pk=turn_id, state=TurnState.RUNNING).update(stop_requested=True)
 
 
-def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = True) -> bool:
-    """Give the turn its one terminal state. False where it already has one. ``has_pieces``: whether any may be stored."""
-    now = timezone.now()
-    shown, keeps = _shown(outcome, account), hidden_text.keeps_reasoning()
+def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: Callable[[], bool] = lambda: True) -> bool:
+    """Give the turn its one terminal state. False where it already has one. ``has_pieces``: whether any may be stored, asked at the end."""
+    now, shown, keeps = timezone.now(), _shown(outcome, account), hidden_text.keeps_reasoning()
     columns = {
         **shown,
         "error_detail": transcripts.storable(outcome.detail)[:8000] if keeps else "",
@@ -278,8 +281,8 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = T
             changed["sampled_with"] = dict(account.sampled_with)
         ending.answered(job.conversation_id, now, changed)
         hidden_text.forget_reasoning(job.turn_id)
-    if ended and has_pieces:
-        TurnPiece.objects.filter(turn=job.turn_id).delete()
+    if ended and has_pieces():
+        _PIECES.run(turn=job.turn_id)
     return ended
 
 

@@ -76,7 +76,7 @@ class Publisher:
         self._rendering: asyncio.Future[None] | None = None
         self._is_stopped = False
         self._next_flush: asyncio.Handle | None = None
-        self._last_flush = 0.0
+        self._last_flush = self._next_at = 0.0
         self._next_beat = self._loop.call_later(BEAT_SECONDS, self._beat)
 
     async def show_before(self, job: Job) -> None:
@@ -207,10 +207,15 @@ class Publisher:
         self._bus.send_to(process, group, {"type": "turn.snapshot", "audience": audience.value, "json": wire.encode([snapshot])})
 
     def _flush_soon(self) -> None:
-        """In this step of the event loop, when all that came with it is taken; but not sooner than FLUSH_SECONDS after the last flush."""
-        if self._next_flush is None and not self._is_stopped:
-            wait = self._last_flush + FLUSH_SECONDS - self._loop.time()
-            self._next_flush = self._loop.call_later(wait, self._flush_safely) if wait > 0 else self._loop.call_soon(self._flush_safely)
+        """In this step of the event loop, when all that came with it is taken; but not sooner than FLUSH_SECONDS after the last flush. The
+        first words of a message wait for nothing: what was sent just before is nearly always that the model thinks."""
+        at = 0.0 if self._people.begins else self._last_flush + FLUSH_SECONDS
+        if self._is_stopped or (self._next_flush is not None and self._next_at <= at):
+            return
+        if self._next_flush is not None:
+            self._next_flush.cancel()
+        self._next_at, wait = at, at - self._loop.time()
+        self._next_flush = self._loop.call_later(wait, self._flush_safely) if wait > 0 else self._loop.call_soon(self._flush_safely)
 
     def _flush_safely(self) -> None:
         self._next_flush = None

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from django.utils import timezone
 
-from chatui import wire
+from chatui import models, wire
 from chatui.backends.base import BackendError
 from chatui.backends.hosted.tools import HostedTools
-from chatui.backends.spec.definition import BackendSpec
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
@@ -25,30 +24,27 @@ from chatui.database.writer import writer
 from chatui.delivery import groups
 from chatui.delivery.bus import Message, bus
 from chatui.display import fragments, list_events
+from chatui.display.conversation import EndedTurn
 from chatui.display.tools.sources import sources_of
-from chatui.env import environment
 from chatui.error_reports import log_without_content
 from chatui.model_servers import connected
 from chatui.models import Turn
 from chatui.models.turn import TurnState
-from chatui.permissions.tools import tools_in
 from chatui.store import context_use
-from chatui.store.browsing import opened_pages
 from chatui.store.turn_pieces import Pieces
-from chatui.tools import offered
 from chatui.turns import ledger
 from chatui.turns.calls.conductor import Conductor
-from chatui.turns.calls.handing_back import TurnTools
 from chatui.turns.cutting.answer_now import AnswerNow
 from chatui.turns.formats.checked_answers import CheckedAnswers, format_of
-from chatui.turns.kept_frames import KeptFrames
+from chatui.turns.kept_frames import KeptFrames, LastFrames
 from chatui.turns.leases import Held, leases
-from chatui.turns.ledger import Job, LeaseLostError, Outcome
+from chatui.turns.ledger import Account, LeaseLostError, Outcome
 from chatui.turns.opening import server_tools
-from chatui.turns.opening.first_request import first_request, spec_for
+from chatui.turns.opening.first_request import first_request
+from chatui.turns.outcomes import last_write
 from chatui.turns.outcomes.noting import note_end
 from chatui.turns.outcomes.verdict import failed_by, verdict
-from chatui.turns.programs.tools import tools_of
+from chatui.turns.preparing.reading import opening_of
 from chatui.turns.publisher import Publisher
 from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.slots import slots
@@ -57,12 +53,13 @@ from chatui.turns.streams.program import Ended
 from chatui.turns.summarizing import Summarizing
 from chatui.turns.titles import background as titles
 from renderer.errors import Code
-from renderer.frame_kinds import is_answer, is_document
+from renderer.frame_kinds import is_answer
 from renderer.gate import Audience, show
-from renderer.markup import citations
 from renderer.markup.html import SafeHtml
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 SAVING_SECONDS = 1.0
 """After so long, people are told that their answer is being saved."""
@@ -155,16 +152,17 @@ class Runner:
     async def _write(self) -> Outcome:
         """Sample, have the calls answered that the model made, and sample again, until it calls nothing."""
         program = self._started.program
-        job = self._job = await pools.turns.run_patiently(ledger.load, self._started.turn, program)
-        await self._load_pages(job)
+        opening = await pools.turns.run_patiently(opening_of, self._started)
+        job, tools = opening.job, opening.tools
+        self._job = job
+        self._publisher.pages.update(opening.pages)
         await self._publisher.show_before(job)
-        # In a thread, because this may read rows of the admin pages; the back end itself belongs to this event loop.
-        spec = await pools.turns.run_patiently(spec_for, self._started.turn)
+        spec = opening.spec
+        # Not read with the rest: the back end belongs to this event loop.
         backend = connected.backend(job.choice)
         summary = self._summary = Summarizing(spec, job, self._publisher.step)
         frames = self._frames = KeptFrames(job, self._publisher, summary, self._pieces, self._fail)
         answer_now = self._answer_now = AnswerNow(frames, is_offered=self._started.continued_turn is None)
-        tools = await self._tools(spec)
         conductor = self._conductor = Conductor(job, frames, tools, self._publisher)
         checked = CheckedAnswers(format_of(self._started), job, answer_now.feed, for_program=program is not None)
         request = replace(checked.asked(first_request(job, spec, program)), tools=tools.definitions)
@@ -183,24 +181,6 @@ class Runner:
                 return checked.verdict(verdict(sampling, frames, conductor.handing))
             request = following
 
-    async def _load_pages(self, job: Job) -> None:
-        """What was opened before in this conversation: the model may cite it, or go on with it."""
-        texts = [frame.body for frame in (*job.frames, *(frame for _, frame in job.shown_before))]
-        has_documents = any(is_document(frame.header) for frame in job.frames)
-        if has_documents or "browser" in environment().tools or any(map(citations.may_cite, texts)):
-            self._publisher.pages.update(await pools.turns.run_patiently(opened_pages.of_conversation, job.conversation_id))
-
-    async def _tools(self, spec: BackendSpec) -> TurnTools:
-        """What the model may call in this turn: nothing where it continues an answer. In a thread, which may load what packages bring."""
-        if program := self._started.program:
-            return await pools.turns.run_patiently(partial(tools_of, self._started, program, is_demo=spec.is_demo))
-        has_documents = any(is_document(frame.header) for frame in self._job.frames)
-        if self._job.cut_answer is not None or not (has_documents or offered.are_any(is_demo=spec.is_demo)):
-            return TurnTools()
-        turn = self._started.turn
-        found = await pools.turns.run_patiently(partial(tools_in, turn.asked_by, turn.conversation, is_demo=spec.is_demo))
-        return TurnTools(found.offered)
-
     async def _saved(self, outcome: Outcome) -> Outcome:
         """Store all frames; the outcome, which is another one where that failed."""
         if self._frames is None or self._is_lost:
@@ -218,8 +198,8 @@ class Runner:
         account = replace(account, turns_left_out=left_out, by_server=by_server)
         html = None
         if not self._is_lost:
-            end = partial(ledger.finish, self._job, outcome, account, has_pieces=self._pieces.are_written)
-            await self._patiently(writer.run(end, order=self._turn_id))
+            outcome = await self._stored_end(outcome, account)
+        if not self._is_lost:
             note_end(self._job, outcome, account, self._publisher.elapsed())
             answered = list_events.answered(self._job.conversation_id, timezone.now(), has_news=ledger.is_news(outcome.state))
             bus().send(groups.person(self._job.asked_by_id), answered)
@@ -237,6 +217,29 @@ class Runner:
                 self._language if html else None,
             )
         )
+
+    async def _stored_end(self, outcome: Outcome, account: Account) -> Outcome:
+        """Store the end, and with it the frames that waited for it. The outcome, which is another one where these cannot be stored."""
+        frames = self._frames
+        last = frames.take_last() if frames is not None else None
+        try:
+            kept = await self._written_end(outcome, account, last)
+        except Exception as error:
+            if last is None:
+                raise
+            self._fail(error)
+            if self._is_lost:
+                return outcome
+            failed = self._failed_with(error)
+            await self._written_end(failed, account, None)
+            return failed
+        if frames is not None and last is not None:
+            frames.note_kept(kept)
+        return outcome
+
+    async def _written_end(self, outcome: Outcome, account: Account, last: LastFrames | None) -> Sequence[models.Message]:
+        write = partial(last_write.finish, self._job, outcome, account, lambda: self._pieces.are_written, last)
+        return await self._patiently(writer.run(write, order=self._turn_id))
 
     def _tell_program(self, ended: Ended) -> None:
         if self._started.program is not None:
@@ -256,9 +259,12 @@ class Runner:
         written = self._frames.written if self._frames else ()
         texts = [show(frame, Audience.END_USER) for frame in written if is_answer(frame.header)]
         sources = sources_of(texts, self._publisher.pages, [turn])
-        is_first = self._started.has_new_question
-        render = partial(fragments.answer_end, turn, self._publisher.shown(), self._language, is_first=is_first, sources=sources)
+        kept = self._frames.kept if self._frames else []
+        ended = EndedTurn(turn, self._publisher.shown(), is_first=self._started.has_new_question, written=kept)
+        render = partial(fragments.answer_end, ended, self._language, sources)
         try:
+            if ended.reads_nothing:
+                return render()
             async with asyncio.timeout(SHOWN_SECONDS):
                 return await pools.turns.run(render)
         except (TimeoutError, DatabaseBusyError):
@@ -267,13 +273,13 @@ class Runner:
             log_without_content(log, self._turn_id, error)
         return None
 
-    async def _patiently(self, saving: Coroutine[Any, Any, object]) -> None:
+    async def _patiently(self, saving: Coroutine[Any, Any, T]) -> T:
         """Wait for the database, and tell people where that takes long."""
         task = asyncio.ensure_future(saving)
         done, _ = await asyncio.wait([task], timeout=SAVING_SECONDS)
         if not done:
             self._publisher.saving()
-        await task
+        return await task
 
     def _lose(self) -> None:
         """The turn has ended without us, or another process has it: nothing may be written any more."""

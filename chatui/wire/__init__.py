@@ -71,7 +71,7 @@ from chatui.wire.turn_events import (
     WorkingBegan,
 )
 
-PROTOCOL = 5
+PROTOCOL = 6
 """The version of the protocol. A page of another version is told to reload, so every change that such a page would not bear raises it."""
 
 END_USER_EVENTS: tuple[type[Event], ...] = (

@@ -7,6 +7,7 @@ In a frame, an array stands for an event about the block that the last event in 
 ``[number, end, html]``                    ``BlockReplaced``: ``html`` is inserted before the last ``end`` characters of its HTML
 ``[number, end, html, removed]``           the same, and ``removed`` characters before these are left out
 ``[number, end, html, removed, 1]``        the same, as ``BlockFlushed``
+``[number, -1, html]``                     ``BlockReplaced`` of the block behind it, in the same message: what follows is about that one
 =========================================  =====================================================================================
 
 ``number`` is the sequence number; characters are counted as JavaScript does, in UTF-16 units. Nothing is shown that the event in full would
@@ -23,12 +24,14 @@ from typing import Any
 from chatui.wire.base import Event, Numbered
 from chatui.wire.turn_events import Beat, BlockFlushed, BlockGrew, BlockReplaced
 
+_NEXT = -1
 _ENCODE = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @dataclass(slots=True)
 class _Open:
-    """The block that short events are about; ``html`` is what pages have of it, None where that is not known as one string."""
+    """The block that short events are about; ``html`` is what pages have of it, None where that is not known as one string, or where the
+    block is closed."""
 
     type: str
     message_id: str
@@ -58,6 +61,8 @@ class Compactor:
             case BlockFlushed(html=html) if (shown := self._shown(event)) is not None:
                 end, more, *removed = _difference(shown, html.html)
                 short = [number, end, more, *(removed or [0]), 1]
+            case BlockReplaced(html=html) if self._is_next(event):
+                short = [number, _NEXT, html.html]
             case BlockGrew(text=text) if self._is_open(event):
                 short = [number, text]
             case _:
@@ -71,6 +76,10 @@ class Compactor:
         is_same_type = known is not None and (isinstance(event, BlockFlushed) or event.type == known.type)
         return known is not None and is_same_type and (known.message_id, known.block) == (event.message_id, event.block)
 
+    def _is_next(self, event: BlockReplaced) -> bool:
+        known = self._open
+        return known is not None and (known.type, known.message_id, known.block + 1) == (event.type, event.message_id, event.block)
+
     def _shown(self, event: BlockReplaced | BlockFlushed) -> str | None:
         return self._open.html if self._open is not None and self._is_open(event) else None
 
@@ -79,6 +88,8 @@ class Compactor:
             self._open = _Open(event.type, event.message_id, event.block, event.html.html)
         elif isinstance(event, BlockGrew):
             self._open = _Open(event.type, event.message_id, event.block, None)
+        elif isinstance(event, BlockFlushed) and self._open is not None and self._shown(event) is not None:
+            self._open.html = None
         else:
             self._open = None
 
@@ -119,13 +130,15 @@ class Expander:
         if len(short) == 2:
             known.html = None
             return full | {"type": known.type, "text": short[1]}
+        if len(short) == 3 and short[1] == _NEXT:
+            known.block, known.html = known.block + 1, short[2]
+            return full | {"type": known.type, "block": known.block, "html": known.html}
         if known.html is None:
             return None
         end, more, removed, closes = [*short[1:5], 0, 0][:4]
-        known.html = _applied(known.html, end, more, removed)
-        if closes:
-            self._open = None
-        return full | {"type": BlockFlushed.types[0] if closes else known.type, "html": known.html}
+        html = _applied(known.html, end, more, removed)
+        known.html = None if closes else html
+        return full | {"type": BlockFlushed.types[0] if closes else known.type, "html": html}
 
 
 def _difference(old: str, new: str) -> tuple[int, str] | tuple[int, str, int]:

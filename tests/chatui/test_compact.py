@@ -46,6 +46,13 @@ def test_text_in_small_pieces_costs_a_fraction_of_what_it_did() -> None:
     assert sum(len(compactor.encode(flush)) for flush in found) * 20 < sum(len(wire.encode(flush)) for flush in found)
 
 
+def test_the_blocks_of_a_message_name_it_once() -> None:
+    found, compactor = flushes("\n\n".join(f"Paragraph {number} of many." for number in range(20)), 12), wire.Compactor()
+    said = "".join(compactor.encode(flush) for flush in found)
+    full = [event for event in json.loads(said.replace("][", ",")) if isinstance(event, dict)]
+    assert sum(event["type"] == "response.delta" for event in full) == 1 and sum("block" in event for event in full) <= 3
+
+
 def test_after_forgetting_the_next_event_stands_in_full_for_who_comes_late() -> None:
     found, compactor, late = flushes(MARKDOWN, 3), wire.Compactor(), wire.Expander()
     middle = len(found) // 2
@@ -84,11 +91,12 @@ def test_text_of_a_code_block_is_short_only_after_its_block_stood_in_full() -> N
     assert json.loads(first)[0]["message_id"] == "m" and json.loads(second) == [[1, "x"]]
 
 
-def test_events_of_another_block_or_message_stand_in_full() -> None:
+def test_events_of_another_message_or_of_a_block_that_is_not_the_next_stand_in_full() -> None:
     compactor = wire.Compactor()
     compactor.encode([wire.Numbered("t", 1, wire.BlockReplaced("response.delta", "m", 0, SafeHtml("<p>a</p>")))])
     for event in (
-        wire.BlockReplaced("response.delta", "m", 1, SafeHtml("<p>a</p>")),
+        wire.BlockReplaced("response.delta", "m", 2, SafeHtml("<p>a</p>")),
+        wire.BlockReplaced("response.delta", "other", 3, SafeHtml("<p>a</p>")),
         wire.BlockFlushed("other", 1, SafeHtml("<p>a</p>")),
         wire.BlockReplaced("chatui:preamble.delta", "m", 1, SafeHtml("<p>a</p>")),
     ):

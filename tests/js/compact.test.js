@@ -26,6 +26,14 @@ test("a short event may close its block, and is then about nothing any more", ()
   assert.deepEqual(events.slice(1), [closed]);
 });
 
+test("the block behind it stands without what is known of it, whether it was closed or not", () => {
+  const next = { ...FULL, sequence_number: 3, block: 3, html: "<p>three</p>" };
+  assert.deepEqual(read(FULL, [2, 4, " two", 0, 1], [3, -1, "<p>three</p>"])[2], next);
+  const events = read(FULL, [3, -1, "<p>three</p>"], [4, 4, "!"]);
+  assert.deepEqual(events.slice(1), [next, { ...next, sequence_number: 4, html: "<p>three!</p>" }]);
+  assert.deepEqual(read([3, -1, "<p>three</p>"]), []);
+});
+
 test("more text of a code block", () => {
   const { html, ...named } = FULL;
   assert.equal(html, "<p>one</p>");
@@ -49,7 +57,7 @@ test("without a block in full there is nothing to say", () => {
 });
 
 test("what is no short event is left out", () => {
-  for (const odd of [[], [2], [2, {}], [2, 4, 7], [2, "4", "x", 1], [2, null, "x"]]) assert.equal(read(FULL, odd).length, 1);
+  for (const odd of [[], [2], [2, {}], [2, 4, 7], [2, "4", "x", 1], [2, null, "x"], [2, -1, 7]]) assert.equal(read(FULL, odd).length, 1);
 });
 
 test("a beat in a silence leaves the block open that the next short event is about", () => {

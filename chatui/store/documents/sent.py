@@ -129,7 +129,7 @@ def put(conversation: Conversation, place: Place, documents: Sequence[Ready]) ->
     _take([each.file for each in documents], conversation)
     frame_keys = [new_key() for _ in documents]
     rows = [(each.given.frame, Author.PERSON, Kept(key=key)) for each, key in zip(documents, frame_keys, strict=True)]
-    end = transcripts.append_chain_at(conversation, place, rows)
+    end = transcripts.append_chain_at(conversation, place, rows)[-1]
     SentDocument.objects.bulk_create(
         SentDocument(
             message_id=key,

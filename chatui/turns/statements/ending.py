@@ -27,6 +27,11 @@ def place_of(turn: UUID, owner: str, message: UUID) -> tuple[int, bool] | None:
     return next(((last, is_kept) for last, is_kept in _PLACE.tuples(turn=turn, owner=owner, message=message)), None)
 
 
+def is_kept(message: UUID) -> bool:
+    """Whether this message is stored."""
+    return Message.objects.filter(pk=message).exists()
+
+
 def _place() -> QuerySet[Turn, tuple[object, ...]]:
     locked = _mine().select_for_update(of=("self",), no_key=True)
     is_kept = Exists(Message.objects.filter(pk=Parameter("message", UUIDField())))

@@ -37,6 +37,9 @@ class EndUserStream:
         """``can_answer_now``: the person may end the thinking before the answer, once."""
         self.pages: dict[int, Cited] = {}
         """What the answer may cite, by cursor. More come while the turn runs."""
+        self.begins = False
+        """Whether the first text of a message has come since the last flush."""
+        self._has_opened = False
         self._can_answer_now = can_answer_now
         self._turn = str(turn_id)
         self._gate = Gate(Audience.END_USER)
@@ -71,6 +74,9 @@ class EndUserStream:
     def take(self, event: RawEvent, key: UUID, elapsed: int) -> None:
         """A raw event of the frame ``key``, ``elapsed`` milliseconds after the turn began."""
         admitted = self._gate.admit(event)
+        if isinstance(admitted, VisibleOpened | VisibleDelta):
+            self.begins = self.begins or (self._has_opened and isinstance(admitted, VisibleDelta))
+            self._has_opened = isinstance(admitted, VisibleOpened)
         if isinstance(admitted, VisibleWithdrawn):
             self._withdraw()
         elif isinstance(admitted, VisibleDelta) and self._cut is None:
@@ -132,6 +138,7 @@ class EndUserStream:
     def flush(self, *, is_watched: bool = True) -> list[wire.Numbered]:
         """Everything new since the last flush, numbered. Then ``take_rendering``, if there is more. Without ``is_watched`` text waits,
         and what comes behind it: nobody reads what it would be rendered to."""
+        self.begins = False
         self._show_arrived(is_watched=is_watched)
         if is_watched and self._open is not None and self._rendering is None:
             self._show_tail(self._open, self._open.markdown.tail())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-import segno
 from django import forms
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -86,6 +85,8 @@ def picture(request: HttpRequest) -> HttpResponse:
         secret = factors.secret_of(person)
     except WrongCodeError:
         raise NotFoundError from None
+    import segno  # for whoever sets up a second factor
+
     drawn = io.BytesIO()
     segno.make(totp.address(secret, brand().name, person.get_username()), error="m").save(
         drawn, kind="svg", scale=5, border=4, light="#fff"

@@ -7,6 +7,7 @@
  */
 
 const BEAT = "chatui:beat";
+const NEXT = -1;
 
 export class Expander {
   /** @type {Open | null} */
@@ -32,13 +33,17 @@ export class Expander {
       known.html = null;
       return { ...full, text: first };
     }
+    if (first === NEXT && typeof more === "string") {
+      known.block += 1;
+      known.html = more;
+      return { ...full, block: known.block, html: more };
+    }
     const isEdit = typeof first === "number" && typeof more === "string" && typeof removed === "number";
     if (known.html === null || !isEdit) return null;
     const end = known.html.length - first;
-    known.html = known.html.slice(0, end - removed) + more + known.html.slice(end);
-    if (!closes) return { ...full, html: known.html };
-    this.#open = null;
-    return { ...full, type: "response.delta.flush", html: known.html };
+    const whole = known.html.slice(0, end - removed) + more + known.html.slice(end);
+    known.html = closes ? null : whole;
+    return closes ? { ...full, type: "response.delta.flush", html: whole } : { ...full, html: whole };
   }
 }
 

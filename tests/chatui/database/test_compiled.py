@@ -8,12 +8,13 @@ from uuid import UUID, uuid4
 import pytest
 from django.conf import settings
 from django.db import connections, transaction
-from django.db.models import CharField, F, IntegerField, QuerySet, UUIDField, Value
+from django.db.models import CharField, F, IntegerField, Model, QuerySet, UUIDField, Value
 from django.db.models.sql.compiler import SQLCompiler
+from django.utils import timezone
 
 from chatui.accounts import sessions
-from chatui.database.compiled import MOST_ROWS, Change, Insertion, Parameter, Query
-from chatui.models import ActiveLeaf, Conversation, Message, Turn, User
+from chatui.database.compiled import MOST_ROWS, Change, Insertion, Parameter, Query, Removal
+from chatui.models import ActiveLeaf, Conversation, Message, Turn, TurnPiece, UsageEntry, User
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.permissions import access
@@ -152,3 +153,27 @@ def test_a_right_that_is_lost_counts_at_the_next_ask_although_nothing_is_worded_
     with pytest.raises(access.NotFoundError if lost == "conversation" else AskRefusedError):
         ask(key)
     assert Turn.objects.count() == 2
+
+
+def test_a_removal_deletes_what_the_orm_deletes_and_no_more(ada: User) -> None:
+    turns = [store(ada, Ask(Kind.SEND, uuid4(), "low", text="Hello")).turn for _ in range(2)]
+    for number, each in enumerate((*turns, turns[0])):
+        TurnPiece.objects.create(turn=each, number=number, frame=uuid4(), text="x")
+    removal = Removal(lambda: TurnPiece.objects.filter(turn=Parameter("turn", UUIDField())))
+    for _ in range(2):
+        removal.run(turn=turns[0].pk)
+        assert [piece.turn_id for piece in TurnPiece.objects.all()] == [turns[1].pk]
+
+
+@pytest.mark.parametrize("model", [ActiveLeaf, Conversation, Message, Turn, UsageEntry])
+def test_what_is_taken_as_it_is_is_what_the_orm_makes_of_it(model: type[Model]) -> None:
+    connection, values = connections["default"], [None, "", "text", True, False, 0, 7, TurnState.RUNNING, uuid4(), b"bytes", timezone.now()]
+    taken = 0
+    for field in model._meta.concrete_fields:
+        parameter = Parameter("value", field)
+        for value in values:
+            if type(value) in parameter._plain:
+                made = field.get_db_prep_save(value, connection)
+                assert (type(made), made) == (type(value), value), field
+                taken += 1
+    assert taken >= len(model._meta.concrete_fields), "None at least"

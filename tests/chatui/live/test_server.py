@@ -16,7 +16,7 @@ from chatui.models import User
 from tests.support.browser_socket import BrowserSocket
 from tests.tools import wire_types
 
-CONTRACTS = {5: "85d0a40c1a8df627"}
+CONTRACTS = {6: "09a21f26b42af234"}
 """The digest of the contract that each version stands for. The newest only; a change that older pages bear changes the digest alone."""
 
 

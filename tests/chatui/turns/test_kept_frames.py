@@ -35,9 +35,9 @@ async def test_each_event_is_published_once_and_each_frame_stored_once(
     happened: list[str] = []
     keep, take = ledger.keep, Publisher.take
 
-    def noted_keep(job: ledger.Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> None:
-        keep(job, parents, written)
+    def noted_keep(job: ledger.Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
         happened.extend("kept" for _ in written)
+        return keep(job, parents, written)
 
     def noted_take(publisher: Publisher, event: RawEvent, key: UUID) -> None:
         happened.append(type(event).__name__)

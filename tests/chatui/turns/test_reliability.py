@@ -143,11 +143,12 @@ async def test_a_database_that_refuses_for_a_moment_costs_no_word_of_the_answer(
 async def test_a_frame_whose_commit_went_unheard_is_kept_once(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     keep, unheard = ledger.keep, [True]
 
-    def keep_and_break(*arguments: Any) -> None:
-        keep(*arguments)
+    def keep_and_break(*arguments: Any) -> Any:
+        kept = keep(*arguments)
         if unheard:
             unheard.clear()
             raise OperationalError("server closed the connection unexpectedly")
+        return kept
 
     monkeypatch.setattr(ledger, "keep", keep_and_break)
     turn = await end_of(await begin(ada))

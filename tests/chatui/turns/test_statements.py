@@ -11,6 +11,8 @@ import pytest
 from channels.db import database_sync_to_async
 from django.db.backends.utils import CursorWrapper
 
+from chatui.database.pools import Pool
+from chatui.database.writer import Writer
 from chatui.model_servers import connected
 from chatui.models import Conversation, Message, Turn, User
 from chatui.store import branch_walk, transcripts
@@ -24,7 +26,7 @@ from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
-BEFORE_FIRST_TOKEN, IN_ALL = 11, 23
+BEFORE_FIRST_TOKEN, IN_ALL = 11, 21
 """Of any kind of turn, with what begins a transaction. The ledger has two at the end, and two more for the first turn of a person.
 
 One of them says which tools are switched off in the conversation: the demo offers some. Where none are offered, it is not sent."""
@@ -59,12 +61,10 @@ SELECT message: the turn is still ours, and locked; the next free position
 INSERT message: what the model has written
 INSERT searchentry: its words
 UPDATE activeleaf: the open branch moves on
-BEGIN
 UPDATE turn: how it has ended
 INSERT usageentry: what it took
 UPDATE usagecount: what its person has used
 UPDATE conversation: answered just now
-SELECT message: what the turn has written, for what stands below the answer
 """
 
 
@@ -153,6 +153,34 @@ async def test_the_statements_of_a_turn_are_these(
     assert [named(sql) for sql in statements[mark + first :]] == listed(ANSWERED)
     counted = [sql for sql in statements[mark:] if named(sql) != "BEGIN"]
     assert len(counted) <= 20, "as docs/benchmarks.md counts them"
+
+
+async def test_a_first_answer_waits_for_few_threads(
+    ada: User, backend: ScriptedBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each wait is one for the interpreter, too, which many turns that begin at once share."""
+    waits: list[str] = []
+    run, post = Pool.run, Writer.post
+
+    def noted(pool: Pool, work: Any, *given: Any, **named: Any) -> Any:
+        waits.append(name_of(work))
+        return run(pool, work, *given, **named)
+
+    def noted_write(writer: Writer, write: Any, *given: Any, **named: Any) -> Any:
+        waits.append(name_of(write))
+        return post(writer, write, *given, **named)
+
+    async with BrowserSocket(ada) as socket:
+        await turn(socket, backend, statements, send(None))
+        monkeypatch.setattr(Pool, "run", noted)
+        monkeypatch.setattr(Writer, "post", noted_write)
+        await turn(socket, backend, statements, send(None))
+    # The summary asks for its model server by itself, and no answer waits for it.
+    assert [name for name in waits if name != "spec_of"] == ["start", "opening_of", "finish"]
+
+
+def name_of(work: Any) -> str:
+    return str(getattr(work, "func", work).__name__)
 
 
 def named(sql: str) -> str:

@@ -12,7 +12,7 @@ from channels.db import database_sync_to_async
 from chatui.backends.base import EndReason
 from chatui.display import conversation as display
 from chatui.display import fragments
-from chatui.display.conversation import ShownAnswer
+from chatui.display.conversation import EndedTurn, ShownAnswer
 from chatui.models import Conversation, Turn, User
 from chatui.store import transcripts
 from chatui.store.files import keeping
@@ -75,7 +75,7 @@ def loaded(turn: Turn) -> ShownAnswer:
 
 @database_sync_to_async
 def live(turn: Turn) -> str:
-    return fragments.answer_end(turn, (), "en", is_first=True).html
+    return fragments.answer_end(EndedTurn(turn, (), is_first=True), "en").html
 
 
 @database_sync_to_async

@@ -14,7 +14,7 @@ from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.display import fragments
-from chatui.display.conversation import ShownAnswer, shown_exchange
+from chatui.display.conversation import EndedTurn, ShownAnswer, shown_exchange
 from chatui.models import OpenedPage, ToolCall, Turn, User
 from chatui.store import erasure
 from chatui.store.browsing import opened_pages
@@ -123,7 +123,7 @@ async def test_a_citation_over_each_wire_format(format_: str, ada: User, monkeyp
 
 def end_of(turn: Turn, answer: ShownAnswer) -> str:
     row = Turn.objects.select_related("conversation", "question", "continued_message").get(pk=turn.pk)
-    return fragments.answer_end(row, (), "en", is_first=True, sources=answer.sources).html
+    return fragments.answer_end(EndedTurn(row, (), is_first=True), "en", answer.sources).html
 
 
 def browser_tools() -> list[Any]:

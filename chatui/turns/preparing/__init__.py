@@ -1,0 +1,1 @@
+"""What a turn needs before its model is asked."""

@@ -1,0 +1,73 @@
+"""Reads all that a turn needs before its model is asked, in one piece of work: each one more is another wait for a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from chatui.backends.base import BackendError
+from chatui.backends.spec.definition import BackendSpec
+from chatui.env import environment
+from chatui.permissions.tools import tools_in
+from chatui.store.browsing import opened_pages
+from chatui.tools import offered
+from chatui.turns import ledger
+from chatui.turns.calls.handing_back import TurnTools
+from chatui.turns.ledger import Job
+from chatui.turns.opening.first_request import spec_for
+from chatui.turns.programs.tools import tools_of
+from chatui.turns.start import Started
+from renderer.frame_kinds import is_document
+from renderer.markup import citations
+from renderer.markup.citations import Cited
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """``pages``: what was opened before in the conversation, by cursor: the model may cite it, or go on with it. ``server``: the model
+    server, or why there is none."""
+
+    job: Job
+    pages: Mapping[int, Cited]
+    server: BackendSpec | BackendError
+    tools: TurnTools
+
+    @property
+    def spec(self) -> BackendSpec:
+        """The model server of the turn. Raises BackendError where there is none."""
+        if isinstance(self.server, BackendError):
+            raise self.server
+        return self.server
+
+
+def opening_of(started: Started) -> Opening:
+    """What the turn begins with. For a thread, which may read rows of the admin pages, and load what packages bring. May be read twice."""
+    job = ledger.load(started.turn, started.program)
+    pages = _pages(job)
+    try:
+        spec = spec_for(started.turn)
+    except BackendError as error:
+        # What is shown of the answer that it continues, people are to see all the same.
+        return Opening(job, pages, error, TurnTools())
+    return Opening(job, pages, spec, _tools(started, job, spec))
+
+
+def _pages(job: Job) -> Mapping[int, Cited]:
+    texts = [frame.body for frame in (*job.frames, *(frame for _, frame in job.shown_before))]
+    if _has_documents(job) or "browser" in environment().tools or any(map(citations.may_cite, texts)):
+        return opened_pages.of_conversation(job.conversation_id)
+    return {}
+
+
+def _tools(started: Started, job: Job, spec: BackendSpec) -> TurnTools:
+    """What the model may call in this turn: nothing where it continues an answer."""
+    if program := started.program:
+        return tools_of(started, program, is_demo=spec.is_demo)
+    if job.cut_answer is not None or not (_has_documents(job) or offered.are_any(is_demo=spec.is_demo)):
+        return TurnTools()
+    turn = started.turn
+    return TurnTools(tools_in(turn.asked_by, turn.conversation, is_demo=spec.is_demo).offered)
+
+
+def _has_documents(job: Job) -> bool:
+    return any(is_document(frame.header) for frame in job.frames)
