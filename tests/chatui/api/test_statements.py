@@ -32,7 +32,6 @@ SELECT message: the turn is still ours, and locked; the next free position
 INSERT message: what the model has written
 INSERT searchentry: its words
 UPDATE activeleaf: the open branch moves on
-BEGIN
 UPDATE turn: how it has ended
 INSERT usageentry: what it took
 UPDATE usagecount: what its owner has used
