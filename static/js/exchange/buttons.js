@@ -12,6 +12,7 @@ import { toast } from "../page/toasts.js";
 import { laterStyles } from "../windows/later-styles.js";
 import { Exchange } from "./exchange.js";
 import { toggleFold } from "./folding.js";
+import { sourceOf } from "./question-source.js";
 
 /** @import { QuestionEditor } from "./question-editor.js" */
 /** @typedef {import("../files/chip.js").BroughtFile[] | null} Files */
@@ -139,7 +140,9 @@ export class ExchangeButtons {
     const form = piece("question-editor", HTMLFormElement);
     form.classList.add("visually-hidden");
     section.append(form);
-    find(form, "textarea", HTMLElement).focus({ preventScroll: true });
+    const area = find(form, "textarea", HTMLTextAreaElement);
+    area.value = sourceOf(section);
+    area.focus({ preventScroll: true });
     const loaded = await Promise.all([import("./question-editor.js"), laterStyles()]).catch(unloaded);
     const question = exchange.question;
     if (!loaded || !question) {

@@ -6,6 +6,7 @@ import { find, piece, seek } from "../page/dom.js";
 import { grow } from "../page/growing.js";
 import { problemWith, sends } from "../models/typing.js";
 import { EditedFiles } from "../files/editing.js";
+import { sourceOf } from "./question-source.js";
 
 /** @import { ChatComposer } from "../chat/composer.js" */
 /** @import { BroughtFile } from "../files/chip.js" */
@@ -32,11 +33,11 @@ export class QuestionEditor {
     this.#question = question;
     this.#form = form;
     this.#area = find(form, "textarea", HTMLTextAreaElement);
-    const typed = this.#area.value;
     this.#limit = limit;
     this.#send = send;
-    const before = seek(question, ".question-source", HTMLTemplateElement)?.content.textContent ?? "";
-    this.#area.value = before;
+    const before = sourceOf(question);
+    const typed = this.#area.value;
+    this.#area.value ||= before;
     this.#form.addEventListener("submit", this.#submit);
     this.#form.addEventListener("keydown", this.#key);
     this.#area.addEventListener("input", this.#typed);
@@ -47,8 +48,11 @@ export class QuestionEditor {
     const { question: id } = /** @type {HTMLElement | null} */ (question.closest(".exchange"))?.dataset ?? {};
     this.#files = id ? new EditedFiles(this.#form, question, id, (sentence) => this.#say(sentence)) : null;
     if (id) this.#keep(id, before);
-    this.#area.value += typed;
-    if (typed) this.#typed();
+    // What was typed meanwhile goes before what was written at another time.
+    if (typed && typed !== before) {
+      this.#area.value = typed;
+      this.#typed();
+    }
     grow(this.#area);
     this.#area.focus({ preventScroll: true });
     this.#area.setSelectionRange(this.#area.value.length, this.#area.value.length);
