@@ -76,6 +76,10 @@ def test_a_title_and_menus_begin_on_the_right(chat: Chat) -> None:
       return range.getBoundingClientRect().right;
     }""")
     assert box(bar)[1] - words < 40
+    page.goto(page.url + "share/")
+    assert page.locator(".shared-title").evaluate("title => getComputedStyle(title).textAlign") == "right"
+    page.go_back()
+    page.wait_for_load_state()
     page.locator(".account-button").click()
     assert abs(box(page.locator("#account-menu"))[1] - box(page.locator(".account-button"))[1]) < 2
     page.keyboard.press("Escape")
