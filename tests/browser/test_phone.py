@@ -147,6 +147,8 @@ def test_in_a_very_short_window_there_is_room_to_read_until_one_writes_and_sendi
 
     chat.box.click()
     page.keyboard.type("Some text")
+    text = chat.box.bounding_box()
+    assert text and text["width"] > 180 and text["height"] < 60, "it stands in one line"
     for each in (chat.box, chat.send):
         expect(each).to_be_in_viewport(ratio=0.7)
     effort = page.get_by_role("combobox", name="Reasoning effort")
