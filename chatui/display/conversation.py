@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -88,7 +89,8 @@ class ShownAnswer:
     ``label`` is what people call its back end, where there are several; ``is_scripted``: the demo wrote it. ``context``: how full the
     model's context was afterwards, in per cent; None if unknown. ``continuation``: how it can be continued, a value of ``Continuation``;
     empty for an answer that is whole. ``sources``: the pages that it cites, each once. ``cards``: calls about which the person decides or
-    has decided. ``rated``: its thumbs, if it can be rated. ``files``: what its tools made for the person.
+    has decided. ``rated``: its thumbs, if it can be rated. ``files``: what its tools made for the person. ``at``: its end; None of one
+    that is running or was imported.
     """
 
     turn_id: str
@@ -107,6 +109,7 @@ class ShownAnswer:
     cards: tuple[ShownCard, ...] = ()
     rated: ShownRating | None = None
     files: tuple[ShownFile, ...] = ()
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +275,7 @@ def _ending(turn: Turn | None, end: Message | None, labels: Mapping[str, str], q
         turns_left_out=turn.turns_left_out if turn else 0,
         context=_context(turn) if turn else None,
         continuation=(turn and continuation.continuation_of(turn, end)) or "",
+        at=turn.finished_at if turn else None,
     )
 
 

@@ -107,7 +107,8 @@ class Account:
     """What the back end reported about a turn's samples; None or empty where it did not. ``request``: the path and body that were sent.
 
     ``sampled_with``: the last sample's keys of ``generation_settings``; None where nothing was sampled. ``context``: how full it is after
-    the last sample; None where that is not known. ``spent``: by all samples. ``by_server``: that column of the turn.
+    the last sample; None where that is not known. ``spent``: by all samples. ``by_server``: that column of the turn. ``ended_at``: when the
+    turn ended, which pages show; None for now.
     """
 
     backend: str = ""
@@ -121,6 +122,7 @@ class Account:
     context: ContextUse | None = None
     spent: Spent = field(default_factory=Spent)
     by_server: Mapping[str, object] | None = None
+    ended_at: datetime | None = None
 
 
 def job_of(turn: Turn) -> Job:
@@ -266,7 +268,6 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: Callable
         "output_tokens": account.output_tokens,
         "thought_seconds": account.thought_seconds,
         "request": requests.pack(*account.request) if account.request and keeps else None,
-        "finished_at": now,
     }
     if ended := ending.end(job.turn_id, job.lease_owner, columns):
         # Before the conversation: whoever asks in it locks the person's count first, and two in another order would wait for each other.
@@ -313,6 +314,7 @@ def _shown(outcome: Outcome, account: Account) -> dict[str, Any]:
         "by_server": account.by_server,
         "context_size": context.size if context else None,
         "context_used": context.used if context else None,
+        "finished_at": account.ended_at or timezone.now(),
     }
 
 

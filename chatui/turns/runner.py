@@ -195,7 +195,7 @@ class Runner:
         await self._publisher.catch_up()
         account = account_of(self._samplings, self._publisher.end_thinking())
         left_out, by_server = account.turns_left_out + self._job.turns_left_out, server_tools.noted(self._hosted)
-        account = replace(account, turns_left_out=left_out, by_server=by_server)
+        account = replace(account, turns_left_out=left_out, by_server=by_server, ended_at=timezone.now())
         html = None
         if not self._is_lost:
             outcome = await self._stored_end(outcome, account)

@@ -128,3 +128,33 @@ def test_the_composer_is_on_the_screen_and_sends_by_touch(demo: Server, visits: 
     chat.box.fill("line\n" * 40)
     expect(chat.send).to_be_in_viewport(ratio=1)
     fits(chat.page)
+
+
+def test_in_a_very_short_window_there_is_room_to_read_until_one_writes_and_sending_is_in_view(demo: Server, visits: Visits) -> None:
+    """1280 × 800 at 400 %."""
+    chat = Chat(visits.open(demo, "ada"))
+    chat.ask_and_wait("Explain this")
+    chat.settle()
+    page = chat.page
+    page.set_viewport_size({"width": 320, "height": 200})
+    page.locator(".banner-demo").evaluate("banner => banner.remove()")
+    page.locator("main").focus()
+    room = chat.scroller.bounding_box()
+    assert room and room["height"] >= 90
+    for each in (chat.box, chat.send):
+        expect(each).to_be_in_viewport(ratio=0.9)
+    expect(page.get_by_role("combobox", name="Reasoning effort")).to_be_hidden()
+
+    chat.box.click()
+    page.keyboard.type("Some text")
+    text = chat.box.bounding_box()
+    assert text and text["width"] > 180 and text["height"] < 60, "it stands in one line"
+    for each in (chat.box, chat.send):
+        expect(each).to_be_in_viewport(ratio=0.7)
+    effort = page.get_by_role("combobox", name="Reasoning effort")
+    for _ in range(6):
+        page.keyboard.press("Tab")
+        if effort.evaluate("each => each === document.activeElement"):
+            break
+    expect(effort).to_be_in_viewport(ratio=0.5)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320

@@ -41,7 +41,10 @@ class SettingsForm(forms.Form):
     time_zone = forms.ChoiceField(
         label=_("Time zone"),
         required=False,
-        help_text=_("For times on pages, and for the date that models are told where this server tells it to them."),
+        help_text=_(
+            "For times on pages, and for the date that models are told where this server tells it to them. "
+            "While it is UTC, answers show the time of your browser."
+        ),
     )
     theme = forms.ChoiceField(
         label=_("Appearance"),

@@ -1,11 +1,10 @@
 // What lets a person see other versions: one instead of another, several side by side, and one of another model's.
-// The comparison is loaded when somebody first compares.
+// What does that is loaded when somebody first asks for it.
 
 import { t } from "../language/words.js";
 import { around } from "../page/dom.js";
 import { laterStyles } from "../windows/later-styles.js";
 import { toast } from "../page/toasts.js";
-import { Versions } from "../exchange/versions.js";
 import { AgainMenu } from "./again-menu.js";
 
 /** @import { ChatTranscript } from "../chat/transcript.js" */
@@ -19,16 +18,27 @@ export function listenForVersions(transcript) {
   /** @returns {Promise<Comparison | null>} null where it could not be loaded, and that was said */
   const comparison = () => load().catch(() => {
     loading = null;
-    toast(t("There is no connection to the server. Please try again when it is back."));
-    return null;
+    return unloaded();
   });
-  new Versions(transcript).listen();
+  transcript.addEventListener("submit", async (event) => {
+    const form = around(event, "form.siblings");
+    const button = event.submitter;
+    if (!(form instanceof HTMLFormElement) || !(button instanceof HTMLButtonElement)) return;
+    // Submitting the form would reload the page; this way the reader's place is kept.
+    event.preventDefault();
+    (await import("../exchange/versions.js").catch(unloaded))?.showVersion(transcript, form, button);
+  });
   new AgainMenu(transcript, comparison).listen();
   transcript.addEventListener("click", async (event) => {
     const element = around(event, ".exchange");
     if (element && around(event, "button[data-action=compare]")) (await comparison())?.toggle(element);
   });
   if (new URLSearchParams(location.search).has("compare")) void comparison();
+}
+
+function unloaded() {
+  toast(t("There is no connection to the server. Please try again when it is back."));
+  return null;
 }
 
 /** @param {ChatTranscript} transcript */

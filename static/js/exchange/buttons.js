@@ -6,12 +6,13 @@
 import { t } from "../language/words.js";
 import { codeBeside } from "../page/code.js";
 import { copy, copyLater } from "../page/clipboard.js";
-import { around, find } from "../page/dom.js";
+import { around, find, piece } from "../page/dom.js";
 import { read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 import { laterStyles } from "../windows/later-styles.js";
 import { Exchange } from "./exchange.js";
 import { toggleFold } from "./folding.js";
+import { sourceOf } from "./question-source.js";
 
 /** @import { QuestionEditor } from "./question-editor.js" */
 /** @typedef {import("../files/chip.js").BroughtFile[] | null} Files */
@@ -81,7 +82,7 @@ export class ExchangeButtons {
       case "fold":
         return toggleFold(button);
       case "edit":
-        return void this.#openEditor(exchange);
+        return void this.#openEditor(exchange, button);
       case "regenerate":
         return this.#regenerate(exchange);
       case "continue":
@@ -129,20 +130,32 @@ export class ExchangeButtons {
     return this.#copied(button, copyLater(read(source), html));
   }
 
-  /** @param {Exchange} exchange */
-  async #openEditor(exchange) {
+  /**
+   * @param {Exchange} exchange
+   * @param {HTMLElement} button
+   */
+  async #openEditor(exchange, button) {
+    const section = find(exchange.element, ".question", HTMLElement);
+    // What is typed while the rest is loaded is text, and no shortcut.
+    const form = piece("question-editor", HTMLFormElement);
+    form.classList.add("visually-hidden");
+    section.append(form);
+    const area = find(form, "textarea", HTMLTextAreaElement);
+    area.value = sourceOf(section);
+    area.focus({ preventScroll: true });
     const loaded = await Promise.all([import("./question-editor.js"), laterStyles()]).catch(unloaded);
-    if (!loaded) return;
+    const question = exchange.question;
+    if (!loaded || !question) {
+      form.remove();
+      return button.focus();
+    }
     this.#edit?.editor.close(true);
     // Before the editor makes the page longer: what follows the end would scroll it out of view.
     this.#dispatch("chat:editing", null);
-    const question = exchange.question;
-    if (!question) return;
-    const section = find(exchange.element, ".question", HTMLElement);
     const editor = new loaded[0].QuestionEditor(section, this.limit, (text, files) => {
       this.#edit = { exchange, editor };
       this.#dispatch("chat:edit", /** @type {EditAsked} */ ({ question, text, files }));
-    });
+    }, form);
     this.#edit = { exchange, editor };
   }
 

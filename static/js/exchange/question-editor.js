@@ -6,14 +6,15 @@ import { find, piece, seek } from "../page/dom.js";
 import { grow } from "../page/growing.js";
 import { problemWith, sends } from "../models/typing.js";
 import { EditedFiles } from "../files/editing.js";
+import { sourceOf } from "./question-source.js";
 
 /** @import { ChatComposer } from "../chat/composer.js" */
 /** @import { BroughtFile } from "../files/chip.js" */
 
 export class QuestionEditor {
   #question;
-  #form = piece("question-editor", HTMLFormElement);
-  #area = find(this.#form, "textarea", HTMLTextAreaElement);
+  #form;
+  #area;
   #send;
   #limit;
   /** Of a question that was sent. What waits for the end of an answer has its files elsewhere. */
@@ -26,22 +27,32 @@ export class QuestionEditor {
    * @param {HTMLElement} question the section that shows the question
    * @param {number} limit characters
    * @param {(text: string, files: BroughtFile[] | null) => void} send `files`: null where they stay as they are
+   * @param {HTMLFormElement} [form] one that took what was typed while this was loaded
    */
-  constructor(question, limit, send) {
+  constructor(question, limit, send, form = piece("question-editor", HTMLFormElement)) {
     this.#question = question;
+    this.#form = form;
+    this.#area = find(form, "textarea", HTMLTextAreaElement);
     this.#limit = limit;
     this.#send = send;
-    const before = seek(question, ".question-source", HTMLTemplateElement)?.content.textContent ?? "";
-    this.#area.value = before;
+    const before = sourceOf(question);
+    const typed = this.#area.value;
+    this.#area.value ||= before;
     this.#form.addEventListener("submit", this.#submit);
     this.#form.addEventListener("keydown", this.#key);
     this.#area.addEventListener("input", this.#typed);
     find(this.#form, "[data-action=cancel-edit]", HTMLElement).addEventListener("click", () => this.close());
     this.#hideQuestion(true);
-    question.append(this.#form);
+    form.classList.remove("visually-hidden");
+    if (!form.isConnected) question.append(form);
     const { question: id } = /** @type {HTMLElement | null} */ (question.closest(".exchange"))?.dataset ?? {};
     this.#files = id ? new EditedFiles(this.#form, question, id, (sentence) => this.#say(sentence)) : null;
     if (id) this.#keep(id, before);
+    // What was typed meanwhile goes before what was written at another time.
+    if (typed && typed !== before) {
+      this.#area.value = typed;
+      this.#typed();
+    }
     grow(this.#area);
     this.#area.focus({ preventScroll: true });
     this.#area.setSelectionRange(this.#area.value.length, this.#area.value.length);

@@ -1,39 +1,24 @@
 // Switches between versions of a question or an answer without a reload. Dispatches "chat:branch" when one is shown.
 
 import { t } from "../language/words.js";
-import { around, find, parse, seek } from "../page/dom.js";
+import { find, parse, seek } from "../page/dom.js";
 import { RequestFailed, submit } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
 /** @import { ChatTranscript } from "../chat/transcript.js" */
 /** @import { Exchange } from "./exchange.js" */
 
-export class Versions {
-  #transcript;
-
-  /** @param {ChatTranscript} transcript */
-  constructor(transcript) {
-    this.#transcript = transcript;
-  }
-
-  listen() {
-    this.#transcript.addEventListener("submit", this.#submitted);
-  }
-
-  /**
-   * Another version was chosen. Submitting the form would reload the page; this way the reader's place is kept.
-   * @param {SubmitEvent} event
-   */
-  #submitted = async (event) => {
-    const form = around(event, "form.siblings");
-    const button = event.submitter;
-    if (!(form instanceof HTMLFormElement) || !(button instanceof HTMLButtonElement)) return;
-    event.preventDefault();
-    const exchange = this.#transcript.exchanges.find((exchange) => exchange.element.contains(form));
-    const group = find(form, "[role=group]", HTMLElement).getAttribute("aria-label");
-    const [place, label] = [`.siblings [role=group][aria-label="${group}"]`, button.getAttribute("aria-label")];
-    await openBranch(this.#transcript, exchange, form.action, button.value, (shown) => focus(shown, place, label));
-  };
+/**
+ * Another version was chosen.
+ * @param {ChatTranscript} transcript
+ * @param {HTMLFormElement} form
+ * @param {HTMLButtonElement} button that was pressed
+ */
+export async function showVersion(transcript, form, button) {
+  const exchange = transcript.exchanges.find((exchange) => exchange.element.contains(form));
+  const group = find(form, "[role=group]", HTMLElement).getAttribute("aria-label");
+  const [place, label] = [`.siblings [role=group][aria-label="${group}"]`, button.getAttribute("aria-label")];
+  await openBranch(transcript, exchange, form.action, button.value, (shown) => focus(shown, place, label));
 }
 
 /**

@@ -12,6 +12,7 @@
 /** The code of the page's language, as the server names it. */
 export const LANGUAGE = globalThis.document?.documentElement.lang.toLowerCase() || "en";
 const plainNumber = new Intl.NumberFormat(LANGUAGE);
+const time = times(globalThis.document?.documentElement.dataset.timeZone);
 /** Stands between a context and its word, as in gettext. */
 const CONTEXT_END = "\u0004";
 const NAME = /%\((\w+)\)s/g;
@@ -62,6 +63,20 @@ export function tn(one, many, n, values) {
  */
 export function number(value, options) {
   return (options ? new Intl.NumberFormat(LANGUAGE, options) : plainNumber).format(value);
+}
+
+/** A moment in the person's time zone. @param {string | number} at in ISO 8601, or milliseconds */
+export function moment(at) {
+  return time.format(new Date(at));
+}
+
+/** @param {string} [timeZone] what the person chose; otherwise the browser's, also where that does not know theirs */
+function times(timeZone) {
+  try {
+    return new Intl.DateTimeFormat(LANGUAGE, { dateStyle: "medium", timeStyle: "short", timeZone });
+  } catch {
+    return times();
+  }
 }
 
 /** @param {string} key */

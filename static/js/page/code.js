@@ -1,6 +1,7 @@
 // Code blocks: adds a header with the language and a copy button, and highlights the code once the block is closed.
 
 import { t, tc } from "../language/words.js";
+import { laterStyles } from "../windows/later-styles.js";
 import { piece } from "./dom.js";
 import { MOST_CHARACTERS, flatten, languageOf } from "../models/highlighting.js";
 
@@ -92,8 +93,10 @@ function coloured(root) {
 
 /** @returns {Promise<Highlighter>} */
 function load() {
-  loading ??= import("../../vendor/highlight/highlight.min.js").then(
-    (module) => /** @type {Highlighter} */ (module.default),
+  // On a page without that sheet, the colours are in one of its own.
+  const hasLater = document.querySelector("link[data-later]") !== null;
+  loading ??= Promise.all([import("../../vendor/highlight/highlight.min.js"), hasLater && laterStyles()]).then(
+    ([module]) => /** @type {Highlighter} */ (module.default),
   ).catch((error) => {
     loading = null;
     throw error;

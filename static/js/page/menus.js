@@ -51,7 +51,8 @@ function place(event) {
   if (/** @type {ToggleEvent} */ (event).newState !== "open") return;
   const button = opener.getBoundingClientRect();
   const below = button.bottom < innerHeight / 2;
-  const leftward = button.left + MENU_WIDTH_PX > innerWidth;
+  const isRtl = document.dir === "rtl";
+  const leftward = isRtl ? button.right > MENU_WIDTH_PX : button.left + MENU_WIDTH_PX > innerWidth;
   const room = (below ? innerHeight - button.bottom : button.top) - 2 * MARGIN_PX;
   // In a small or zoomed window the menu scrolls.
   menu.style.maxHeight = `${room}px`;

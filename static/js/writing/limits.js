@@ -1,11 +1,9 @@
 // What the page says about limits of usage: that most of one is used, or all of it.
 
 import { refusal } from "../language/refusals.js";
-import { LANGUAGE, number, t } from "../language/words.js";
+import { moment, number, t } from "../language/words.js";
 
 /** @import { Accepted, Refused } from "../wire/wire.js" */
-
-const time = new Intl.DateTimeFormat(LANGUAGE, { dateStyle: "medium", timeStyle: "short" });
 
 /** @param {Refused} event */
 export function reached(event) {
@@ -23,7 +21,7 @@ export function tellNear(event, composer) {
 
 /** @param {string | null | undefined} until a time in ISO 8601 */
 function at(until) {
-  return time.format(new Date(until ?? 0));
+  return moment(until ?? 0);
 }
 
 /** @param {HTMLElement} composer */

@@ -236,6 +236,11 @@ def test_a_phone_shows_them_one_under_the_other_and_paper_shows_the_one_that_is_
         chat.page.wait_for_timeout(50)
         new, old = chat.answer.bounding_box(), others(chat).bounding_box()
     assert old["y"] > new["y"] + new["height"]
+    starts_of_lines = chat.last.locator(".version-name > span + span").evaluate_all("""spans => spans
+      .filter((span) => span.getBoundingClientRect().left === span.parentElement.getBoundingClientRect().left)
+      .map((span) => [getComputedStyle(span, "::before").left.startsWith("-"), getComputedStyle(span.parentElement).overflowX])""")
+    assert starts_of_lines, "the premise: names begin lines"
+    assert all(start == [True, "clip"] for start in starts_of_lines), "the dot before it is cut off"
     chat.page.emulate_media(media="print")
     expect(others(chat)).to_be_hidden()
     expect(chat.answer).to_be_visible()

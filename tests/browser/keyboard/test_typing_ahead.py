@@ -1,0 +1,56 @@
+"""Keys that are pressed while something is still being loaded are what is written in it, and no shortcuts."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import Visits
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+
+def test_what_is_typed_while_the_editor_of_a_question_is_loaded_stands_in_it(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    chat.ask_and_wait("Hello")
+    chat.settle()
+    turn = chat.last.get_attribute("data-turn") or ""
+    held: list[Route] = []
+    chat.page.route("**/exchange/question-editor*.js", lambda route: held.append(route))
+    chat.page.locator("main").focus()
+    chat.page.keyboard.press("e")
+    chat.page.keyboard.type(" there")  # alone, these keys write another answer, edit, stop and open a temporary chat
+    while not held:
+        chat.page.wait_for_timeout(20)
+    chat.page.keyboard.press("ControlOrMeta+A")
+    chat.page.keyboard.type("Hello, rest of the text")
+    held[0].continue_()
+    box = chat.page.get_by_role("textbox", name="Your message")
+    expect(box).to_have_value("Hello, rest of the text")
+    expect(box).to_be_focused()
+    expect(chat.last).to_have_attribute("data-turn", turn)
+    chat.page.keyboard.type("!")
+    expect(box).to_have_value("Hello, rest of the text!")
+    chat.page.unroute_all()
+    chat.page.reload()
+    chat.page.wait_for_load_state()
+    chat.page.locator("main").focus()
+    chat.page.keyboard.press("e")
+    expect(box).to_have_value("Hello, rest of the text!")
+    box.press("Escape")
+    expect(chat.button("Edit")).to_be_focused()
+
+
+def test_an_editor_that_could_not_be_loaded_leaves_nothing_behind(demo: Server, visits: Visits) -> None:
+    visits.allow("Failed to load resource|ERR_FAILED")
+    chat = Chat(visits.open(demo, "ada"))
+    chat.ask_and_wait("Hello")
+    chat.settle()
+    chat.page.route("**/exchange/question-editor*.js", lambda route: route.abort())
+    chat.button("Edit").focus()
+    chat.page.keyboard.press("Enter")
+    expect(chat.page.locator(".toast").last).to_contain_text("There is no connection to the server.")
+    expect(chat.page.locator(".question-editor")).to_have_count(0)
+    expect(chat.button("Edit")).to_be_focused()
