@@ -19,7 +19,7 @@ from chatui.documents import examination
 from chatui.env import Environment, environment
 from chatui.languages.catalogues import not_compiled
 from chatui.model_servers import vocabulary
-from chatui.tools import combinations, found, offered
+from chatui.tools import available, catalogue, combinations
 from chatui.tools.browser import engines
 from chatui.tools.python import availability
 from chatui.tools.servers import reading
@@ -125,9 +125,9 @@ def offered_tools(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """The tools of CHATUI_TOOLS should exist, and go together."""
     env = environment()
     named = set(env.tools) | set(env.tool_facts)
-    unknown = sorted(named - {each.offered_as for each in found.tools().values()}) if named else []
+    unknown = sorted(named - {each.offered_as for each in catalogue.tools().values()}) if named else []
     no_tool = "CHATUI_TOOLS: there is no tool {!r}; no package brings one that can be offered, and none of the tools file is confirmed."
-    left_out = combinations.together(offered.all_named()).left_out
+    left_out = combinations.together(available.all_named()).left_out
     apart = "CHATUI_TOOLS: {!r} is not offered together with {}: one reads private data, another sends something out (docs/tools.md)."
     return [
         *(checks.Warning(no_tool.format(name), id="chatui.W030") for name in unknown),

@@ -10,8 +10,8 @@ from csp.constants import NONE, SELF
 from django.urls import reverse_lazy
 
 from chatui.env import BASE_DIR, LOCALE_DIR, Environment
-from chatui.languages import offered
-from chatui.languages.offered import SOURCE
+from chatui.languages import available
+from chatui.languages.available import SOURCE
 
 ENVIRONMENT = Environment()
 _HTTPS = bool(ENVIRONMENT.origins) and all(origin.startswith("https://") for origin in ENVIRONMENT.origins)
@@ -33,7 +33,7 @@ INSTALLED_APPS = [
     "csp",
     "chatui",
     "chatui.backups",
-    "chatui.leaving",
+    "chatui.offboarding",
     "chatui.provisioning",
 ]
 
@@ -126,7 +126,7 @@ LOGOUT_REDIRECT_URL = reverse_lazy("sign_in")
 
 # The language of the code. What a page is in is decided for each request (chatui/web/language/middleware.py).
 LANGUAGE_CODE = SOURCE
-LANGUAGES = list(offered.LANGUAGES.items())
+LANGUAGES = list(available.LANGUAGES.items())
 LOCALE_PATHS = [LOCALE_DIR]
 LANGUAGE_COOKIE_NAME = "__Host-language" if _HTTPS else "chatui_language"
 TIME_ZONE = "UTC"

@@ -38,7 +38,7 @@ from chatui.web.monitoring import health, metrics
 from chatui.web.ratings import export as ratings_export
 from chatui.web.ratings import rate
 from chatui.web.settings import pages as settings_pages
-from chatui.web.sign_in import forgotten, invitations, passkeys, provider_logout, second_factor, single_sign_on, ways
+from chatui.web.sign_in import forgotten, invitations, methods, passkeys, provider_logout, second_factor, single_sign_on
 from chatui.web.sign_in import sessions as own_sessions
 from chatui.web.structured import answer_format as answer_format_page
 from chatui.web.tools import approvals
@@ -126,9 +126,9 @@ urlpatterns = [
     path("sign-in/with/<slug:provider>/", single_sign_on.begin, name="sign_in_with"),
     path("sign-in/with/<slug:provider>/back/", single_sign_on.back, name="sign_in_back"),
     path("sign-in/with/<slug:provider>/logout/", provider_logout.provider_logout_view, name="sign_in_logout"),
-    path("sign-in/ways/", ways.ways, name="sign_in_ways"),
-    path("sign-in/ways/<uuid:identity_id>/remove/", ways.remove, name="sign_in_remove"),
-    path("sign-in/confirm/", ways.confirm, name="sign_in_confirm"),
+    path("sign-in/ways/", methods.ways, name="sign_in_ways"),
+    path("sign-in/ways/<uuid:identity_id>/remove/", methods.remove, name="sign_in_remove"),
+    path("sign-in/confirm/", methods.confirm, name="sign_in_confirm"),
     path("invitation/<uuid:invitation_id>/<slug:token>/", invitations.invitation, name="invitation"),
     path("sign-in/code/", second_factor.code, name="sign_in_code"),
     path("sign-in/second-factor/", second_factor.second_factor, name="second_factor"),
@@ -139,7 +139,7 @@ urlpatterns = [
     path("sign-in/passkey/options/<slug:what>/", passkeys.options, name="passkey_options"),
     path("sign-in/code/passkey/", passkeys.step, name="sign_in_code_passkey"),
     path("sign-in/passkeys/new/", passkeys.new, name="passkey_new"),
-    path("sign-in/news/dismiss/", ways.dismiss_news, name="sign_in_news_dismiss"),
+    path("sign-in/news/dismiss/", methods.dismiss_news, name="sign_in_news_dismiss"),
     path("sign-in/passkeys/<uuid:passkey_id>/rename/", passkeys.rename, name="passkey_rename"),
     path("sign-in/passkeys/<uuid:passkey_id>/remove/", passkeys.remove, name="passkey_remove"),
     path("sign-in/sessions/end/", own_sessions.end_others, name="sessions_end_others"),

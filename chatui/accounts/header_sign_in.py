@@ -14,7 +14,7 @@ from chatui.accounts.sessions import SignedIn, signed_in
 from chatui.accounts.sign_in_rules.header import HeaderRule
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
-from chatui.accounts.single_sign_on import arriving
+from chatui.accounts.single_sign_on import account_linking
 from chatui.accounts.single_sign_on.claims import Said
 from chatui.audit_log.record import Visitor
 from chatui.models import User
@@ -75,7 +75,7 @@ def arrive(visitor: Visitor, name: str) -> User:
     provider = Provider.model_construct(
         key="header", name="header", issuer=f"header:{said.name if said else ''}", client_id="", sign_up=said is not None and said.sign_up
     )
-    return arriving.arrive(visitor, provider, Said(name, name, "", None))
+    return account_linking.arrive(visitor, provider, Said(name, name, "", None))
 
 
 def session_of(scope: Mapping[str, Any]) -> SignedIn | None:

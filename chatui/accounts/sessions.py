@@ -16,7 +16,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
-from chatui.database.compiled import Parameter
+from chatui.database.compiled_statements import Parameter
 from chatui.models import User
 from chatui.proxies import visitor_address
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from chatui import measures
 from chatui.audit_log.record import Visitor
-from chatui.audit_log.repeats import RepeatedAction
+from chatui.audit_log.repeat_limit import RepeatedAction
 from chatui.guess_limits import Guess, GuessLimit, Scope, address_group
 from chatui.models import AuditEvent, User
 from chatui.skeletons import folded

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from chatui.accounts.api_keys import making
 from chatui.accounts.api_keys.making import MadeKey, TooManyKeysError
-from chatui.accounts.people import acts
+from chatui.accounts.people import account_actions
 from chatui.model_servers import model_choice
 from chatui.models import User
 from chatui.permissions import four_eyes
@@ -39,7 +39,7 @@ def _made(request: HttpRequest, account: User, form: KeyForm) -> MadeKey | None:
         return None
     try:
         with transaction.atomic():
-            made = making.make_for_account(visitor, acts.held(visitor, account.pk), wanted)
+            made = making.make_for_account(visitor, account_actions.held(visitor, account.pk), wanted)
             four_eyes.note(visitor.user, [account.pk], "an API key")
     except TooManyKeysError:
         form.add_error(None, _("This account has as many keys as there may be. Revoke one that is not used any more."))

@@ -19,7 +19,7 @@ from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec.choices import find, split_choice
 from chatui.backends.spec.definition import SPEC_KINDS, BackendSpec, SpecError
 from chatui.env import environment
-from chatui.languages.offered import SOURCE
+from chatui.languages.available import SOURCE
 from chatui.model_servers import configured, connected
 from chatui.models import StoredBackend
 from chatui.permissions import access

@@ -10,10 +10,10 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop as noop
 
 from chatui.accounts.people.changes import Standing
-from chatui.leaving import closing
-from chatui.leaving.closing import KeptOpenError
 from chatui.models import User
 from chatui.models.accounts.closed_account import Cause
+from chatui.offboarding import closing
+from chatui.offboarding.closing import KeptOpenError
 from chatui.web.visitors import visitor_of
 
 _CAUSES = {

@@ -15,10 +15,10 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from chatui.accounts import invitations
-from chatui.accounts.people import acts
+from chatui.accounts.people import account_actions
 from chatui.admin.read_only import ReadOnlyAdmin
 from chatui.models import Invitation, User
-from chatui.permissions import access, inviting, managing
+from chatui.permissions import access, administration, inviting
 from chatui.web.visitors import visitor_of
 
 
@@ -33,7 +33,7 @@ class InvitationForm(forms.Form):
         """Offers only groups that hold no permissions that the member of staff has not: an invitation must not raise anybody."""
         super().__init__(*args, **kwargs)
         fields: dict[str, Any] = self.fields
-        fields["group"].queryset = managing.givable(request.user)
+        fields["group"].queryset = administration.givable(request.user)
 
 
 @admin.register(Invitation)
@@ -77,7 +77,7 @@ class InvitationAdmin(ReadOnlyAdmin):
         if request.method == "POST" and form.is_valid():
             chosen = form.cleaned_data
             try:
-                [(_note, path)] = acts.invite(visitor_of(request, "admin"), [chosen["note"]], chosen["group"], chosen["days"])
+                [(_note, path)] = account_actions.invite(visitor_of(request, "admin"), [chosen["note"]], chosen["group"], chosen["days"])
                 shown |= {"link": request.build_absolute_uri(path), "days": chosen["days"]}
             except invitations.TooManyInvitedError as error:
                 form.add_error("note", error.sentence)

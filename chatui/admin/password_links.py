@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from chatui.accounts import password_links
-from chatui.accounts.people import acts
+from chatui.accounts.people import account_actions
 from chatui.models import User
 from chatui.web import people
 from chatui.web.visitors import visitor_of
@@ -28,7 +28,7 @@ def page(request: HttpRequest, person: User, context: dict[str, object]) -> Http
     if request.method == "POST":
         visitor = visitor_of(request, "admin")
         with transaction.atomic():
-            path = password_links.make(visitor, acts.held(visitor, person.pk), voids_password=request.POST.get("void") == "yes")
+            path = password_links.make(visitor, account_actions.held(visitor, person.pk), voids_password=request.POST.get("void") == "yes")
         shown["link"] = request.build_absolute_uri(path)
         people.tell_sockets(person)
     return render(request, "admin/password_link.html", shown)

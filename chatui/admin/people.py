@@ -24,18 +24,18 @@ from django.utils.html import format_html
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
-from chatui.accounts.people import acts, changes
+from chatui.accounts.people import account_actions, changes
 from chatui.accounts.people.named_groups import settings_that_name, why_not_new
-from chatui.accounts.sign_in_rules import caretakers
+from chatui.accounts.sign_in_rules import account_managers
 from chatui.admin import account_keys, password_links
 from chatui.admin.backends import StoredBackendAdmin
-from chatui.admin.caretaking import CaretakingAdmin
 from chatui.admin.closing import ClosingAdmin
 from chatui.admin.erasure import ErasingAdmin
+from chatui.admin.last_manager import CaretakingAdmin
 from chatui.admin.permissions import PermissionsField, offered
 from chatui.admin.read_only import ReadOnlyAdmin
 from chatui.models import Conversation, StoredBackend, User
-from chatui.permissions import access, managing
+from chatui.permissions import access, administration
 from chatui.web import people
 from chatui.web.visitors import visitor_of
 
@@ -111,8 +111,8 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
         """For whoever has lost theirs. Not of accounts that this member of staff may not change. Recorded, each."""
         for person in self.others(request, queryset):
             try:
-                acts.remove_second_factor(visitor_of(request, "admin"), person.pk)
-            except caretakers.LastCaretakerError:
+                account_actions.remove_second_factor(visitor_of(request, "admin"), person.pk)
+            except account_managers.LastCaretakerError:
                 messages.error(request, gettext("Nothing was changed: nobody else could look after accounts."))
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -121,7 +121,7 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
             kwargs |= {"queryset": offered(request), "form_class": PermissionsField}
         elif db_field.name == "groups":
             kwargs["widget"] = CheckboxSelectMultiple
-            kwargs["queryset"] = managing.givable(request.user)
+            kwargs["queryset"] = administration.givable(request.user)
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -166,7 +166,7 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
 
 
 def _is_no_more(request: HttpRequest, obj: Model | None) -> bool:
-    return not isinstance(obj, User) or managing.is_no_more(request.user, obj)
+    return not isinstance(obj, User) or administration.is_no_more(request.user, obj)
 
 
 admin.site.unregister(Group)
@@ -239,7 +239,7 @@ def _kept_by(group: Group) -> list[str]:
 def _group_is_no_more(request: HttpRequest, obj: Group | None) -> bool:
     if obj is None or request.user.is_superuser:
         return True
-    return managing.held_by(Q(group=obj)) <= request.user.get_all_permissions()
+    return administration.held_by(Q(group=obj)) <= request.user.get_all_permissions()
 
 
 admin.site.register(StoredBackend, StoredBackendAdmin)

@@ -12,7 +12,7 @@ from django.forms.models import ModelChoiceIterator, ModelMultipleChoiceField
 from django.http import HttpRequest
 from django.utils.translation import gettext
 
-from chatui.permissions import catalogue, managing
+from chatui.permissions import administration, catalogue
 
 
 def offered(request: HttpRequest) -> QuerySet[Permission]:
@@ -21,7 +21,7 @@ def offered(request: HttpRequest) -> QuerySet[Permission]:
     for name in catalogue.WORDS:
         app, codename = name.split(".")
         meaningful |= Q(content_type__app_label=app, codename=codename)
-    return _with_type(managing.held(request.user).filter(meaningful))
+    return _with_type(administration.held(request.user).filter(meaningful))
 
 
 class _GroupedIterator(ModelChoiceIterator):  # type: ignore[type-arg]

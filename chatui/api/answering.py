@@ -10,7 +10,7 @@ from chatui.accounts.api_keys.checking import LiveKey
 from chatui.api.key_watch import KeyWatch
 from chatui.delivery.bus import PROCESS
 from chatui.turns import running
-from chatui.turns.asked.by_program import ProgramAsk
+from chatui.turns.requests.by_program import ProgramAsk
 from chatui.turns.running import Place
 from chatui.turns.start import Started
 from chatui.turns.streams.program import Ended, ProgramEvent

@@ -13,12 +13,12 @@ from uuid import uuid4
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from chatui.accounts.api_keys.checking import LiveKey
-from chatui.api import answering, hidden
+from chatui.api import answering, reasoning_access
 from chatui.api.answering import Answering
 from chatui.api.background import serving as background
 from chatui.api.bodies import checked, json_of
 from chatui.api.errors import ApiError, invalid, of_code
-from chatui.api.hidden import address_of
+from chatui.api.reasoning_access import address_of
 from chatui.api.requests import settings
 from chatui.api.requests.chat import ChatRequest
 from chatui.api.requests.messages import unknown_call
@@ -33,10 +33,10 @@ from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError, passes, told
 from chatui.error_reports import log_without_content
 from chatui.permissions.access import NotFoundError
-from chatui.turns.asked.by_program import ProgramAsk
-from chatui.turns.programs.carried import UnreadableSummaryError
-from chatui.turns.programs.said_before import UnknownCallError
+from chatui.turns.programs.earlier_messages import UnknownCallError
+from chatui.turns.programs.sealed_messages import UnreadableSummaryError
 from chatui.turns.programs.starting import NotStoredError, StillRunningError
+from chatui.turns.requests.by_program import ProgramAsk
 from chatui.turns.streams.program import Ended
 from renderer.errors import ErrorCode
 
@@ -80,10 +80,10 @@ async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatReque
     asks_for_reasoning = bool(wanted.hidden_asked_for())
     asked = await _asked(key, wanted)
     if asks_for_reasoning and not key.views_hidden:
-        await hidden.record_attempt(address, key)
+        await reasoning_access.record_attempt(address, key)
     try:
         answer = await answering.begin(key, asked)
-        return await hidden.recorded(address, answer) if asked.stream.tells_reasoning else answer
+        return await reasoning_access.recorded(address, answer) if asked.stream.tells_reasoning else answer
     except NotStoredError:
         raise invalid("What is not stored cannot go on from a stored response: send the whole input.", param="store") from None
     except UnknownCallError:
@@ -109,7 +109,7 @@ async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> Progra
         id=uuid4(),
         key_id=key.id,
         question=question,
-        stream=hidden.stream_for(key, wanted, tools.offer),
+        stream=reasoning_access.stream_for(key, wanted, tools.offer),
         offer=tools.offer,
         choice=choice.value,
         effort=effort,

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from pydantic import BaseModel, ValidationError
 
 from chatui.api.errors import invalid
-from chatui.turns.asked.storable import storable
+from chatui.turns.requests.cleaned_text import storable
 
 Model = TypeVar("Model", bound=BaseModel)
 

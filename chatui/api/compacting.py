@@ -12,7 +12,7 @@ from chatui.accounts.api_keys.checking import LiveKey
 from chatui.api import asking
 from chatui.api.bodies import checked, json_of
 from chatui.api.errors import ApiError, invalid, of_code
-from chatui.api.hidden import address_of
+from chatui.api.reasoning_access import address_of
 from chatui.api.requests.responses import ResponsesRequest, no_previous
 from chatui.api.stored_items import item_of_input
 from chatui.api.writing.response_events import ResponseEvents
@@ -22,7 +22,7 @@ from chatui.database import pools
 from chatui.display.programs import answers
 from chatui.permissions.access import NotFoundError
 from chatui.prompts.compacting import ASKED
-from chatui.turns.programs import carried
+from chatui.turns.programs import sealed_messages
 from chatui.turns.sealed import tokens
 from chatui.turns.sealed.tokens import Purpose
 from chatui.turns.streams.program import Ended
@@ -72,7 +72,7 @@ async def _before(key: LiveKey, wanted: CompactRequest) -> list[dict[str, Any]]:
         return []
     try:
         answer_id = UUID(wanted.previous_response_id.removeprefix("resp_"))
-        notes = await pools.commands.run(carried.sealed_again, key.owner, answer_id, key.only_key)
+        notes = await pools.commands.run(sealed_messages.sealed_again, key.owner, answer_id, key.only_key)
         parts = await pools.commands.run(answers.input_of, key.owner, answer_id, key.only_key)
         stored = await pools.commands.run(answers.stored_answer, key.owner, answer_id, key.only_key)
     except (ValueError, NotFoundError):

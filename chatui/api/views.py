@@ -7,7 +7,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from chatui.accounts.api_keys.checking import LiveKey
-from chatui.api import hidden
+from chatui.api import reasoning_access
 from chatui.api.background import recordings
 from chatui.api.background import serving as background
 from chatui.api.background.events import queued
@@ -43,12 +43,12 @@ async def model(request: HttpRequest, key: LiveKey, model_id: str) -> HttpRespon
 async def stored(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
     """A response that was kept, whole or as the stream that was lost."""
     _may_speak(key)
-    audience = await hidden.audience_of(request, key)
+    audience = await reasoning_access.audience_of(request, key)
     answer = await _stored(key, answer_id, audience)
     if request.GET.get("stream") == "true":
         return await background.resumed(request, key, answer)
     if audience is Audience.TRUSTED_PROGRAM:
-        await hidden.record_look(hidden.address_of(request), key, answer.conversation_id)
+        await reasoning_access.record_look(reasoning_access.address_of(request), key, answer.conversation_id)
     return JsonResponse(_object(answer))
 
 

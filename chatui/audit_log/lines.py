@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from chatui.audit_log import counted
+from chatui.audit_log import aggregation
 from chatui.models import AuditEvent
 
 PAGE_LINES = 50
@@ -109,12 +109,12 @@ def page(filters: Filters, *, below: int | None = None, above: int | None = None
 
 
 def _folded(filters: Filters, lines: tuple[Line, ...]) -> tuple[Line, ...]:
-    sums = counted.sums_among(line.number for line in lines)
+    sums = aggregation.sums_among(line.number for line in lines)
     began = set(rows(filters).filter(number__in=sums.values()).values_list("number", flat=True))
     # The table that connects two lines can be changed, the lines cannot: a line goes only where its own words name the other one.
-    kept = [line for line in lines if sums.get(line.number) not in began or not counted.is_sum_of(line.detail, sums[line.number])]
+    kept = [line for line in lines if sums.get(line.number) not in began or not aggregation.is_sum_of(line.detail, sums[line.number])]
     kept = kept or list(lines)  # a page of nothing but sums would look like the end of the log
-    sums_after = counted.sums_after(line.number for line in kept)
+    sums_after = aggregation.sums_after(line.number for line in kept)
     return tuple(_with_sum(line, *sums_after[line.number]) if line.number in sums_after else line for line in kept)
 
 

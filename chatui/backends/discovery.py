@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from chatui.backends.base import BackendError, Limits
-from chatui.backends.context.asked import asked_contexts
+from chatui.backends.context.server_limits import asked_contexts
 from chatui.backends.http import Upstream
 from chatui.backends.http1.route import DIRECT, Route
 from chatui.codes import ProductCode

@@ -15,8 +15,8 @@ from chatui.backends.leaks import judgement, structured
 from chatui.backends.leaks.folding import bare, folded
 from chatui.backends.leaks.judgement import STOP_TOKENS, Span
 from chatui.backends.leaks.labels import Label, Undecided, answer_behind, label_of
+from chatui.backends.leaks.leak_patterns import Kind
 from chatui.backends.leaks.prose import Found, Prose
-from chatui.backends.leaks.signs import Kind
 
 __all__ = ["LeakGuard", "Span"]
 

@@ -20,7 +20,7 @@ from django.utils import timezone
 from chatui.audit_log import chain
 from chatui.audit_log.chain import Head
 from chatui.audit_log.record import SHELL, record
-from chatui.backups import encryption, files, replacing, taken_back
+from chatui.backups import encryption, files, replacing, revocations
 from chatui.backups.files import BackupError, Counts
 from chatui.backups.replacing import Current
 from chatui.database import file_locks
@@ -85,10 +85,10 @@ def _restore(backup: Path, current: Current, wanted: Wanted) -> Restored:
         _unpack(backup, ready, wanted.keys)
         files.examine(ready)
         erasures = _erasures(ready, current, wanted)
-        held = taken_back.standing(current.connection) if current.connection and _recorded(current.connection, ready) is not None else None
+        held = revocations.standing(current.connection) if current.connection and _recorded(current.connection, ready) is not None else None
         with files.in_use(ready):
             erased = _make_ready(current, erasures, wanted)
-            again = taken_back.take_back(held) if held else None
+            again = revocations.take_back(held) if held else None
         files.settle(ready)
         counts = files.examine(ready)
         kept = current.path.with_name(f"{current.path.name}.before-{datetime.now(UTC):%Y%m%d-%H%M%S}")

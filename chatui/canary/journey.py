@@ -15,11 +15,11 @@ from django.conf import settings
 from django.urls import reverse
 
 from chatui.canary.answers.planting import Script
-from chatui.canary.guests import Guests
-from chatui.canary.kept import look_at_rows
+from chatui.canary.fixtures import Guests
 from chatui.canary.markers import Canary
 from chatui.canary.peer import Peer
 from chatui.canary.programs import Programs
+from chatui.canary.stored_text import look_at_rows
 from chatui.canary.talk import ENDS, PlayedServer, Talk
 from chatui.canary.visitors.addresses import Values
 from chatui.canary.visitors.browser import Browser, Deployment

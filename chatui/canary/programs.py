@@ -12,7 +12,7 @@ from chatui.accounts.api_keys import making
 from chatui.accounts.api_keys.making import Wanted
 from chatui.audit_log.record import Visitor
 from chatui.canary.answers.planting import Pause, Script
-from chatui.canary.guests import Guests, choice
+from chatui.canary.fixtures import Guests, choice
 from chatui.canary.peer import Peer
 from chatui.canary.visitors.browser import Deployment
 from chatui.canary.visitors.program import SOCKET, Program

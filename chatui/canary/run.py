@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from chatui.audit_log.record import SHELL, record
-from chatui.canary import guests
+from chatui.canary import fixtures
 from chatui.canary.answers import catalogue, chat, harmony, labelled, responses, shaped, summary
 from chatui.canary.answers.planting import Planter, Script
-from chatui.canary.guests import Guests, Offer
+from chatui.canary.fixtures import Guests, Offer
 from chatui.canary.journey import Journey, Planted
 from chatui.canary.markers import Canary
 from chatui.canary.peer import Peer
@@ -99,8 +99,8 @@ def carry_out(url: str, listen: tuple[str, int], seconds: float, choice: Choice 
     origin = origin_of(url)
     if not User.objects.exists():
         raise CanaryError("There is no account yet. The canary's own people must not be the first ones.")
-    guests.remove_left_over()
-    clock, run, hidden, visible = Clock(seconds), guests.new_run(), Canary(), Canary()
+    fixtures.remove_left_over()
+    clock, run, hidden, visible = Clock(seconds), fixtures.new_run(), Canary(), Canary()
     choice = choice or Choice()
     planted, left_out = _plant(hidden, visible, choice)
     watch = Watch(hidden, visible, _secrets())
@@ -195,7 +195,7 @@ def _journey(run: str, planted: Planted, deployment: Deployment, peer: Peer) -> 
     journey: Journey | None = None
     made: Guests | None = None
     try:
-        made = guests.make(run, {kind: _offer(kind, scripts, peer) for kind, scripts in planted.scripts.items()})
+        made = fixtures.make(run, {kind: _offer(kind, scripts, peer) for kind, scripts in planted.scripts.items()})
         journey = Journey(made, planted, deployment, peer)
         journey.go()
     except CanaryError as error:
@@ -205,7 +205,7 @@ def _journey(run: str, planted: Planted, deployment: Deployment, peer: Peer) -> 
             peer.release()
             if made is not None:
                 _settle(made)
-            guests.remove(run, () if journey is None else journey.sessions)
+            fixtures.remove(run, () if journey is None else journey.sessions)
     return journey.problems
 
 

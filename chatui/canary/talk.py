@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from uuid import uuid4
 
-from chatui.canary import guests
+from chatui.canary import fixtures
 from chatui.canary.answers.planting import Pause, Script
 from chatui.canary.peer import Peer, Playing
 from chatui.canary.visitors.tab import Tab
@@ -39,7 +39,7 @@ class PlayedServer:
 
     def choice(self, script: str) -> str:
         """The model choice that gets this answer."""
-        return guests.choice(self.run, self.kind, script)
+        return fixtures.choice(self.run, self.kind, script)
 
     def step(self) -> float:
         """How many seconds one step may take now. Raises CanaryError if no time is left."""

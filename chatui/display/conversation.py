@@ -17,7 +17,7 @@ from chatui.display import failures
 from chatui.display.files import attachments, documents
 from chatui.display.files.attachments import ShownFile
 from chatui.display.files.documents import ShownDocument
-from chatui.display.ratings.shown import ShownRating, unrated
+from chatui.display.ratings.rating_buttons import ShownRating, unrated
 from chatui.display.siblings import Siblings, siblings, siblings_at
 from chatui.display.tools import cards
 from chatui.display.tools.cards import ShownCard
@@ -303,15 +303,13 @@ def is_question(message: Message) -> bool:
 
 def _part(message: Message, pages: Pages) -> ShownPart:
     text = html.as_markdown(transcripts.frame_of(message).header, _text_of(message))
-    blocks = html.render_blocks(text, is_cut=not message.is_complete, pages=pages)
-    return ShownPart(str(message.pk), _kind(message), blocks)
+    return ShownPart(str(message.pk), _kind(message), html.render_blocks(text, is_cut=not message.is_complete, pages=pages))
 
 
 def _kind(message: Message) -> str:
     header = transcripts.header_of(message)
-    if is_tool_line(header) and message.author == Author.PRODUCT:
-        return "tool"
-    return "preamble" if is_preamble(header) else "final"
+    is_tool = is_tool_line(header) and message.author == Author.PRODUCT
+    return "tool" if is_tool else "preamble" if is_preamble(header) else "final"
 
 
 def _notice(turn: Turn, question: Message | None) -> Notice | None:

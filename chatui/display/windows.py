@@ -9,7 +9,7 @@ from itertools import chain
 from uuid import UUID
 
 from chatui.display.conversation import ShownExchange, shown_exchanges
-from chatui.display.ratings.shown import verdicts_of
+from chatui.display.ratings.rating_buttons import verdicts_of
 from chatui.models import Conversation, Message, User
 from chatui.permissions import access
 from chatui.store import branch_windows, transcripts

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from chatui.doctor.faults import Fault, Finding, Level
+from chatui.doctor.leak_patterns import share_a_stretch, sign_of_leak
 from chatui.doctor.questions import CUT_AT, LONGEST, Questions
-from chatui.doctor.signs import share_a_stretch, sign_of_leak
 from chatui.doctor.trial import Trial
 from renderer.frame_kinds import is_preamble
 from renderer.frames import Terminator

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from chatui.codes import ProductCode
 from chatui.doctor.faults import Fault, Finding, Level
+from chatui.doctor.leak_patterns import sign_of_leak
 from chatui.doctor.observed_bytes import Observed
-from chatui.doctor.signs import sign_of_leak
 from chatui.doctor.trial import Trial
 from renderer.errors import Code
 

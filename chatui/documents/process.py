@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from chatui.documents.cleaning import is_clean
-from chatui.documents.inside.found import LABEL_CHARS, MOST_PARTS
+from chatui.documents.inside.text_collector import LABEL_CHARS, MOST_PARTS
 from chatui.documents.inside.worker import LENGTH_BYTES, NOT_PREPARED
 from chatui.documents.kinds import Reason
 from chatui.env import BASE_DIR

@@ -15,7 +15,7 @@ from chatui.env import environment
 from chatui.erasure.person import erase
 from chatui.models import ClosedAccount, User
 from chatui.permissions.by_group import summaries
-from chatui.store import handing_over
+from chatui.store import ownership_transfer
 
 HANDED_OVER = "conversations handed over"
 
@@ -73,4 +73,4 @@ def _heir() -> User:
 
 def _handed_over(visitor: Visitor, person: User, heir: User) -> int:
     record(HANDED_OVER, visitor, person.get_username(), detail=f"to {heir.get_username()}")
-    return handing_over.hand_over(person, heir, with_summaries=summaries.are_made_for(heir))
+    return ownership_transfer.hand_over(person, heir, with_summaries=summaries.are_made_for(heir))

@@ -9,12 +9,11 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.utils import timezone
 
-from chatui.accounts.sign_in_rules import caretakers
-from chatui.audit_log import counted
+from chatui.accounts.sign_in_rules import account_managers
+from chatui.audit_log import aggregation
 from chatui.audit_log.record import Visitor, record
 from chatui.erasure import traces
 from chatui.erasure.contents import Contents, contents_of
-from chatui.leaving import endings
 from chatui.models import (
     AccountChange,
     ActiveLeaf,
@@ -31,10 +30,11 @@ from chatui.models import (
     StoredFile,
     User,
 )
-from chatui.permissions import four_eyes, managing
+from chatui.offboarding import access_removal
+from chatui.permissions import administration, four_eyes
 from chatui.permissions.access import NotFoundError
 from chatui.store import erasure
-from chatui.store.files import keeping
+from chatui.store.files import storage
 from chatui.store.short_transactions import short_transaction
 from chatui.tools.python import python_tool
 
@@ -68,13 +68,13 @@ def erase(visitor: Visitor, person: User, *, vacuum: bool = False) -> Erased:
         four_eyes.note(visitor.user, [person.pk], ACTION)
         _shut(visitor, person)
     # What is lost while Redis is away costs seconds, no more: a turn whose conversation has gone may not write, and notices.
-    endings.end_what_runs(person)
-    counted.end_all_of(person)
+    access_removal.end_what_runs(person)
+    aggregation.end_all_of(person)
     theirs = Conversation.objects.filter(owner=person)
     python_tool.forget_and_wait(list(theirs.filter(active_at__gt=timezone.now() - _KEPT_IN_MEMORY).values_list("pk", flat=True)))
     for key in list(theirs.values_list("pk", flat=True)):
         erasure.erase_conversation(key)
-    keeping.delete_files(person.pk, StoredFile.objects.filter(owner=person))
+    storage.delete_files(person.pk, StoredFile.objects.filter(owner=person))
     with short_transaction():
         _erase_rows(person, name)
         person.delete()
@@ -85,8 +85,8 @@ def _ask_rights(visitor: Visitor, person: User) -> None:
     """Once both accounts are held. The operator is nobody here, and may."""
     if visitor.user is None:
         return
-    staff = caretakers.hold_for(visitor.user, [person.pk])
-    if not managing.may_erase(staff, User.objects.get(pk=person.pk)):
+    staff = account_managers.hold_for(visitor.user, [person.pk])
+    if not administration.may_erase(staff, User.objects.get(pk=person.pk)):
         raise NotFoundError
 
 
@@ -95,7 +95,7 @@ def _shut(visitor: Visitor, person: User) -> None:
     person.is_active = False
     person.set_unusable_password()
     person.save(update_fields=["is_active", "password"])
-    endings.end_rights(person, visitor)
+    access_removal.end_rights(person, visitor)
 
 
 def _erase_rows(person: User, name: str) -> None:

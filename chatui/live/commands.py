@@ -23,9 +23,9 @@ from chatui.json_schemas.answer_format import DEFAULT_NAME, AnswerFormat, answer
 from chatui.json_schemas.checking import SchemaUnusableError
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
-from chatui.tools import switched
+from chatui.tools import switches
 from chatui.turns import running, sweep
-from chatui.turns.asked.by_person import FileUse
+from chatui.turns.requests.by_person import FileUse
 from chatui.turns.running import Place
 from chatui.turns.start import Ask, AskRefusedError, Kind, Started
 
@@ -181,7 +181,7 @@ def _sent(command: wire.Send, client_id: UUID) -> Ask:
         command.effort,
         conversation=None if command.conversation is None else _uuid(command.conversation),
         folder=None if command.folder is None else _uuid(command.folder),
-        tools_off=switched.names_of(command.tools_off or ""),
+        tools_off=switches.names_of(command.tools_off or ""),
         choice=command.choice,
         temporary=bool(command.temporary),
         text=command.text,

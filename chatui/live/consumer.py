@@ -27,7 +27,7 @@ from chatui.delivery.bus import PROCESS, Message, bus
 from chatui.display import list_events
 from chatui.live import commands
 from chatui.live.commands import Caller, Following, SignedOutError
-from chatui.live.paced import TOO_FAST
+from chatui.live.inbound_queue import TOO_FAST
 from chatui.live.page_socket import PageSocket
 from chatui.permissions import access
 from chatui.turns import running

@@ -14,8 +14,8 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 
 from chatui import wire
 from chatui.env import environment
+from chatui.live.inbound_queue import Paced
 from chatui.live.outbox import Outbox
-from chatui.live.paced import Paced
 from renderer.errors import ErrorCode
 
 CLOSE_TOO_SLOW = 4413

@@ -62,7 +62,7 @@ class PersonManager(UserManager.from_queryset(UserQuerySet)):  # type: ignore[mi
 class User(AbstractUser):
     """Django's user with a UUIDv7 key. A model of its own since the first migration, so that it can be extended.
 
-    ``language``: in which pages are shown to this person, a code of ``chatui.languages.offered``; empty: as their browser asks.
+    ``language``: in which pages are shown to this person, a code of ``chatui.languages.available``; empty: as their browser asks.
     ``time_zone``: an IANA name; empty: UTC. ``theme``: light or dark; empty: as their system. ``choice`` and ``effort``: with which a new
     conversation begins; empty: the operator's. ``instructions``: the person's preferences for all conversations, which rank below what the
     operator says; nobody else is shown them. ``finds_documents``: their search looks into the documents that they sent.

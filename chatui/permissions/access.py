@@ -19,12 +19,12 @@ from django.utils import timezone
 
 from chatui.audit_log.record import Cause, Visitor
 from chatui.codes import ProductCode
-from chatui.database.compiled import Parameter, Query
+from chatui.database.compiled_statements import Parameter, Query
 from chatui.models import Conversation, DebugRequest, Folder, Message, Turn, User
 from chatui.models.turn import TurnState
-from chatui.permissions import attempts, looks
-from chatui.permissions.listed import is_listed, listed
-from chatui.tools import offered
+from chatui.permissions import attempts, debug_views
+from chatui.permissions.conversation_lists import is_listed, listed
+from chatui.tools import available
 from chatui.tools.tool import Tool
 from renderer.errors import Code
 
@@ -204,8 +204,8 @@ def can_see_failures(user: User | None) -> bool:
 
 def usable_tools(person: User, *, is_demo: bool) -> dict[str, Tool]:
     """The tools that a model may call for this person, by name. At most one statement. ``is_demo``: the built-in demo is to answer."""
-    groups = person.groups.values_list("name", flat=True) if offered.go_by_groups(is_demo=is_demo) else ()
-    return offered.offered_to(set(groups), is_demo=is_demo)
+    groups = person.groups.values_list("name", flat=True) if available.go_by_groups(is_demo=is_demo) else ()
+    return available.offered_to(set(groups), is_demo=is_demo)
 
 
 def audit_reader(user: User | None) -> User:
@@ -242,7 +242,7 @@ def view_hidden(visitor: Visitor, conversation_id: object, *, action: str) -> Co
         raise OptInNeededError
     if visitor.cause in (Cause.PREFETCH, Cause.EMBEDDED):
         refuse(visitor, conversation.pk, action)
-    looks.record_access(visitor, request, action)
+    debug_views.record_access(visitor, request, action)
     return conversation
 
 
@@ -257,7 +257,7 @@ def recheck_hidden(visitor: Visitor, conversation_id: UUID, *, more: str = "") -
     if not request:
         raise OptInNeededError
     if more:
-        looks.record_access(visitor, request, more)
+        debug_views.record_access(visitor, request, more)
     return conversation
 
 

@@ -14,10 +14,10 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from chatui.audit_log import counted
-from chatui.audit_log.counts import tallies
+from chatui.audit_log import aggregation
 from chatui.audit_log.lines import Filters
 from chatui.audit_log.record import NOT_BY_PERSON, Cause, Visitor, lock, record
+from chatui.audit_log.statistics import tallies
 from chatui.env import environment
 from chatui.guess_limits import address_group
 from chatui.models import AttemptWarning, AuditEvent, Conversation, User
@@ -60,7 +60,7 @@ def record_attempt(visitor: Visitor, target: Conversation | UUID | None, action:
 
     ``target``: the conversation, or the id of one that does not exist.
     """
-    counted.end_overdue()
+    aggregation.end_overdue()
     visitor = Visitor(visitor.user, visitor.address, visitor.cause or visitor.way, visitor.cause)
     if visitor.user is None:
         _record_stranger(visitor, target, action)
@@ -103,10 +103,10 @@ def _record_person(visitor: Visitor, person: User, target: Conversation | UUID |
 
     with transaction.atomic():
         lock()
-        if counted.is_open(key) or counted.number_open(person, kind) < LISTED_OF_PERSON:
-            counted.count(key, counted.MORE, visitor, ends_at, line)
+        if aggregation.is_open(key) or aggregation.number_open(person, kind) < LISTED_OF_PERSON:
+            aggregation.count(key, aggregation.MORE, visitor, ends_at, line)
         else:
-            counted.count(f"further {kind}", counted.MORE_ELSEWHERE, visitor, ends_at, lambda: line(ONLY_COUNTED))
+            aggregation.count(f"further {kind}", aggregation.MORE_ELSEWHERE, visitor, ends_at, lambda: line(ONLY_COUNTED))
 
 
 def _record_stranger(visitor: Visitor, target: Conversation | UUID | None, action: str) -> None:

@@ -19,7 +19,7 @@ from chatui.audit_log.record import Visitor, record
 from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.models import Conversation, DebugRequest, User
-from chatui.permissions import access, four_eyes, looks
+from chatui.permissions import access, debug_views, four_eyes
 from chatui.permissions.access import NotFoundError
 
 MINUTES = (15, 60, 240)
@@ -102,7 +102,7 @@ def open_debug_view(visitor: Visitor, conversation_id: object, reason: str, minu
         request = DebugRequest.objects.create(
             conversation=conversation, person=access.person_of(visitor), reason=reason, minutes=minutes, expires_at=expires_at
         )
-        looks.begin(line, request)
+        debug_views.begin(line, request)
     return conversation
 
 
@@ -128,7 +128,7 @@ def _close(requests: QuerySet[DebugRequest], now: datetime, visitor: Visitor | N
     """How many were closed, and whether a look was summed up with them."""
     taken = list(requests.select_for_update(of=("self",)))
     DebugRequest.objects.filter(pk__in=[request.pk for request in taken]).update(closed_at=now)
-    return len(taken), looks.end(taken, visitor)
+    return len(taken), debug_views.end(taken, visitor)
 
 
 def requests_to_open() -> QuerySet[DebugRequest]:

@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from chatui.audit_log.record import Visitor
 from chatui.models import StoredFile, User
 from chatui.models.files.stored_file import FileSource
-from chatui.permissions import access, listed
+from chatui.permissions import access, conversation_lists
 from chatui.permissions.access import NotFoundError
 
 
@@ -30,7 +30,7 @@ def own_file(user: User | None, file_id: UUID) -> StoredFile:
 
 def own_documents(user: User) -> QuerySet[StoredFile]:
     """What this person may send again, in no order: what they have sent in conversations that are neither temporary nor in the bin."""
-    conversations = listed.listed(user).filter(deleted_at=None, unfinished_until=None)
+    conversations = conversation_lists.listed(user).filter(deleted_at=None, unfinished_until=None)
     return StoredFile.objects.filter(owner=user, source=FileSource.PERSON, conversation__in=conversations)
 
 

@@ -9,7 +9,7 @@ from chatui.audit_log.record import Visitor
 from chatui.env import environment
 from chatui.models import Conversation, ToolApproval, ToolCall, ToolRule, Turn, User
 from chatui.permissions import access
-from chatui.store.documents import passages, sent
+from chatui.store.documents import attached, passages
 from chatui.tools import combinations
 from chatui.tools.combinations import Together
 from chatui.tools.documents import FIND
@@ -39,7 +39,7 @@ def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) 
     used: set[str] = set()
     has_foreign_text = False
     if conversation is not None and not is_demo and any(tool.sends_outside for tool in wanted.values()):
-        has_foreign_text = conversation.has_words_of_others or sent.are_in(conversation)
+        has_foreign_text = conversation.has_words_of_others or attached.are_in(conversation)
         used = set(ToolCall.objects.filter(turn__conversation=conversation).values_list("tool", flat=True).distinct())
         if Turn.objects.filter(conversation=conversation, by_server__isnull=False).exists():
             used.add(_BY_SERVER)
@@ -56,7 +56,7 @@ def server_tools_go_with(tools: Collection[Tool], conversation: Conversation | N
         return False
     if conversation is None:
         return True
-    has_foreign_text = conversation.has_words_of_others or sent.are_in(conversation)
+    has_foreign_text = conversation.has_words_of_others or attached.are_in(conversation)
     return not (has_foreign_text or ToolCall.objects.filter(turn__conversation=conversation).exists())
 
 

@@ -14,7 +14,7 @@ from chatui.models import ProvisionedAccount, ProvisionedGroup
 from chatui.provisioning import memberships, patches
 from chatui.provisioning.errors import NoSuchResourceError, ScimError
 from chatui.provisioning.patches import Change
-from chatui.provisioning.reach import whole, within_reach
+from chatui.provisioning.scope import whole, within_reach
 
 MOST_GROUPS = 5000
 """Of one provider: more would be a mistake of the directory's, and each costs a row."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.audit_log.record import Visitor, record
-from chatui.leaving import closing
 from chatui.models import OutsideIdentity, ProvisionedAccount, User
 from chatui.models.accounts.closed_account import Cause
+from chatui.offboarding import closing
 from chatui.provisioning import memberships
-from chatui.provisioning.reach import is_in_reach
+from chatui.provisioning.scope import is_in_reach
 
 
 def called(provider: Provider, external_id: str) -> list[User]:

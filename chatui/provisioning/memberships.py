@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from chatui.accounts.sign_in_rules import caretakers
+from chatui.accounts.sign_in_rules import account_managers
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.single_sign_on import group_sync
 from chatui.accounts.single_sign_on.claims import Said
@@ -16,7 +16,7 @@ from chatui.audit_log.record import Visitor
 from chatui.delivery import groups as channels
 from chatui.delivery.bus import send_from_thread
 from chatui.models import ProvisionedAccount, User
-from chatui.provisioning.reach import within_reach
+from chatui.provisioning.scope import within_reach
 
 
 def values_of(account: ProvisionedAccount) -> frozenset[str]:
@@ -28,7 +28,7 @@ def bring_in_step(visitor: Visitor, provider: Provider, keys: Collection[UUID]) 
     """Give and take what the groups of these accounts stand for. In the transaction that changed them. Raises LastCaretakerError."""
     rows = within_reach(provider).filter(pk__in=keys)
     # Of two changes for one person, the second sees the first: what each person is in is read only when nobody else decides about them.
-    caretakers.hold(list(rows.values_list("user_id", flat=True)))
+    account_managers.hold(list(rows.values_list("user_id", flat=True)))
     for account in rows.prefetch_related("groups"):
         _give(visitor, provider, account.user, values_of(account))
 

@@ -9,18 +9,18 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from chatui.accounts.sign_in_rules import caretakers
+from chatui.accounts.sign_in_rules import account_managers
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.single_sign_on import names
 from chatui.audit_log.record import Visitor, record
-from chatui.leaving import closing
 from chatui.models import ProvisionedAccount, User
 from chatui.models.accounts.closed_account import Cause
-from chatui.provisioning import matching, memberships, patches, said
+from chatui.offboarding import closing
+from chatui.provisioning import attributes, matching, memberships, patches
+from chatui.provisioning.attributes import Said
 from chatui.provisioning.errors import NoSuchResourceError, OutOfReachError, ScimError, TakenError
 from chatui.provisioning.patches import Change
-from chatui.provisioning.reach import is_in_reach, whole, within_reach
-from chatui.provisioning.said import Said
+from chatui.provisioning.scope import is_in_reach, whole, within_reach
 
 
 def found(provider: Provider, filter_text: str) -> QuerySet[ProvisionedAccount]:
@@ -56,7 +56,7 @@ def create(visitor: Visitor, provider: Provider, words: Said) -> ProvisionedAcco
     if not words.external_id:
         raise ScimError("externalId is needed: it says which sign-in is this person's.", "invalidValue")
     with whole(visitor, provider):
-        caretakers.hold([user.pk for user in matching.used_by(provider, words.external_id)])
+        account_managers.hold([user.pk for user in matching.used_by(provider, words.external_id)])
         row = _create(visitor, provider, words)
         matching.settle(visitor, provider, row)
         _set_active(visitor, provider, row, is_active=words.active is not False)
@@ -68,7 +68,7 @@ def change(visitor: Visitor, provider: Provider, key: str, words: Said) -> Provi
     with whole(visitor, provider):
         row = one(provider, key)
         called = row.external_id if words.external_id is None else words.external_id
-        caretakers.hold([row.user_id, *(user.pk for user in matching.used_by(provider, called))])
+        account_managers.hold([row.user_id, *(user.pk for user in matching.used_by(provider, called))])
         row = one(provider, key)  # as it is now that nobody else changes it
         _change(visitor, provider, row, words)
         matching.settle(visitor, provider, row)
@@ -79,7 +79,7 @@ def change(visitor: Visitor, provider: Provider, key: str, words: Said) -> Provi
 
 def patch(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Change]) -> ProvisionedAccount:
     """The same, of a PATCH."""
-    return change(visitor, provider, key, said.of_changes(changes))
+    return change(visitor, provider, key, attributes.of_changes(changes))
 
 
 def delete(visitor: Visitor, provider: Provider, key: str) -> None:
@@ -87,7 +87,7 @@ def delete(visitor: Visitor, provider: Provider, key: str) -> None:
     with whole(visitor, provider):
         row = one(provider, key)
         users = matching.accounts_of(provider, row)
-        caretakers.hold([user.pk for user in users])
+        account_managers.hold([user.pk for user in users])
         _set_active(visitor, provider, row, is_active=False)
         # Or whoever comes back later would find the rights of their former place.
         row.groups.clear()

@@ -11,7 +11,7 @@ from django.utils import timezone
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.sign_in_rules.sign_in_file import provider_of
 from chatui.audit_log.record import Visitor, record
-from chatui.audit_log.repeats import RepeatedAction
+from chatui.audit_log.repeat_limit import RepeatedAction
 from chatui.guess_limits import GuessLimit, Scope
 from chatui.models import ProvisioningToken
 from chatui.throttle import Throttle

@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import UUIDField
 from django.db.models.expressions import RawSQL
 
-from chatui.database.compiled import Parameter
+from chatui.database.compiled_statements import Parameter
 
 _PATH = (
     "WITH RECURSIVE up(id, parent_id, depth) AS ("

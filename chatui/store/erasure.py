@@ -33,8 +33,8 @@ from chatui.models import (
     TurnPiece,
 )
 from chatui.models.turn import TurnState
-from chatui.store.documents import waiting
-from chatui.store.files import keeping
+from chatui.store.documents import pending_uploads
+from chatui.store.files import storage
 from chatui.store.short_transactions import short_transaction
 from chatui.usage import estimates, settling
 
@@ -111,7 +111,7 @@ def sweep() -> int:
     abandoned = list(Conversation.objects.filter(unfinished_until__lt=timezone.now()).values_list("pk", flat=True))
     for key in abandoned:
         erase_conversation(key)
-    waiting.sweep()
+    pending_uploads.sweep()
     return len(abandoned)
 
 
@@ -134,7 +134,7 @@ def _hold_running(key: UUID) -> None:
 def _delete_files(key: UUID) -> None:
     """Those that no turn made, and what was in any of them. While the conversation is there, the next ``sweep`` can do it again."""
     if (owner := Conversation.objects.filter(pk=key).values_list("owner", flat=True).first()) is not None:
-        keeping.delete_of_conversation(owner, key)
+        storage.delete_of_conversation(owner, key)
 
 
 def _erase_newest(key: UUID) -> int:

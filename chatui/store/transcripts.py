@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import Count, Max, OuterRef, Subquery
 from django.db.models.expressions import RawSQL
 
-from chatui.database.compiled import Parameter
+from chatui.database.compiled_statements import Parameter
 from chatui.models import ActiveLeaf, Conversation, Message, Turn, User
 from chatui.models.message import Author
 from chatui.store import branch_walk, document_headers, search_index

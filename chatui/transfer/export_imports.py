@@ -15,11 +15,11 @@ from chatui.models import Conversation, User
 from chatui.permissions import access
 from chatui.store import transcripts, unfinished_imports
 from chatui.store.bulk_append import Placed
-from chatui.transfer import keeping
+from chatui.transfer import import_storage
 from chatui.transfer.other_products import frames, reading, trees
+from chatui.transfer.other_products.conversation_tree import Talk
 from chatui.transfer.other_products.left_out import Counts, Kind
 from chatui.transfer.other_products.reading import Found
-from chatui.transfer.other_products.talk import Talk
 from renderer.gate import Audience, VisibleText, may_see, show
 
 TITLE_CHARS = 100
@@ -45,7 +45,7 @@ def import_export(person: User, data: bytes) -> ImportedExport:
     Raises:
         ImportRefusedError: it cannot be read at all, or another import of theirs goes on.
     """
-    keeping.check_alone(person)
+    import_storage.check_alone(person)
     result, limit = ImportedExport(), _Limit()
     known = access.own_import_keys(person)
     for found in reading.conversations(data):
@@ -89,7 +89,7 @@ def _keep(person: User, key: str, talk: Talk, result: ImportedExport, limit: _Li
     tree = trees.tree_of(talk)
     if len(tree.placed) > MAX_TALK_FRAMES or sum(len(item.frame.body) for item in tree.placed) > MAX_TALK_CHARS:
         return Kind.TALK_TOO_LARGE
-    placed = [replace(item, frame=keeping.as_imported(item.frame)) for item in tree.placed]
+    placed = [replace(item, frame=import_storage.as_imported(item.frame)) for item in tree.placed]
     first = _first_visible(placed)
     if first is None:
         return Kind.TALK_EMPTY
@@ -104,7 +104,7 @@ def _keep(person: User, key: str, talk: Talk, result: ImportedExport, limit: _Li
     conversation.active_at = talk.active_at or talk.created_at or timezone.now()
     conversation.created_at = min(talk.created_at or conversation.active_at, conversation.active_at)
     try:
-        keeping.keep(conversation, placed, tree.leaf)
+        import_storage.keep(conversation, placed, tree.leaf)
     except unfinished_imports.ImportedMeanwhileError:
         return Kind.TALK_HERE
     limit.count(len(placed))

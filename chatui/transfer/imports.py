@@ -19,7 +19,7 @@ from chatui.models.conversation import Effort
 from chatui.store import document_headers, transcripts, unfinished_imports
 from chatui.store.bulk_append import Placed
 from chatui.store.transcripts import Kept
-from chatui.transfer import keeping, upload
+from chatui.transfer import import_storage, upload
 from chatui.transfer.upload import ImportRefusedError, refuse
 from renderer.errors import OpenChatMLError
 from renderer.gate import Audience, VisibleText, may_see, show
@@ -48,9 +48,9 @@ def import_transcript(person: User, data: bytes) -> Imported:
     Raises:
         ImportRefusedError: too large, no transcript, nothing in it that its owner may see, or another import of theirs goes on.
     """
-    keeping.check_alone(person)
+    import_storage.check_alone(person)
     read = upload.read(data)
-    frames = [replace(item, frame=keeping.as_imported(item.frame)) for item in read.finished]
+    frames = [replace(item, frame=import_storage.as_imported(item.frame)) for item in read.finished]
     first = next((item.frame for item in frames if may_see(item.frame.header, Audience.END_USER)), None)
     if first is None:
         refuse(ProductCode.EMPTY, _("the transcript holds no message that you may see"))
@@ -60,7 +60,7 @@ def import_transcript(person: User, data: bytes) -> Imported:
         Placed(item.frame, number - 1 if number else None, Kept(is_complete=item.complete, error_code=item.error or ""))
         for number, item in enumerate(frames)
     ]
-    keeping.keep(conversation, chain, len(chain) - 1)
+    import_storage.keep(conversation, chain, len(chain) - 1)
     if read.codes:
         log.info("conversation %s was imported with problems: %s", conversation.pk, counted(read.codes.elements()))
     return Imported(conversation, len(frames), read.problems)

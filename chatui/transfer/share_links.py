@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from chatui.accounts import personal
+from chatui.accounts import profile
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.models import Conversation, Message, ShareLink, User
@@ -19,7 +19,7 @@ from chatui.permissions import access, temporary
 from chatui.permissions.by_group import sharing
 from chatui.store import transcripts
 from chatui.store.browsing import opened_pages
-from chatui.store.documents import sent
+from chatui.store.documents import attached
 from renderer.frame_kinds import PRODUCT_NAMES, is_document, is_preamble
 from renderer.frames import Role
 from renderer.gate import Audience, VisibleText, show
@@ -109,7 +109,7 @@ def preview(person: User, conversation_id: object) -> Preview:
     # A link ends at the last message that is seen: what was opened after it is not shared.
     upto = branch[: branch.index(messages[-1]) + 1]
     shared = Shared(transcripts.title_text(row), "", timezone.now(), _shown(messages, upto), *_origin(row))
-    brought = sent.of_questions([message for message in messages if message.role == Role.USER])
+    brought = attached.of_questions([message for message in messages if message.role == Role.USER])
     names = tuple(document.file.name for documents in brought.values() for document in documents if document.file)
     return Preview(shared, str(messages[-1].pk), names)
 
@@ -141,7 +141,7 @@ def make(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, 
             conversation=row,
             leaf=leaf,
             title=row.title,
-            shown_name=personal.shown_name(person) if ticked.name else "",
+            shown_name=profile.shown_name(person) if ticked.name else "",
             has_documents=ticked.documents,
             created_by=person,
             expires_at=timezone.now() + timedelta(days=days) if days != FOR_EVER else None,
@@ -214,7 +214,7 @@ def _shown(messages: Sequence[Message], branch: Sequence[Message]) -> tuple[Shar
     """``branch``: with what is hidden, such as the calls of an answer that opened a page and broke off."""
     turns = {message.turn_id for message in branch if message.turn_id}
     pages = opened_pages.of_turns(turns, (message.text for message in messages))
-    names = sent.names_of([message.pk for message in messages if _is_document(message)])
+    names = attached.names_of([message.pk for message in messages if _is_document(message)])
     documents = {key: SharedMessage("document", (), is_complete=True, name=name) for key, name in names.items()}
     shown = [message for message in messages if message.pk in documents or not _is_document(message)]
     return tuple(_document(message, documents[message.pk]) if message.pk in documents else _message(message, pages) for message in shown)

@@ -19,19 +19,19 @@ from django.db.models import QuerySet, UUIDField
 from django.utils import timezone
 
 from chatui.backends.base import ContextUse
-from chatui.backends.context.room import SEEN_CHARS
+from chatui.backends.context.token_budget import SEEN_CHARS
 from chatui.database import clock
-from chatui.database.compiled import Parameter, Removal
+from chatui.database.compiled_statements import Parameter, Removal
 from chatui.models import Conversation, Message, Turn, TurnPiece
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.models.usage.entry import UsageKind
 from chatui.store import branch_walk, continuation, document_headers, requests, transcripts
 from chatui.store.branch_walk import SeenMessage
-from chatui.store.documents import sent
+from chatui.store.documents import attached
 from chatui.store.retention import hidden_text
-from chatui.turns.asked import orders
-from chatui.turns.asked.by_program import ProgramAsk
+from chatui.turns.requests import instructions
+from chatui.turns.requests.by_program import ProgramAsk
 from chatui.turns.statements import ending
 from chatui.usage import settling
 from chatui.usage.counting import Asked, Charge, Spent
@@ -45,7 +45,6 @@ from renderer.ocml import document
 from renderer.summary import frame as summary_frame
 
 log = logging.getLogger(__name__)
-
 _PIECES = Removal(lambda: TurnPiece.objects.filter(turn=Parameter("turn", UUIDField())))
 
 
@@ -147,8 +146,8 @@ def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
     seen = [document.parse_frame(message.text) for message in messages if not _is_order(message)]
     job = replace(
         job_of(turn),
-        frames=(*orders.orders(turn, program), *history.seen_again(seen)),
-        today=None if program else orders.today(turn.asked_by),
+        frames=(*instructions.orders(turn, program), *history.seen_again(seen)),
+        today=None if program else instructions.today(turn.asked_by),
         place_id=place_id,
         turns_left_out=left_out,
         counted=_counted(messages),
@@ -178,7 +177,7 @@ def _imported(messages: Sequence[SeenMessage]) -> frozenset[str]:
 
 def _counted(messages: Sequence[SeenMessage]) -> dict[Frame, int]:
     keys = {message.key: message for message in messages if message.role == Role.USER and message.name == DOCUMENT_NAME}
-    return {document.parse_frame(keys[key].text): tokens for key, tokens in sent.tokens_of(keys).items()}
+    return {document.parse_frame(keys[key].text): tokens for key, tokens in attached.tokens_of(keys).items()}
 
 
 def _thought_before(cut: Message, answer: Sequence[SeenMessage]) -> int | None:

@@ -7,12 +7,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
 from chatui.backends import retries
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
-from chatui.backends.context.room import weight
+from chatui.backends.context.token_budget import weight
 from chatui.store import transcripts
 from chatui.tracing import spans
 from chatui.tracing.spans import Span
 from chatui.usage.counting import Spent
-from chatui.usage.told import believed, spent_on
+from chatui.usage.reported_tokens import believed, spent_on
 from renderer.events import FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import is_answer
 

@@ -42,7 +42,7 @@ from chatui.turns.ledger import Account, LeaseLostError, Outcome
 from chatui.turns.opening import server_tools
 from chatui.turns.opening.first_request import first_request
 from chatui.turns.outcomes import last_write
-from chatui.turns.outcomes.noting import note_end
+from chatui.turns.outcomes.end_log import note_end
 from chatui.turns.outcomes.verdict import failed_by, verdict
 from chatui.turns.preparing.reading import opening_of
 from chatui.turns.publisher import Publisher

@@ -27,10 +27,10 @@ from chatui.tools import execution
 from chatui.tools.python import python_tool
 from chatui.tracing import spans
 from chatui.turns import leases, ledger, start, sweep
-from chatui.turns.asked.by_program import ProgramAsk
 from chatui.turns.opening import documents
-from chatui.turns.programs import forgetting
+from chatui.turns.programs import deletion
 from chatui.turns.programs.starting import start_program
+from chatui.turns.requests.by_program import ProgramAsk
 from chatui.turns.runner import Runner
 from chatui.turns.start import Ask, AskRefusedError, Started
 from chatui.turns.temporary import ending
@@ -81,7 +81,7 @@ async def _ask_for_program(person: User, asked: ProgramAsk) -> Started:
         raise AskRefusedError(ProductCode.BUSY) from None  # another turn began in the same conversation
     launch(started)
     if not asked.is_kept:
-        forgetting.begin(_runners[started.turn.pk][1], started.turn.conversation_id)
+        deletion.begin(_runners[started.turn.pk][1], started.turn.conversation_id)
     return started
 
 
@@ -209,7 +209,7 @@ async def _reap_often() -> None:
 
 
 async def _reap() -> None:
-    await pools.reaper.run(forgetting.forget_ended)
+    await pools.reaper.run(deletion.forget_ended)
     for turn in await pools.reaper.run(sweep.abandoned):
         if state := await pools.reaper.run(sweep.interrupt, turn):
             log.warning("turn %s was abandoned by its process, and is closed", turn.pk)

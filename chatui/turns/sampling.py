@@ -11,12 +11,12 @@ from dataclasses import replace
 from chatui import measures
 from chatui.backends import retries
 from chatui.backends.base import Backend, BackendError, EndReason, GivenReasoning, SampleEnded, SampleRequest, Usage
-from chatui.backends.context.room import weight
+from chatui.backends.context.token_budget import weight
 from chatui.tracing import spans
 from chatui.tracing.spans import Span
 from chatui.turns.ledger import Account
 from chatui.usage.counting import Spent
-from chatui.usage.told import believed, spent_on
+from chatui.usage.reported_tokens import believed, spent_on
 from renderer.events import FrameText, RawEvent
 from renderer.unanswered_calls import UnansweredCalls
 

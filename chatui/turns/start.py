@@ -25,14 +25,14 @@ from chatui.store import continuation, transcripts
 from chatui.store.documents import versions
 from chatui.store.temporary import lifetime
 from chatui.turns import sweep
-from chatui.turns.asked.by_person import Ask as Ask  # who asks, makes it
-from chatui.turns.asked.by_person import Kind as Kind
-from chatui.turns.asked.by_program import ProgramAsk
-from chatui.turns.asked.refused import AskRefusedError as AskRefusedError  # who asks, catches it
 from chatui.turns.opening import documents as opening
 from chatui.turns.opening import reserved
+from chatui.turns.requests.by_person import Ask as Ask  # who asks, makes it
+from chatui.turns.requests.by_person import Kind as Kind
+from chatui.turns.requests.by_program import ProgramAsk
+from chatui.turns.requests.refusal import AskRefusedError as AskRefusedError  # who asks, catches it
 from chatui.turns.statements import asking
-from chatui.usage.standing import NearLimit
+from chatui.usage.limit_status import NearLimit
 from renderer.frames import Frame, Header, Role
 from renderer.gate import Audience, show
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Q, QuerySet, Sum
 from django.db.models.functions import Length
 
-from chatui.backends.context.room import ANSWER_TOKENS, SEEN_CHARS, weight
+from chatui.backends.context.token_budget import ANSWER_TOKENS, SEEN_CHARS, weight
 from chatui.env import environment
 from chatui.models import Turn
 from chatui.models.message import Author

@@ -17,10 +17,10 @@ from django.db.models.lookups import LessThanOrEqual
 from chatui.codes import ProductCode
 from chatui.models import Turn, UsageCount, User
 from chatui.models.turn import TurnState
-from chatui.usage import standing
+from chatui.usage import limit_status
+from chatui.usage.limit_status import NearLimit
 from chatui.usage.limits import Limits
 from chatui.usage.periods import Period, now
-from chatui.usage.standing import NearLimit
 
 
 class LimitReachedError(Exception):
@@ -55,7 +55,7 @@ def reserve(person: User, limits: Limits, tokens: int) -> Reserved:
         _begin(person, period)
         if not _held(person, limits, tokens, period):
             raise _reached(person, limits, period)
-    return Reserved(tokens, standing.warning(limits, standing.used_by(person, period), period))
+    return Reserved(tokens, limit_status.warning(limits, limit_status.used_by(person, period), period))
 
 
 def _held(person: User, limits: Limits, tokens: int, period: Period) -> bool:
@@ -95,7 +95,7 @@ def _begin(person: User, period: Period) -> None:
 
 def _reached(person: User, limits: Limits, period: Period) -> LimitReachedError:
     """Which limit it is; of several the one that lasts longest. Where none is reached, only answers that still run are in the way."""
-    over = [line for line in standing.lines(limits, standing.used_by(person, period), period) if line.used >= line.limit]
+    over = [line for line in limit_status.lines(limits, limit_status.used_by(person, period), period) if line.used >= line.limit]
     if not over:
         return LimitReachedError(ProductCode.TOO_MANY, None)
     last = max(over, key=lambda line: line.until)

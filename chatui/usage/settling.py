@@ -11,7 +11,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
 
 from chatui.backends.spec.choices import split_choice
-from chatui.database.compiled import Change, Insertion, Parameter
+from chatui.database.compiled_statements import Change, Insertion, Parameter
 from chatui.models import Turn, UsageCount, UsageEntry, User
 from chatui.models.turn import TurnState
 from chatui.usage import periods

@@ -18,7 +18,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
-from chatui.audit_log import chain, counted, counts, files, lines
+from chatui.audit_log import aggregation, chain, files, lines, statistics
 from chatui.audit_log.lines import Filters
 from chatui.audit_log.record import NOT_BY_PERSON, record
 from chatui.codes import ProductCode
@@ -103,7 +103,7 @@ def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
         words = _("More than %(count)s lines. Narrow the filter, or use manage.py audit export.")
         asked.add_error(None, words % {"count": number_format(EXPORT_MOST, force_grouping=True)})
         return _page(request, asked, lines.Page((), None, None), status=400)
-    counted.end_overdue()
+    aggregation.end_overdue()
     record("audit export", visitor, detail=f"{kind}: {filters}")
     response = HttpResponse("".join(islice(files.FORMATS[kind](filters), EXPORT_MOST + 2)), content_type=f"{_KINDS[kind]}; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="audit-log-{timezone.now():%Y-%m-%d}.{kind}"'
@@ -133,7 +133,7 @@ def _page(request: HttpRequest, form: FilterForm, page: lines.Page, status: int 
         "newer": _address(asked, above=page.newer),
         "head": chain.head(),
         "warnings": attempts.unacknowledged(),
-        "tallies": counts.tallies(refused, by=frozenset({"day", "person"}), most=_COUNTED_MOST),
+        "tallies": statistics.tallies(refused, by=frozenset({"day", "person"}), most=_COUNTED_MOST),
         "counted_days": COUNTED_DAYS,
         "refused_code": Code.PERM_VISIBILITY.value,
     }

@@ -22,15 +22,15 @@ from chatui.accounts import first_account
 from chatui.delivery import groups
 from chatui.delivery.bus import send_from_thread
 from chatui.display import conversation_actions, conversation_list, list_events, windows
-from chatui.display.blanks import blank_conversation, blank_exchange, blank_folder, blank_link
 from chatui.display.conversation import (
     EFFORTS,
     shown_exchange,
     visible_text,
 )
 from chatui.display.conversation_links import ConversationLink, conversation_link, shown_conversation
-from chatui.display.files import brought
-from chatui.display.folders.shown import shown_folders
+from chatui.display.files import upload_status
+from chatui.display.folders.folder_list import shown_folders
+from chatui.display.html_templates import blank_conversation, blank_exchange, blank_folder, blank_link
 from chatui.display.operator_pages import examples, welcome
 from chatui.display.tools import menu
 from chatui.display.versions import shown_versions
@@ -168,7 +168,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "efforts": EFFORTS,
         "has_format": row is not None and row.answer_format is not None,
         **_new_format(request, row),
-        "has_files": brought.are_any(person, row.pk if row else None),
+        "has_files": upload_status.are_any(person, row.pk if row else None),
         "has_tools": menu.has_tools(person, is_demo=connected.is_demo()),
         **_choice(person, row),
     }

@@ -19,10 +19,10 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from chatui.accounts import first_account, forgotten, session_list, sign_in
+from chatui.accounts import first_account, password_reset, session_list, sign_in
 from chatui.accounts.api_keys import making
 from chatui.accounts.forms import FirstAccountForm, PasswordForm, SignInForm
-from chatui.accounts.second_factor import own_site
+from chatui.accounts.second_factor import relying_party
 from chatui.accounts.sign_in_rules import password_use
 from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
 from chatui.audit_log.record import Visitor, record
@@ -31,7 +31,7 @@ from chatui.delivery import groups
 from chatui.delivery.bus import send_from_thread
 from chatui.permissions.access import as_person
 from chatui.turns.temporary import visits
-from chatui.web.entrance import entering, second_step
+from chatui.web.entrance import second_step, session_start
 from chatui.web.errors import refuse
 from chatui.web.visitors import visitor_of
 
@@ -60,8 +60,8 @@ def setup(request: HttpRequest) -> HttpResponse:
             return redirect("sign_in")
         record("first account", Visitor(person, visitor_of(request, "page").address, "page"))
         auth.login(request, person, "django.contrib.auth.backends.ModelBackend")
-        entering.note_begun(request, person)
-        return entering.on_known_device(redirect("home"), person)
+        session_start.note_begun(request, person)
+        return session_start.on_known_device(redirect("home"), person)
     return render(request, "account/setup.html", {"form": form})
 
 
@@ -87,8 +87,8 @@ class SignIn(views.LoginView):
         """Record the sign-in first: what cannot be recorded does not happen."""
         person = form.get_user()
         if second_step.is_due(person):
-            return second_step.begin(self.request, person, entering.own_path(self.request, self.get_success_url()))
-        return entering.enter(self.request, person, after=entering.own_path(self.request, self.get_success_url()))
+            return second_step.begin(self.request, person, session_start.own_path(self.request, self.get_success_url()))
+        return session_start.enter(self.request, person, after=session_start.own_path(self.request, self.get_success_url()))
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Where passwords are for emergencies, their form is shown only to whoever asks for it."""
@@ -96,9 +96,9 @@ class SignIn(views.LoginView):
         return super().get_context_data(**kwargs) | {
             "providers": sign_in_file().providers,
             "shows_password": shows,
-            "can_reset": forgotten.is_on(),
+            "can_reset": password_reset.is_on(),
             # Whoever may sign in with a password may with a passkey, and nobody else.
-            "has_passkeys": shows and own_site.site_of(str(self.request.scheme), self.request.get_host()) is not None,
+            "has_passkeys": shows and relying_party.site_of(str(self.request.scheme), self.request.get_host()) is not None,
         }
 
 
@@ -146,7 +146,7 @@ class Password(views.PasswordChangeView):
         session_list.moved(before, self.request.session.session_key)
         if isinstance(form, PasswordForm) and form.revokes_keys:
             making.revoke_with_password(visitor_of(self.request, "page"), person_of(self.request))
-        entering.note_shown(self.request)
+        session_start.note_shown(self.request)
         tell_sockets(person_of(self.request))
         return response
 

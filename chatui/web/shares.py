@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chatui.accounts import personal
+from chatui.accounts import profile
 from chatui.codes import ProductCode
 from chatui.display.conversation_links import shown_conversation
 from chatui.env import environment
@@ -57,7 +57,7 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         "conversation": shown_conversation(row),
         "preview": preview,
         "days": share_links.days_to_choose(),
-        "name": personal.shown_name(person),
+        "name": profile.shown_name(person),
         "links": _with_addresses(request, share_links.links(person, conversation_id)),
         "made": request.GET.get("made", ""),
         "signed_in_only": environment().share_audience == "signed-in",

@@ -34,9 +34,9 @@ READERS = {
         *(*_ALWAYS, "chatui/store/unfinished_imports.py", "chatui/turns/statements/"),
         *("chatui/store/erasure.py", "chatui/erasure/", "chatui/turns/titles/keeping.py", "chatui/turns/programs/starting.py"),
         # where every list begins; how long the temporary ones last, and their end
-        *("chatui/permissions/listed.py", "chatui/store/temporary/lifetime.py", "chatui/turns/temporary/"),
+        *("chatui/permissions/conversation_lists.py", "chatui/store/temporary/lifetime.py", "chatui/turns/temporary/"),
         # whose person has left, and somebody else's from now on
-        "chatui/store/handing_over.py",
+        "chatui/store/ownership_transfer.py",
     ),
     # collected and read; written once a second, when a process ends, and when a turn ends; erased
     "TurnPiece": (

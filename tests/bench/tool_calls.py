@@ -86,7 +86,7 @@ def scripted() -> Iterator[Callable[[int], None]]:
     from django.conf import settings
 
     from chatui.model_servers import connected
-    from chatui.tools import found
+    from chatui.tools import catalogue
     from chatui.tools.functions import tool_of
     from chatui.turns import summarizing
     from tests.support.scripted import ScriptedBackend
@@ -99,7 +99,7 @@ def scripted() -> Iterator[Callable[[int], None]]:
         mock.patch.object(settings, "STORAGES", plain),
         mock.patch.object(connected, "backend", return_value=backend),
         mock.patch.object(summarizing, "FIRST_SECONDS", 86_400.0),
-        mock.patch.object(found, "tools", return_value={tool.name: tool}),
+        mock.patch.object(catalogue, "tools", return_value={tool.name: tool}),
         mock.patch.object(settings, "ENVIRONMENT", settings.ENVIRONMENT.model_copy(update=named)),
     ):
         yield lambda calls: play(backend, tool.name, calls)

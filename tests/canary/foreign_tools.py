@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from chatui.tools.openapi.server import OpenApiServer
-from chatui.tools.servers.known import tool_of
-from chatui.tools.servers.watched import Watched
+from chatui.tools.servers.connection import Watched
+from chatui.tools.servers.registry import tool_of
 from chatui.tools.tool import Tool
 from tests.canary.markers import Canary
 from tests.chatui.tools import peer as peers

@@ -47,7 +47,7 @@ from django.db import connection, transaction
 from chatui.models import Conversation, FileContent, FilePiece, StoredFile, User
 from chatui.store import erasure
 from chatui.store.files import keeping, reading
-from chatui.store.files.keeping import FileRefusedError, NewFile, Place
+from chatui.store.files.storage import FileRefusedError, NewFile, Place
 ada = User.objects.get(username="ada")
 kept, gone = (Conversation.objects.create(owner=ada) for _ in range(2))
 refused, errors = [], []

@@ -12,7 +12,7 @@ from django.utils.crypto import constant_time_compare
 
 from chatui.accounts.api_keys import key_text
 from chatui.audit_log.record import Visitor
-from chatui.audit_log.repeats import RepeatedAction
+from chatui.audit_log.repeat_limit import RepeatedAction
 from chatui.guess_limits import GuessLimit, Scope
 from chatui.models import ApiKey, User
 from chatui.permissions.programs import reasoning

@@ -9,7 +9,7 @@ from smtplib import SMTPException
 from django.core.mail import EmailMessage
 from django.db import transaction
 
-from chatui.accounts.mails.behind import Behind
+from chatui.accounts.mails.background_queue import Behind
 from chatui.env import environment
 
 log = logging.getLogger(__name__)

@@ -12,11 +12,11 @@ from django.utils.translation import gettext
 
 from chatui.accounts.people import changes, named_groups
 from chatui.accounts.second_factor import required
-from chatui.accounts.sign_in_rules import caretakers
+from chatui.accounts.sign_in_rules import account_managers
 from chatui.audit_log.record import Visitor
 from chatui.env import environment
 from chatui.models import User
-from chatui.permissions import catalogue, managing
+from chatui.permissions import administration, catalogue
 from chatui.permissions.access import NotFoundError, person_of
 from chatui.prompts import operators
 
@@ -56,17 +56,17 @@ def make(visitor: Visitor, name: str, permissions: Collection[Permission]) -> Gr
         NotFoundError: they may not make groups, or none of that name.
         IntegrityError: somebody was faster with the same name.
     """
-    staff = caretakers.hold_for(person_of(visitor))
-    if not managing.may_make_groups(staff) or not named_groups.may_fill(staff, name):
+    staff = account_managers.hold_for(person_of(visitor))
+    if not administration.may_make_groups(staff) or not named_groups.may_fill(staff, name):
         raise NotFoundError
     group = Group.objects.create(name=name)
-    group.permissions.set(managing.group_permissions(staff).filter(pk__in=[each.pk for each in permissions]))
+    group.permissions.set(administration.group_permissions(staff).filter(pk__in=[each.pk for each in permissions]))
     changes.record_made(visitor, group)
     return group
 
 
 def _rows(staff: User) -> QuerySet[Group]:
-    if not managing.may_see_groups(staff):
+    if not administration.may_see_groups(staff):
         raise NotFoundError
     rows = Group.objects.annotate(members=Count("user", filter=Q(user__is_active=True)))
     return rows.select_related("required_factor").prefetch_related("permissions__content_type")

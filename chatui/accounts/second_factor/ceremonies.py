@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
-from chatui.accounts.second_factor.own_site import Site
+from chatui.accounts.second_factor.relying_party import Site
 from chatui.branding.brand import brand
 from chatui.models import User
 

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from chatui.accounts.second_factor import news, required, totp
+from chatui.accounts.second_factor import notifications, required, totp
 from chatui.audit_log.record import Visitor, record
 from chatui.guess_limits import Guess, GuessLimit
 from chatui.models import Passkey, RecoveryCode, SecondFactor, User
@@ -86,7 +86,7 @@ def confirm(visitor: Visitor, person: User, code: str) -> list[str]:
         if not SecondFactor.objects.filter(pk=row.pk, confirmed_at=None).update(confirmed_at=timezone.now()):
             raise WrongCodeError
         record("second factor set up", visitor, person.get_username())
-        news.tell(person, "codes-set-up")
+        notifications.tell(person, "codes-set-up")
         return _new_codes(person)
 
 
@@ -120,7 +120,7 @@ def new_codes(visitor: Visitor, person: User) -> list[str]:
     if not is_on(person):
         raise WrongCodeError
     record("recovery codes made", visitor, person.get_username())
-    news.tell(person, "recovery-codes")
+    notifications.tell(person, "recovery-codes")
     return _new_codes(person)
 
 
@@ -145,7 +145,7 @@ def switch_app_off(visitor: Visitor, person: User) -> None:
         remove(visitor, person)
     elif SecondFactor.objects.filter(user=person).exclude(confirmed_at=None).delete()[0]:
         record("one-time codes switched off", visitor, person.get_username())
-        news.tell(person, "codes-off")
+        notifications.tell(person, "codes-off")
 
 
 @transaction.atomic
@@ -157,7 +157,7 @@ def remove(visitor: Visitor, person: User) -> None:
     RecoveryCode.objects.filter(user=person).delete()
     if was_on:
         record("second factor removed", visitor, person.get_username())
-        news.tell(person, "factor-removed")
+        notifications.tell(person, "factor-removed")
         four_eyes.note(visitor.user, [person.pk], "second factor removed")
 
 

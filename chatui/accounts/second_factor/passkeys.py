@@ -14,9 +14,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from chatui.accounts import sign_in
-from chatui.accounts.second_factor import ceremonies, factors, news, required
+from chatui.accounts.second_factor import ceremonies, factors, notifications, required
 from chatui.accounts.second_factor.ceremonies import Answer, NewPasskey, RefusedPasskeyError
-from chatui.accounts.second_factor.own_site import Site
+from chatui.accounts.second_factor.relying_party import Site
 from chatui.accounts.sign_in_rules import password_use
 from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
 from chatui.audit_log.record import Visitor, record
@@ -65,7 +65,7 @@ def add(visitor: Visitor, person: User, site: Site, new: NewPasskey, name: str) 
     with transaction.atomic():
         _add(User.objects.select_for_update(no_key=True).get(pk=person.pk), site, new, name)
         record("passkey added", visitor, person.get_username())
-        news.tell(person, "passkey-added")
+        notifications.tell(person, "passkey-added")
         return factors.first_codes(person)
 
 
@@ -100,7 +100,7 @@ def remove(visitor: Visitor, person: User, passkey_id: UUID) -> None:
     if row is None or not _may_remove(person, row.pk):
         raise NotFoundError
     record("passkey removed", visitor, person.get_username())
-    news.tell(person, "passkey-removed")
+    notifications.tell(person, "passkey-removed")
     row.delete()
     factors.forget_codes_of_nothing(person)
 

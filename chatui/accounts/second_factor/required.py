@@ -7,11 +7,11 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from chatui.accounts import session_list
-from chatui.accounts.sign_in_rules import caretakers, password_use
+from chatui.accounts.sign_in_rules import account_managers, password_use
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.models import Passkey, RequiredFactor, SecondFactor, User
-from chatui.permissions import four_eyes, managing
+from chatui.permissions import administration, four_eyes
 from chatui.permissions.access import NotFoundError, person_of
 
 
@@ -42,8 +42,8 @@ def set_for(visitor: Visitor, group: Group, *, is_on: bool, ends_sessions: bool 
     Raises:
         NotFoundError: the visitor may not change that group.
     """
-    staff = caretakers.hold_for(person_of(visitor))
-    if not managing.may_change_group(staff, group):
+    staff = account_managers.hold_for(person_of(visitor))
+    if not administration.may_change_group(staff, group):
         raise NotFoundError
     if is_on == RequiredFactor.objects.filter(group=group).exists():
         return []
@@ -56,7 +56,7 @@ def set_for(visitor: Visitor, group: Group, *, is_on: bool, ends_sessions: bool 
     if not is_on:
         # As with a factor that is taken away: whoever does so could sign in with a password alone.
         four_eyes.note(visitor.user, group.user_set.values_list("pk", flat=True), f"group changed: {words}")
-    kept = {staff, *managing.mightier(staff)}
+    kept = {staff, *administration.mightier(staff)}
     ended = [person for person in without(group) if person not in kept] if is_on and ends_sessions else []
     for person in ended:
         session_list.end_all_of(visitor, person)

@@ -6,7 +6,7 @@ import logging
 
 from django.contrib.auth.models import Group
 
-from chatui.accounts.sign_in_rules import caretakers
+from chatui.accounts.sign_in_rules import account_managers
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.single_sign_on.claims import Said
 from chatui.audit_log.record import Visitor, record
@@ -31,9 +31,9 @@ def bring_in_step(visitor: Visitor, person: User, provider: Provider, said: Said
         return False
     was_staff = person.is_staff
     try:
-        with caretakers.kept(person):
+        with account_managers.kept(person):
             changes = [*_groups(person, provider, provider.groups_for(said.groups)), *_staff(person, provider, said.groups)]
-    except caretakers.LastCaretakerError:
+    except account_managers.LastCaretakerError:
         person.is_staff = was_staff
         raise
     for words in changes:

@@ -10,9 +10,9 @@ from chatui.admin.examining.runs import BusyError
 from chatui.backends.spec.definition import BackendSpec
 from chatui.doctor.examination import SECONDS
 from chatui.model_servers import connected
-from chatui.permissions import managing
+from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError
-from chatui.permissions.managing import Part
+from chatui.permissions.administration import Part
 from chatui.throttle import Throttle
 from chatui.web.manage.parts import of_part, page
 from chatui.web.people import person_of
@@ -34,7 +34,7 @@ def server(request: HttpRequest, name: str) -> HttpResponse:
 
 def _begin(request: HttpRequest, spec: BackendSpec) -> HttpResponse:
     staff = person_of(request)
-    if not managing.may_examine(staff):
+    if not administration.may_examine(staff):
         raise NotFoundError
     _begun.check(str(staff.pk))
     try:
@@ -50,7 +50,7 @@ def _page(request: HttpRequest, spec: BackendSpec, *, is_busy: bool = False) -> 
         "found": runs.standing_of(spec),
         "most": runs.most_questions(spec),
         "seconds": round(SECONDS),
-        "may_examine": managing.may_examine(person_of(request)),
+        "may_examine": administration.may_examine(person_of(request)),
         "is_busy": is_busy,
     }
     return page(request, Part.SERVERS, "manage/servers/server.html", context, 409 if is_busy else 200)

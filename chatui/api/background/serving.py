@@ -10,11 +10,11 @@ from functools import partial
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from chatui.accounts.api_keys.checking import LiveKey
-from chatui.api import hidden
+from chatui.api import reasoning_access
 from chatui.api.answering import Answering
-from chatui.api.background import elsewhere, recordings
-from chatui.api.background.elsewhere import FollowedElsewhere, LostError
+from chatui.api.background import other_processes, recordings
 from chatui.api.background.events import BackgroundEvents, queued
+from chatui.api.background.other_processes import FollowedElsewhere, LostError
 from chatui.api.background.recordings import Recording
 from chatui.api.errors import INVALID, TOO_MANY, ApiError, invalid, of_code
 from chatui.api.key_watch import KeyWatch
@@ -31,7 +31,7 @@ NUMBER_DIGITS = 9
 
 def begun(answer: Answering, head: Head, *, wants_summary: bool, stream: bool) -> HttpResponseBase:
     """The reply to the request that asked for a response in the background. It is written whether or not anybody reads it."""
-    elsewhere.listen()
+    other_processes.listen()
     recording = recordings.record(answer, partial(BackgroundEvents, head, wants_summary=wants_summary))
     if stream:
         return sse.streamed(_stream(recording, answer.key, FROM_BEGINNING), lambda: None)
@@ -40,16 +40,16 @@ def begun(answer: Answering, head: Head, *, wants_summary: bool, stream: bool) -
 
 async def resumed(request: HttpRequest, key: LiveKey, answer: StoredAnswer) -> HttpResponseBase:
     """The stream of a response, from behind ``starting_after``. The caller has checked that the key may read it, but for raw reasoning."""
-    recording = recordings.recording_of(answer.id) or await elsewhere.found(answer.id, answer.process, key.owner.pk)
+    recording = recordings.recording_of(answer.id) or await other_processes.found(answer.id, answer.process, key.owner.pk)
     if recording is None:
         sentence = "Only what is written in the background can be streamed again, and only for a while: read it as a whole."
         raise invalid(sentence, param="stream", code="stream_not_available")
     if recording.views_hidden:
         if not key.views_hidden:
-            if not hidden.asks_for_reasoning(request):  # what a request asks for by name was recorded where that was read
-                await hidden.record_attempt(hidden.address_of(request), key)
+            if not reasoning_access.asks_for_reasoning(request):  # what a request asks for by name was recorded where that was read
+                await reasoning_access.record_attempt(reasoning_access.address_of(request), key)
             raise ApiError(403, INVALID, "insufficient_scope", "This stream holds raw reasoning, which this key may not read (any more).")
-        await hidden.record_look(hidden.address_of(request), key, answer.conversation_id)
+        await reasoning_access.record_look(reasoning_access.address_of(request), key, answer.conversation_id)
     after = _after(request.GET.get("starting_after"))
     check_room(key)
     return sse.streamed(_stream(recording, key, after), lambda: None)

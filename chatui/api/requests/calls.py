@@ -8,7 +8,7 @@ from typing import Any
 from chatui.api.errors import invalid, unsupported
 from chatui.api.requests.messages import Read, text_of
 from chatui.tools.callers import NAME, model_name
-from chatui.turns.asked.by_program import SaidCall, SaidReply
+from chatui.turns.requests.by_program import SaidCall, SaidReply
 
 CALL_ID_CHARS = 128
 

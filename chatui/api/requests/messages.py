@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatui.api.errors import ApiError, invalid, unsupported
-from chatui.turns.asked.by_program import Said, SaidCall, SaidReply
+from chatui.turns.requests.by_program import Said, SaidCall, SaidReply
 
 IMAGE_NOTE = "[an image was attached; this model cannot see images]"
 MOST_MESSAGES = 1000

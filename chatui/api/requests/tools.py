@@ -10,7 +10,7 @@ from chatui.accounts.api_keys.checking import LiveKey
 from chatui.api.errors import invalid, unsupported
 from chatui.tools import callers
 from chatui.tools.tool import Tool, ToolUnusableError
-from chatui.turns.asked.offer import Offer
+from chatui.turns.requests.offered_tools import Offer
 
 _MODES = ("none", "auto", "required")
 

@@ -26,8 +26,8 @@ from chatui.backends.failures.kinds import failed
 from chatui.backends.http import WHOLE
 from chatui.backends.responses.tools import as_json
 from chatui.backends.sse import Event
-from chatui.backends.structured.refused import sample_in_format, tool_choice
-from chatui.backends.structured.words import as_chat, in_words
+from chatui.backends.structured.format_fallback import sample_in_format, tool_choice
+from chatui.backends.structured.format_fields import as_chat, in_words
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.events import RawEvent

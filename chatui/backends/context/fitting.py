@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from chatui.backends.base import SampleRequest
-from chatui.backends.context.room import FRAME_TOKENS, TEMPLATE_TOKENS, weight, weight_of, weight_of_tools
+from chatui.backends.context.token_budget import FRAME_TOKENS, TEMPLATE_TOKENS, weight, weight_of, weight_of_tools
 from renderer import history
 from renderer.frame_kinds import ANALYSIS, is_document
 from renderer.frames import Channel, Frame, Role

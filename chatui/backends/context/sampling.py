@@ -12,7 +12,7 @@ from typing import Protocol
 from chatui.backends.base import BackendError, ContextUse, EndReason, SampleEnded, SampleEvent, SampleRequest
 from chatui.backends.context.fitting import Fit, fit
 from chatui.backends.context.refusals import Overflow, overflow_of
-from chatui.backends.context.room import MARGIN, TEMPLATE_TOKENS, kept_free, weight
+from chatui.backends.context.token_budget import MARGIN, TEMPLATE_TOKENS, kept_free, weight
 from chatui.backends.context.window import Window
 from chatui.codes import ProductCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn

@@ -16,11 +16,11 @@ from chatui.backends.context.window import Windows
 from chatui.backends.continuation import continue_in_words, has_text
 from chatui.backends.discovery import Discovered, own_name
 from chatui.backends.harmony.answer import Answer, Pause
-from chatui.backends.harmony.behind import behind
 from chatui.backends.harmony.dialect import Asked
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.harmony.forced_call import Forced, called
 from chatui.backends.harmony.prompt import Wanted, answer_tokens, fitted, opened
+from chatui.backends.harmony.schema_continuation import behind
 from chatui.backends.harmony.server import TokenServer, ask_token_server
 from chatui.backends.harmony.wire import OnSent, Wire
 from chatui.backends.http import Upstream, Watcher

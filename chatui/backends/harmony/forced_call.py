@@ -16,7 +16,7 @@ from chatui.backends.base import BackendError
 from chatui.backends.harmony.answer import Answer
 from chatui.backends.harmony.dialect import Asked
 from chatui.backends.harmony.wire import Wire
-from chatui.backends.structured.refused import refuses_format
+from chatui.backends.structured.format_fallback import refuses_format
 from renderer.events import RawEvent
 from renderer.frame_kinds import is_preamble, is_reasoning
 from renderer.frames import Channel, Frame, Header, Intent, Role

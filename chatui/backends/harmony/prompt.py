@@ -8,8 +8,8 @@ from datetime import date
 
 from chatui.backends.base import BackendError, SampleRequest
 from chatui.backends.context.fitting import fit
-from chatui.backends.context.room import ANSWER_TOKENS, kept_free
-from chatui.backends.structured.words import for_prompt
+from chatui.backends.context.token_budget import ANSWER_TOKENS, kept_free
+from chatui.backends.structured.format_fields import for_prompt
 from renderer.errors import Code, ParseHeaderError
 from renderer.frame_kinds import NOTES
 from renderer.frames import HEADER_VALUE, Frame, Header, Role

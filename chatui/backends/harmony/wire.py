@@ -10,7 +10,7 @@ from chatui.backends.base import BackendError
 from chatui.backends.harmony.answer import Answer, decoded, is_end
 from chatui.backends.harmony.dialect import Asked, Chunks, Dialect
 from chatui.backends.http import Upstream
-from chatui.backends.structured.refused import refuses_format
+from chatui.backends.structured.format_fallback import refuses_format
 from renderer.events import RawEvent
 from renderer.harmony.pieces import Marker
 from renderer.harmony.vocabulary import Vocabulary

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from chatui.backends.leaks.folding import bare
-from chatui.backends.leaks.signs import Kind, Sign
+from chatui.backends.leaks.leak_patterns import Kind, Sign
 
 LOOK_AHEAD = 40
 """So many characters behind a sign are enough to decide; often the next one is."""

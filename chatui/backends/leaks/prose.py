@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Container
 from dataclasses import dataclass, field
 
-from chatui.backends.leaks import signs
+from chatui.backends.leaks import leak_patterns
 from chatui.backends.leaks.code import MOST_SPAN_CHARS, Code
 from chatui.backends.leaks.folding import folded
+from chatui.backends.leaks.leak_patterns import Kind, Sign, Wait
 from chatui.backends.leaks.mentions import LOOK_AHEAD, is_mention
 from chatui.backends.leaks.sequences import Verdict, example_in, judge_special
-from chatui.backends.leaks.signs import Kind, Sign, Wait
 
 _LINE_CHARS = 240
 
@@ -86,9 +86,9 @@ class Prose:
             if past is None:
                 return self._stop(at)
             return self._at_head(at, past)
-        trigger = signs.TRIGGER.search(view, at)
+        trigger = leak_patterns.TRIGGER.search(view, at)
         if trigger is None:
-            end = len(view) if is_end else len(view) - signs.undecided(view[at:])
+            end = len(view) if is_end else len(view) - leak_patterns.undecided(view[at:])
             return self._stop(end)
         if trigger.start() > at:
             self._code.begin_word()
@@ -111,7 +111,7 @@ class Prose:
         if view[at] == "`":
             return self._at_backticks(view, at, is_end=is_end)
         self._code.begin_word()
-        sign = signs.sign_at(view, at, is_end=is_end)
+        sign = leak_patterns.sign_at(view, at, is_end=is_end)
         if isinstance(sign, Wait):
             return self._stop(at)
         if sign is None or sign.kind not in self._kinds or self._doubt:
@@ -230,7 +230,7 @@ class Prose:
             self._buffer = text[end:]
             self._release(text[:end])
             return -1
-        sign = signs.sign_at(folded(text), 0, is_end=True)
+        sign = leak_patterns.sign_at(folded(text), 0, is_end=True)
         self._buffer = text
         return self._found(sign if isinstance(sign, Sign) else Sign(Kind.SPECIAL, "start", 0, len(text)), withdraws=False)
 
@@ -242,7 +242,7 @@ class Prose:
 def _is_balanced(text: str) -> bool:
     """Whether what is opened in a block of code is closed in it."""
     open_names: list[str] = []
-    for sign in signs.signs_in(folded(text)):
+    for sign in leak_patterns.signs_in(folded(text)):
         if sign.kind is Kind.OPENING:
             open_names.append(sign.name)
         elif sign.kind is Kind.CLOSING and (not open_names or open_names.pop() != sign.name):

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from chatui.backends.leaks import signs
+from chatui.backends.leaks import leak_patterns
+from chatui.backends.leaks.leak_patterns import Kind, Sign
 from chatui.backends.leaks.mentions import LOOK_AHEAD, QUOTES, is_mention
-from chatui.backends.leaks.signs import Kind, Sign
 
 
 class Verdict(Enum):
@@ -66,7 +66,7 @@ def judge_special(view: str, sign: Sign, line: str, *, has_text: bool, is_end: b
 def example_in(view: str, *, is_end: bool) -> int | None:
     """Where a complete example that begins here ends; 0 if it is not one, None if more text is needed."""
     body_at = ended_at = 0
-    for sign in signs.signs_in(view):
+    for sign in leak_patterns.signs_in(view):
         if sign.kind is not Kind.SPECIAL:
             continue
         if sign.name == "message" and not body_at:
@@ -81,7 +81,7 @@ def example_in(view: str, *, is_end: bool) -> int | None:
     rest = view[ended_at:].lstrip()
     if not rest or re.fullmatch(r"\\+|&\w{0,4};?|<\|?\w{0,12}", rest):
         return 0 if is_end else None
-    following = signs.sign_at(rest, 0, is_end=True) if rest[0] in "<\\&|" else None
+    following = leak_patterns.sign_at(rest, 0, is_end=True) if rest[0] in "<\\&|" else None
     return 0 if isinstance(following, Sign) and following.kind is Kind.SPECIAL else ended_at
 
 
@@ -131,8 +131,8 @@ def _of_ending(view: str, sign: Sign, line: str, *, is_end: bool) -> Special:
         # A stop token that a server left at the end of the answer, unless the last sentence is about it.
         return Special(Verdict.MENTION, sign.end) if line[-1:] == " " and line.strip() else _EMITTED
     if begun[0] in "<\\&|" or begun[0] == "s":
-        following = signs.sign_at(begun, 0, is_end=is_end) if begun[0] != "s" or begun.startswith("start") else None
-        if isinstance(following, signs.Wait):
+        following = leak_patterns.sign_at(begun, 0, is_end=is_end) if begun[0] != "s" or begun.startswith("start") else None
+        if isinstance(following, leak_patterns.Wait):
             return _WAITING
         if following and following.kind is Kind.SPECIAL:
             return _emitted(view, sign, is_end=is_end)
@@ -149,9 +149,9 @@ def _of_lone(view: str, sign: Sign, line: str, *, is_end: bool) -> Special:
 def _emitted(view: str, sign: Sign, *, is_end: bool) -> Special:
     """If a final message follows, the text before it was not the answer and is withdrawn."""
     at, limit = sign.start, sign.start + _HEADER_CHARS
-    while (match := signs.TRIGGER.search(view, at, limit)) is not None:
-        found = signs.sign_at(view, match.start(), is_end=is_end)
-        if isinstance(found, signs.Wait):
+    while (match := leak_patterns.TRIGGER.search(view, at, limit)) is not None:
+        found = leak_patterns.sign_at(view, match.start(), is_end=is_end)
+        if isinstance(found, leak_patterns.Wait):
             return _WAITING
         at = found.end if found else match.end()
         if found and found.kind is Kind.ANSWER:

@@ -14,7 +14,7 @@ from websockets.typing import Origin
 
 from chatui.canary.visitors.browser import Browser
 from chatui.canary.watch import SOCKET, CanaryError
-from chatui.live.paced import COMMANDS_BURST, COMMANDS_PER_SECOND
+from chatui.live.inbound_queue import COMMANDS_BURST, COMMANDS_PER_SECOND
 from chatui.wire import Expander
 
 PLACE = SOCKET

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from uuid import UUID
 
-from chatui.display.debug.shown import Branch
+from chatui.display.debug.values import Branch
 from chatui.models import Conversation, Message
 from chatui.store import transcripts
 from renderer.gate import Audience, VisibleText, as_debug_text, show

@@ -9,7 +9,7 @@ from datetime import datetime
 from uuid import UUID
 
 from chatui.display.debug import branches, sections, turns
-from chatui.display.debug.shown import Group, Partner, ShownFrame, ShownTurn, View
+from chatui.display.debug.values import Group, Partner, ShownFrame, ShownTurn, View
 from chatui.display.files import attachments
 from chatui.display.tools import cards
 from chatui.languages.sentences import translated

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 
 from chatui.codes import code_of
-from chatui.display.debug.shown import Bar, Fault, ShownFrame, ShownTurn
+from chatui.display.debug.values import Bar, Fault, ShownFrame, ShownTurn
 from chatui.languages.sentences import sentence_of
 from chatui.models import Turn
 from renderer.gate import as_debug_text

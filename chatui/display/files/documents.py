@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from chatui.models import Message, SentDocument
 from chatui.models.files.document import DocumentUse
-from chatui.store.documents import sent
+from chatui.store.documents import attached
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class ShownDocument:
 def of_questions(questions: Collection[Message], loaded: Collection[UUID]) -> Mapping[UUID, tuple[ShownDocument, ...]]:
     """By question, the documents that came with it. ``loaded``: the keys of all messages that were read, without documents: what stands
     behind one of them came with none. At most one statement, and none in a branch that is there from its beginning and has none."""
-    rows = sent.of_questions([question for question in questions if question.parent_id not in loaded])
+    rows = attached.of_questions([question for question in questions if question.parent_id not in loaded])
     return {key: tuple(map(shown, documents)) for key, documents in rows.items()}
 
 

@@ -13,7 +13,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chatui.display.tools.inert import visible
+from chatui.display.tools.visible_text import visible
 from chatui.env import environment
 from chatui.models import Conversation, ToolApproval
 from chatui.models.tools.approval import Decision

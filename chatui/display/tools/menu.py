@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from chatui.display.tools.inert import visible
+from chatui.display.tools.visible_text import visible
 from chatui.model_servers import model_choice
 from chatui.models import Conversation, ToolRule, User
 from chatui.permissions import access
 from chatui.permissions.tools import server_tools_go_with, tools_in
-from chatui.tools import combinations, offered, switched
+from chatui.tools import available, combinations, switches
 from chatui.tools.combinations import Together
 from chatui.tools.tool import Tool
 
@@ -45,7 +45,7 @@ def has_tools(person: User, *, is_demo: bool) -> bool:
     """Whether a person is offered any, or a model server uses some by itself. At most two statements."""
     if model_choice.any_server_tools(person):
         return True
-    return offered.are_any(is_demo=is_demo) and bool(access.usable_tools(person, is_demo=is_demo))
+    return available.are_any(is_demo=is_demo) and bool(access.usable_tools(person, is_demo=is_demo))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +93,13 @@ def _by_server(kinds: Collection[str], tools: Collection[Tool], row: Conversatio
 
 def _shown(tool: Tool, known: dict[str, Tool], together: Together, off: Collection[str], rule: ToolRule | None) -> ShownTool:
     is_on = tool.name not in off
-    is_allowed = rule is not None and rule.is_allowed and rule.fingerprint == tool.fingerprint and offered.asks_first(tool)
+    is_allowed = rule is not None and rule.is_allowed and rule.fingerprint == tool.fingerprint and available.asks_first(tool)
     note = ""
     if is_on and tool.name in together.left_out:
         note = _why(tool, [_title(known[name]) for name in together.left_out[tool.name] if name in known])
     elif is_on and is_allowed:
         note = _("Runs without asking you in this conversation.")
-    elif is_on and offered.asks_first(tool):
+    elif is_on and available.asks_first(tool):
         note = _("You are asked before each call.")
     return ShownTool(tool.name, _title(tool), is_on, is_allowed, note)
 
@@ -136,4 +136,4 @@ def switch(person: User, conversation_id: object, name: str, state: str) -> Conv
 
 
 def _is_name(name: str) -> bool:
-    return bool(switched.names_of(name)) and "," not in name
+    return bool(switches.names_of(name)) and "," not in name

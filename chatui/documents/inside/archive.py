@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator
 from posixpath import join, normpath
 
-from chatui.documents.inside.found import RefusedError
+from chatui.documents.inside.text_collector import RefusedError
 from chatui.documents.kinds import Reason
 
 MOST_ENTRIES = 2000

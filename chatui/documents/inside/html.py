@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from chatui.documents import plain_text
 from chatui.documents.inside import html_reader
-from chatui.documents.inside.found import Found
 from chatui.documents.inside.html_reader import Reader, decoded
+from chatui.documents.inside.text_collector import Found
 
 
 def prepare(data: bytes) -> None:

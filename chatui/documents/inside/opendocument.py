@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from chatui.documents.inside import xml
 from chatui.documents.inside.archive import Archive
-from chatui.documents.inside.found import Found, RefusedError
+from chatui.documents.inside.text_collector import Found, RefusedError
 from chatui.documents.kinds import Reason
 
 _MOST_SPACES = 100

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from chatui.documents.inside import xml
 from chatui.documents.inside.archive import Archive, beside
-from chatui.documents.inside.found import RefusedError
+from chatui.documents.inside.text_collector import RefusedError
 from chatui.documents.kinds import Reason
 
 

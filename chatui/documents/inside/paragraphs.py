@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from chatui.documents.inside.found import Found
+from chatui.documents.inside.text_collector import Found
 
 
 @dataclass(slots=True)

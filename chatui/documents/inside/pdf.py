@@ -10,7 +10,7 @@ import logging
 import warnings
 from typing import Any
 
-from chatui.documents.inside.found import Found, FullError, RefusedError
+from chatui.documents.inside.text_collector import Found, FullError, RefusedError
 from chatui.documents.kinds import Reason
 
 MOST_PAGES = 2000

@@ -8,7 +8,7 @@ import socket
 import tempfile
 from collections.abc import Callable
 
-from chatui.documents.inside.found import Found
+from chatui.documents.inside.text_collector import Found
 
 DONE = "all were tried"
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from chatui.documents.inside import dates, xml
 from chatui.documents.inside.archive import Archive
-from chatui.documents.inside.found import Found, FullError, RefusedError
 from chatui.documents.inside.packages import main_part, relations
+from chatui.documents.inside.text_collector import Found, FullError, RefusedError
 from chatui.documents.kinds import Reason
 
 MOST_CELLS = 200_000

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from chatui.documents.inside import xml
 from chatui.documents.inside.archive import Archive
-from chatui.documents.inside.found import Found
 from chatui.documents.inside.packages import main_part, relations
 from chatui.documents.inside.paragraphs import Paragraphs
+from chatui.documents.inside.text_collector import Found
 
 _TITLES = ("title", "ctrTitle")
 _OF_LAYOUT = ("sldNum", "ftr", "dt", "hdr", "sldImg")

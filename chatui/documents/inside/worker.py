@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from chatui.documents import plain_text
 from chatui.documents.inside import archive, html, opendocument, pdf, probes, sheets, slides, word
-from chatui.documents.inside.found import Found, FullError, RefusedError
+from chatui.documents.inside.text_collector import Found, FullError, RefusedError
 from chatui.documents.kinds import Reason
 from chatui.sandbox import confinement
 from chatui.sandbox.confinement import Limits, NotConfinedError

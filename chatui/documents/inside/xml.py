@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 from xml.parsers import expat
 
-from chatui.documents.inside.found import RefusedError
+from chatui.documents.inside.text_collector import RefusedError
 from chatui.documents.kinds import Reason
 
 MOST_ELEMENTS = 5_000_000

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatui.audit_log import chain, counted, counts, files
+from chatui.audit_log import aggregation, chain, files, statistics
 from chatui.audit_log.chain import Head
 from chatui.audit_log.lines import Filters
 from chatui.audit_log.record import SHELL, record
@@ -81,7 +81,7 @@ class Command(BaseCommand):
     def _export(self, options: dict[str, Any]) -> None:
         filters = _filters(options)
         lines = files.FORMATS[options["format"]]
-        counted.end_overdue(_ALL)
+        aggregation.end_overdue(_ALL)
         if options["file"] == "-":
             record("audit export", SHELL, detail=f"{options['format']}: {filters}")
             for line in lines(filters):
@@ -98,7 +98,7 @@ class Command(BaseCommand):
             file.writelines(lines(filters))
 
     def _counts(self, options: dict[str, Any]) -> None:
-        for tally in counts.tallies(_filters(options), by=options["by"]):
+        for tally in statistics.tallies(_filters(options), by=options["by"]):
             person = None if tally.person is None else harmless(tally.person) or "(nobody signed in)"
             whose = None if tally.whose is None else harmless(tally.whose) or "(nobody's)"
             self.stdout.write("\t".join(str(cell) for cell in (tally.day, person, whose, tally.times) if cell is not None))

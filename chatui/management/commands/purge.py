@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
 from chatui.accounts import session_list
-from chatui.audit_log import counted
+from chatui.audit_log import aggregation
 from chatui.audit_log.record import SHELL, record
 from chatui.env import environment
 from chatui.erasure import closed_accounts, traces
@@ -37,7 +37,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Remove, and say how many."""
-        counted.end_overdue(_ALL)
+        aggregation.end_overdue(_ALL)
         before = timezone.now() - timedelta(days=options["days"])
         count = erasure.count_expired(before)
         old = hidden_text.too_old()

@@ -8,8 +8,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.env import environment
-from chatui.tools.servers import confirmed, reviewing
-from chatui.tools.servers.confirmed import UnreadableError
+from chatui.tools.servers import confirmations, reviewing
+from chatui.tools.servers.confirmations import UnreadableError
 from chatui.tools.servers.reviewing import Review, State
 from renderer.terminal import harmless
 
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         if env.tools_file is None:
             raise CommandError("CHATUI_TOOLS_FILE is not set.")
         try:
-            known = confirmed.read(env.data_dir)
+            known = confirmations.read(env.data_dir)
         except UnreadableError as error:
             raise CommandError(str(error)) from None
         found = asyncio.run(reviewing.reviewed(env.tools_file, known))
@@ -69,15 +69,15 @@ class Command(BaseCommand):
         env = environment()
         if not options["names"]:
             raise CommandError("Name the tools, one by one.")
-        known = confirmed.read(env.data_dir)
+        known = confirmations.read(env.data_dir)
         for each in named:
             if options["withdraw"]:
-                known = confirmed.Confirmations(tools={name: kept for name, kept in known.tools.items() if name != each.name})
+                known = confirmations.Confirmations(tools={name: kept for name, kept in known.tools.items() if name != each.name})
             elif each.offer is None:
                 raise CommandError(f"{each.name} cannot be confirmed.")
             else:
-                known = confirmed.confirm(known, each.offer)
+                known = confirmations.confirm(known, each.offer)
         env.make_data_dir()
-        confirmed.write(env.data_dir, known)
+        confirmations.write(env.data_dir, known)
         word = "withdrawn" if options["withdraw"] else "confirmed"
         self.stdout.write(f"{word.capitalize()}: {', '.join(each.name for each in named)}")

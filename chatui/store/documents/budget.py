@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chatui.backends.base import BackendError
-from chatui.backends.context.room import FRAME_TOKENS, MARGIN, TEMPLATE_TOKENS, kept_free, weight
+from chatui.backends.context.token_budget import FRAME_TOKENS, MARGIN, TEMPLATE_TOKENS, kept_free, weight
 from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models import Turn, User

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from chatui.models.files.document import DocumentUse
-from chatui.store.documents import places
+from chatui.store.documents import page_ranges
 from renderer.frame_kinds import DOCUMENT
 from renderer.frames import Frame
 
@@ -76,9 +76,9 @@ def whole(document: Document) -> Given:
 
 def chosen(document: Document, wanted: str) -> Given:
     """The places that a person has chosen. Raises PlacesError where they are none of this document."""
-    numbers = set(places.read(wanted, max((part.number for part in document.parts), default=0)))
+    numbers = set(page_ranges.read(wanted, max((part.number for part in document.parts), default=0)))
     parts = [part for part in document.parts if part.number in numbers]
-    written = places.written(numbers)
+    written = page_ranges.written(numbers)
     said = f"{_size(document)} Only {_PLACES.get(document.kind, 'parts')} {written} are here, as the person chose."
     return _given(document, parts, said, written)
 

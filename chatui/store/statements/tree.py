@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db.models import Q, QuerySet, UUIDField
 
-from chatui.database.compiled import Change, Insertion, Parameter, Query
+from chatui.database.compiled_statements import Change, Insertion, Parameter, Query
 from chatui.models import ActiveLeaf, Message, SearchEntry, SentDocument
 from renderer.frames import Role
 

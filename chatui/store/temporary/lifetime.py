@@ -14,7 +14,7 @@ from django.db.models import Case, DateTimeField, F, Q, QuerySet, When
 from django.utils import timezone
 
 from chatui.database import clock
-from chatui.database.compiled import Parameter
+from chatui.database.compiled_statements import Parameter
 from chatui.models import Conversation, User
 
 LASTS = timedelta(hours=1)

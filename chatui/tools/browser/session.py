@@ -9,7 +9,7 @@ from chatui.env import Environment
 from chatui.fetching.errors import FetchError
 from chatui.fetching.fetcher import Fetcher
 from chatui.tools.browser import engines, reading, showing
-from chatui.tools.browser.reach import Reach
+from chatui.tools.browser.allowed_addresses import Reach
 from chatui.tools.browser.reading import Page
 from chatui.tools.tool import CallingTurn, ToolError
 from renderer.markup.citations import Cited

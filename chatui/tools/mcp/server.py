@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from chatui.tools.foreign import hidden
+from chatui.tools.foreign import credentials
 from chatui.tools.foreign.offer import Listing, Offer, ServerError
-from chatui.tools.foreign.spec import McpSpec
+from chatui.tools.foreign.server_definition import McpSpec
 from chatui.tools.mcp import listing
 from chatui.tools.mcp.http import HttpPeer
 from chatui.tools.mcp.messages import RefusedError
@@ -35,9 +35,9 @@ class McpServer:
     def __init__(self, spec: McpSpec) -> None:
         self._spec = spec
         self._peer: Peer = (
-            HttpPeer(spec.url, lambda: hidden.texts(spec.headers))
+            HttpPeer(spec.url, lambda: credentials.texts(spec.headers))
             if spec.url
-            else StdioPeer(spec.command, lambda: hidden.texts(spec.environment), spec.directory)
+            else StdioPeer(spec.command, lambda: credentials.texts(spec.environment), spec.directory)
         )
 
     async def listed(self) -> Listing:
@@ -61,14 +61,14 @@ class McpServer:
 
     async def call(self, offer: Offer, arguments: dict[str, Any]) -> Any:
         """See ``Server``."""
-        secret = hidden.secrets(self._spec.headers, self._spec.environment)
+        secret = credentials.secrets(self._spec.headers, self._spec.environment)
         named = {offer.places[name].name: value for name, value in arguments.items() if name in offer.places}
         try:
             found = await self._peer.ask("tools/call", {"name": offer.remote, "arguments": named})
         except RefusedError as error:
-            said = hidden.without(error.said[: listing.ERROR_CHARS * 2], secret)[: listing.ERROR_CHARS]
+            said = credentials.without(error.said[: listing.ERROR_CHARS * 2], secret)[: listing.ERROR_CHARS]
             raise ToolError(f"The server refused the call: {said}") from None
-        return listing.read(hidden.without(found, secret))
+        return listing.read(credentials.without(found, secret))
 
     async def close(self) -> None:
         """See ``Server``."""

@@ -7,11 +7,11 @@ import json
 import logging
 from typing import Any
 
-from chatui.tools.foreign import hidden
+from chatui.tools.foreign import credentials
 from chatui.tools.foreign.exchange import Answer, Connections
 from chatui.tools.foreign.names import tool_name
 from chatui.tools.foreign.offer import Listing, Offer, ServerError
-from chatui.tools.foreign.spec import OpenApiSpec
+from chatui.tools.foreign.server_definition import OpenApiSpec
 from chatui.tools.openapi import document, operations, requests
 from chatui.tools.tool import ToolError, ToolUnusableError
 
@@ -35,10 +35,10 @@ class OpenApiServer:
     async def call(self, offer: Offer, arguments: dict[str, Any]) -> Any:
         """See ``Server``."""
         spec = self._spec
-        secret = hidden.secrets(spec.headers, spec.query)
-        ask = requests.written(spec.url, offer, arguments, hidden.texts(spec.headers), hidden.texts(spec.query))
+        secret = credentials.secrets(spec.headers, spec.query)
+        ask = requests.written(spec.url, offer, arguments, credentials.texts(spec.headers), credentials.texts(spec.query))
         answer = await self._connections.answer(ask)
-        found = hidden.without(_read(answer), secret)
+        found = credentials.without(_read(answer), secret)
         if answer.status in (401, 403) or answer.status >= 500:
             log.warning("tool server %s answered with status %s", spec.name, answer.status)
         if answer.status >= 500:

@@ -11,10 +11,10 @@ from enum import Enum
 from pathlib import Path
 
 from chatui.tools.foreign.offer import Listing, Offer, ServerError
-from chatui.tools.foreign.spec import McpSpec, OpenApiSpec
-from chatui.tools.servers import known, reading
-from chatui.tools.servers.confirmed import Confirmations
-from chatui.tools.servers.watched import LIST_SECONDS, Watched
+from chatui.tools.foreign.server_definition import McpSpec, OpenApiSpec
+from chatui.tools.servers import reading, registry
+from chatui.tools.servers.confirmations import Confirmations
+from chatui.tools.servers.connection import LIST_SECONDS, Watched
 from chatui.tools.tool import ToolUnusableError
 
 
@@ -73,7 +73,7 @@ async def reviewed(path: Path, confirmations: Confirmations) -> Reviewed:
 
 
 async def _listed(spec: OpenApiSpec | McpSpec) -> Listing | str:
-    server = known.server_of(spec)
+    server = registry.server_of(spec)
     try:
         async with asyncio.timeout(LIST_SECONDS):
             return await server.listed()
@@ -92,7 +92,7 @@ def _of_server(spec: OpenApiSpec | McpSpec, listing: Listing, confirmations: Con
         found = confirmations.of(offer)
         before = found.offer if found else None
         try:
-            known.tool_of(offer, Watched(spec, known.server_of(spec)))
+            registry.tool_of(offer, Watched(spec, registry.server_of(spec)))
         except ToolUnusableError as error:
             yield Review(offer.name, State.UNUSABLE, before=before, problem=str(error))
             continue

@@ -10,8 +10,8 @@ from itertools import islice
 
 from chatui.transfer import upload
 from chatui.transfer.other_products import archive, chatgpt, json_items, librechat, open_webui
+from chatui.transfer.other_products.conversation_tree import Talk
 from chatui.transfer.other_products.left_out import Kind
-from chatui.transfer.other_products.talk import Talk
 from chatui.transfer.other_products.values import Object
 from renderer import strict_json
 

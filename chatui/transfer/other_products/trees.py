@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from chatui.store.bulk_append import Placed
 from chatui.store.transcripts import Kept
+from chatui.transfer.other_products.conversation_tree import Node, Talk
 from chatui.transfer.other_products.left_out import Kind
-from chatui.transfer.other_products.talk import Node, Talk
 
 
 @dataclass(frozen=True, slots=True)

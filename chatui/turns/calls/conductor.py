@@ -18,7 +18,7 @@ from chatui.env import environment
 from chatui.error_reports import log_without_content
 from chatui.models.keys import new_key
 from chatui.models.tools.approval import Decision
-from chatui.tools import offered, replies
+from chatui.tools import available, replies
 from chatui.tools.execution import Execution, ToolFailedError, ToolsBusyError
 from chatui.tools.labels import line_of
 from chatui.tools.replies import Provenance, Reply
@@ -127,7 +127,7 @@ class Conductor:
         ``tools``: what the model was offered when it called.
         """
         runnable = [call for frame in calls if (call := self._prepared(frame, tools)) is not None]
-        asked = [call for call in runnable if offered.asks_first(call.tool)]
+        asked = [call for call in runnable if available.asks_first(call.tool)]
         before = self._carried_out
         # What is harmless runs while the person decides about the rest.
         async with asyncio.TaskGroup() as group:

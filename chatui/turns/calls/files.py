@@ -12,10 +12,10 @@ from chatui.database.faults import DatabaseBusyError, passes
 from chatui.database.writer import writer
 from chatui.models import StoredFile
 from chatui.models.files.stored_file import FileSource
-from chatui.store.documents import sent
-from chatui.store.files import keeping, reading
+from chatui.store.documents import attached
+from chatui.store.files import reading, storage
 from chatui.store.files.encryption import NoKeyError
-from chatui.store.files.keeping import FileRefusedError, NewFile, Place
+from chatui.store.files.storage import FileRefusedError, NewFile, Place
 from chatui.tools.files import GivenFile, KeptFile, MadeFile, NotKeptError
 from chatui.turns import ledger
 from chatui.turns.ledger import Job, LeaseLostError
@@ -76,13 +76,13 @@ def _keep(job: Job, new: NewFile) -> KeptFile:
     # A turn that has ended brings nothing any more: its conversation may be on its way out.
     if not ledger.is_ours(job):
         raise LeaseLostError
-    file = keeping.keep(Place(job.asked_by_id, job.conversation_id, job.turn_id), new)
+    file = storage.keep(Place(job.asked_by_id, job.conversation_id, job.turn_id), new)
     return KeptFile(file.name, file.content.size, file.content.sha256)
 
 
 def _given(job: Job, most_bytes: int, known: Collection[UUID] | None) -> list[GivenFile]:
     wanted: list[StoredFile] = []
-    for file in reading.of_conversation(job.conversation_id, sent.elsewhere(job.conversation_id, job.question_id)):
+    for file in reading.of_conversation(job.conversation_id, attached.elsewhere(job.conversation_id, job.question_id)):
         if known is not None and (file.pk in known or file.source != FileSource.PERSON):
             continue
         if (most_bytes := most_bytes - _room_of(file)) < 0:
@@ -93,7 +93,7 @@ def _given(job: Job, most_bytes: int, known: Collection[UUID] | None) -> list[Gi
 
 def _gone(job: Job, known: Collection[UUID]) -> Collection[UUID]:
     here = StoredFile.objects.filter(conversation=job.conversation_id, pk__in=known).values_list("pk", flat=True)
-    return set(known).difference(here) | sent.elsewhere(job.conversation_id, job.question_id).intersection(known)
+    return set(known).difference(here) | attached.elsewhere(job.conversation_id, job.question_id).intersection(known)
 
 
 def _room_of(file: StoredFile) -> int:

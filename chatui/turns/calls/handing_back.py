@@ -9,8 +9,8 @@ from chatui.codes import ProductCode
 from chatui.tools import replies
 from chatui.tools.replies import Provenance, Reply
 from chatui.tools.tool import Tool
-from chatui.turns.asked.by_program import ProgramAsk
-from chatui.turns.asked.offer import Offer
+from chatui.turns.requests.by_program import ProgramAsk
+from chatui.turns.requests.offered_tools import Offer
 from renderer.errors import Code
 from renderer.frames import Frame, Terminator
 from renderer.gate import Audience, may_see

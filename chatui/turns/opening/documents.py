@@ -12,12 +12,12 @@ from chatui.model_servers.model_choice import NoSuchModelError
 from chatui.models import Conversation, Message, SentDocument, Turn, User
 from chatui.models.files.document import DocumentUse
 from chatui.permissions import access
-from chatui.store.documents import budget, passages, sent
-from chatui.store.documents.places import PlacesError
-from chatui.store.documents.sent import NoSuchFileError, Ready, TooLargeError
+from chatui.store.documents import attached, budget, passages
+from chatui.store.documents.attached import NoSuchFileError, Ready, TooLargeError
+from chatui.store.documents.page_ranges import PlacesError
 from chatui.store.transcripts import Place
-from chatui.turns.asked.by_person import Ask, Kind
-from chatui.turns.asked.refused import AskRefusedError
+from chatui.turns.requests.by_person import Ask, Kind
+from chatui.turns.requests.refusal import AskRefusedError
 
 
 def prepared(person: User, ask: Ask) -> Ask:
@@ -34,7 +34,7 @@ def prepared(person: User, ask: Ask) -> Ask:
         raise AskRefusedError(ProductCode.TOO_LARGE)
     room = budget.room(person, budget.context_of(person, choice), ask.text)
     try:
-        documents = tuple(sent.ready(person.pk, ask.files, room, _of_edited(person, ask)))
+        documents = tuple(attached.ready(person.pk, ask.files, room, _of_edited(person, ask)))
     except (NoSuchFileError, PlacesError):
         raise access.NotFoundError from None
     except TooLargeError:
@@ -62,14 +62,14 @@ def put(conversation: Conversation, place: Place, documents: Sequence[Ready]) ->
     if not documents:
         return place
     try:
-        return sent.put(conversation, place, documents)
+        return attached.put(conversation, place, documents)
     except NoSuchFileError:
         raise access.NotFoundError from None
 
 
 def of_question(question: Message) -> tuple[SentDocument, ...]:
     """The documents that came with a question, as pages show them. One statement, and none for the first question without any."""
-    return sent.of_questions([question]).get(question.pk, ())
+    return attached.of_questions([question]).get(question.pk, ())
 
 
 def tokens_of(ask: Ask) -> int:

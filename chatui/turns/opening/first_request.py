@@ -11,8 +11,8 @@ from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models import Turn
 from chatui.permissions.by_group import summaries
-from chatui.turns.asked.by_program import ProgramAsk
 from chatui.turns.ledger import Job
+from chatui.turns.requests.by_program import ProgramAsk
 
 
 def spec_for(turn: Turn) -> BackendSpec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from chatui.models import Turn, User
-from chatui.turns.asked.refused import AskRefusedError
+from chatui.turns.requests.refusal import AskRefusedError
 from chatui.usage import estimates, reserving
 from chatui.usage.limits import limits_of
 from chatui.usage.reserving import LimitReachedError, Reserved

@@ -10,7 +10,7 @@ from chatui.backends.spec.definition import BackendSpec
 from chatui.env import environment
 from chatui.permissions.tools import tools_in
 from chatui.store.browsing import opened_pages
-from chatui.tools import offered
+from chatui.tools import available
 from chatui.turns import ledger
 from chatui.turns.calls.handing_back import TurnTools
 from chatui.turns.ledger import Job
@@ -63,7 +63,7 @@ def _tools(started: Started, job: Job, spec: BackendSpec) -> TurnTools:
     """What the model may call in this turn: nothing where it continues an answer."""
     if program := started.program:
         return tools_of(started, program, is_demo=spec.is_demo)
-    if job.cut_answer is not None or not (_has_documents(job) or offered.are_any(is_demo=spec.is_demo)):
+    if job.cut_answer is not None or not (_has_documents(job) or available.are_any(is_demo=spec.is_demo)):
         return TurnTools()
     turn = started.turn
     return TurnTools(tools_in(turn.asked_by, turn.conversation, is_demo=spec.is_demo).offered)

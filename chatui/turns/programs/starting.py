@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from chatui.backends.context.room import weight
+from chatui.backends.context.token_budget import weight
 from chatui.models import Conversation, Message, ProgramAnswer, Turn, User
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
@@ -16,10 +16,10 @@ from chatui.permissions.programs import own_answers
 from chatui.prompts.operators import instructions_for
 from chatui.store import transcripts
 from chatui.turns import start
-from chatui.turns.asked.by_program import ProgramAsk, Said
-from chatui.turns.programs import said_before
-from chatui.turns.programs.carried import opened
-from chatui.turns.programs.said_before import UnknownCallError
+from chatui.turns.programs import earlier_messages
+from chatui.turns.programs.earlier_messages import UnknownCallError
+from chatui.turns.programs.sealed_messages import opened
+from chatui.turns.requests.by_program import ProgramAsk, Said
 from chatui.turns.start import Ask, Begun, Kind, Started, first_title
 from chatui.turns.statements import asking
 from renderer.frames import Frame, Header, Role
@@ -49,13 +49,13 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> Started:
     asked, previous = _with_previous(person, _opened(person, asked))
     conversation = _conversation(person, asked, previous)
     said = _said(asked, previous, instructions_for(person.group_names) if previous is None else "")
-    leaf = (said_before.store_first if previous is None else said_before.store)(conversation, person, said.before)
+    leaf = (earlier_messages.store_first if previous is None else earlier_messages.store)(conversation, person, said.before)
     key = asking.kept_key(asked.key_id)
     ask = _ask(asked, conversation, leaf, previous if not said.before else None)
     told = sum(weight(frame.body) for frame, _ in (*said.before, *said.behind))
     begun = Begun(conversation, is_empty=not said.before) if previous is None else None
     started = start.start(person, replace(ask, key=key, tokens_before=int(told)), lease_owner, begun)
-    place = said_before.store(conversation, person, said.behind, started.turn) if said.behind else None
+    place = earlier_messages.store(conversation, person, said.behind, started.turn) if said.behind else None
     answer = ProgramAnswer(pk=asked.id, turn=started.turn, key_id=key, is_kept=asked.is_kept, orders=asked.carried, given=dict(asked.given))
     asking.PROGRAM_ANSWERS.run([answer])
     if previous is not None:
@@ -131,7 +131,7 @@ def _said(asked: ProgramAsk, previous: Turn | None, operators: str) -> _SaidFram
         UnknownCallError: a function is said to have replied that was not called, or nobody has asked anything.
     """
     orders = list(_orders(asked, operators))
-    said = list(said_before.frames_of(asked.before, said_before.calls_of(previous) if previous else {}))
+    said = list(earlier_messages.frames_of(asked.before, earlier_messages.calls_of(previous) if previous else {}))
     if asked.question is not None:
         return _SaidFrames([*orders, *said])
     asked_at = max((place for place, (frame, _) in enumerate(said) if frame.header == _QUESTION), default=-1)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from chatui.env import environment
 from chatui.permissions.tools import tools_in
-from chatui.tools import offered
+from chatui.tools import available
 from chatui.tools.tool import Tool
-from chatui.turns.asked.by_program import ProgramAsk
 from chatui.turns.calls.handing_back import TurnTools
+from chatui.turns.requests.by_program import ProgramAsk
 from chatui.turns.start import Started
 
 
@@ -25,7 +25,7 @@ def _own(started: Started, program: ProgramAsk, *, is_demo: bool) -> dict[str, T
     """
     turn = started.turn
     found = tools_in(turn.asked_by, turn.conversation, is_demo=is_demo).offered
-    kept = {name: tool for name, tool in found.items() if name in program.offer.own_tools and not offered.asks_first(tool)}
+    kept = {name: tool for name, tool in found.items() if name in program.offer.own_tools and not available.asks_first(tool)}
     if program.offer.functions and environment().tool_combinations != "any":
         kept = {name: tool for name, tool in kept.items() if not (tool.reads_private_data or tool.sends_outside)}
     return {name: tool for name, tool in kept.items() if name not in program.offer.names}

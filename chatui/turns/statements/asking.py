@@ -11,13 +11,13 @@ from django.utils import timezone
 from chatui.accounts import group_limits
 from chatui.accounts.sessions import people_with
 from chatui.database import clock
-from chatui.database.compiled import Change, Insertion, Parameter, Query, parameters
+from chatui.database.compiled_statements import Change, Insertion, Parameter, Query, parameters
 from chatui.models import ApiKey, Conversation, ProgramAnswer, Turn, User
 from chatui.models.turn import TurnState
 from chatui.permissions import access
 from chatui.store import transcripts
-from chatui.turns.asked.by_person import Ask
 from chatui.turns.leases import LEASE
+from chatui.turns.requests.by_person import Ask
 
 CONVERSATIONS = Insertion(Conversation)
 PROGRAM_ANSWERS = Insertion(ProgramAnswer)

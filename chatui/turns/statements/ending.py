@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db.models import CharField, Exists, OuterRef, QuerySet, UUIDField
 
-from chatui.database.compiled import Change, Parameter, Query, parameters
+from chatui.database.compiled_statements import Change, Parameter, Query, parameters
 from chatui.models import Conversation, Message, Turn
 from chatui.models.turn import TurnState
 from chatui.store import transcripts

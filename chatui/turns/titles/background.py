@@ -24,8 +24,8 @@ from chatui.models.usage.entry import UsageKind
 from chatui.turns import own_requests
 from chatui.turns.slots import NoSpareSlotError, slots
 from chatui.turns.start import Started
-from chatui.turns.titles import keeping, reply, talk
-from chatui.turns.titles.talk import Talk
+from chatui.turns.titles import keeping, title_prompt, title_reply
+from chatui.turns.titles.title_prompt import Talk
 from chatui.usage import periods, posting
 from chatui.usage.counting import Asked, Charge, Spent
 from renderer.frames import Frame
@@ -52,7 +52,7 @@ def begin(started: Started, written: Iterable[Frame]) -> None:
     env = environment()
     if not env.titles:
         return
-    found = talk.untitled(started, written)
+    found = title_prompt.untitled(started, written)
     if found is None:
         return
     if len(_tasks) >= AT_ONCE + MOST_WAITING:
@@ -97,7 +97,7 @@ async def _asked(found: Talk, choice: str) -> str:
         request = found.request(split_choice(choice)[1])
         charged = partial(_charge, found, choice, backend.name)
         words = await own_requests.words_of(backend, request, MOST_REPLY_CHARS, charged, "title")
-    title = reply.read(words)
+    title = title_reply.read(words)
     if not title:
         _log_none(found, "the model gave none")
     return title

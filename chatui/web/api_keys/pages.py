@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from chatui.accounts.api_keys import making
 from chatui.accounts.api_keys.making import MadeKey, TooManyKeysError
-from chatui.display.tools.for_keys import tools_for_keys
+from chatui.display.tools.key_tools import tools_for_keys
 from chatui.model_servers import connected, model_choice
 from chatui.permissions.programs import reasoning
 from chatui.throttle import Throttle

@@ -14,13 +14,13 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatui.codes import ProductCode
-from chatui.display.files import brought
+from chatui.display.files import upload_status
 from chatui.documents.kinds import Reason
 from chatui.env import environment
 from chatui.permissions import access
 from chatui.throttle import Throttle
-from chatui.transfer import bringing, earlier, taking_back
-from chatui.transfer.bringing import NotBroughtError, Place
+from chatui.transfer import file_deletion, file_intake, sent_files
+from chatui.transfer.file_intake import NotBroughtError, Place
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
@@ -43,18 +43,18 @@ def files(request: HttpRequest) -> HttpResponse:
         _uploads.check(str(person.pk))
         return _bring(request, Place(person.pk, None, brought_in=conversation_id))
     if conversation_id and (question := request.GET.get("question", "")):
-        return JsonResponse(brought.of_question(person, conversation_id, question, choice))
-    return JsonResponse(brought.waiting_at(person, conversation_id, choice))
+        return JsonResponse(upload_status.of_question(person, conversation_id, question, choice))
+    return JsonResponse(upload_status.waiting_at(person, conversation_id, choice))
 
 
 def _bring(request: HttpRequest, place: Place) -> HttpResponse:
     """Take one file: the body is its bytes, and ``X-File-Name`` its name, percent-encoded. The reply says what it takes of the context of
     the model ``choice``, or in a sentence why it is not taken."""
     try:
-        file = bringing.bring(place, unquote(request.headers.get("X-File-Name", ""))[:_NAME_CHARS], partial(_body, request))
+        file = file_intake.bring(place, unquote(request.headers.get("X-File-Name", ""))[:_NAME_CHARS], partial(_body, request))
     except NotBroughtError as error:
         return _refused(error.why, error)
-    said = brought.as_json(file, brought.reader(person_of(request), request.GET.get("choice", "")))
+    said = upload_status.as_json(file, upload_status.reader(person_of(request), request.GET.get("choice", "")))
     return JsonResponse({"ok": True, **said}) if said else _refused("gone")
 
 
@@ -63,8 +63,8 @@ def _bring(request: HttpRequest, place: Place) -> HttpResponse:
 @guarded
 def files_earlier(request: HttpRequest) -> HttpResponse:
     """The files that the person has sent before whose names have all words of ``q``, the newest first, and whether there are ``more``."""
-    found, more = earlier.found(person_of(request), request.GET.get("q", "")[:_NAME_CHARS])
-    return JsonResponse({"ok": True, "files": [brought.earlier_as_json(file) for file in found], "more": more})
+    found, more = sent_files.found(person_of(request), request.GET.get("q", "")[:_NAME_CHARS])
+    return JsonResponse({"ok": True, "files": [upload_status.earlier_as_json(file) for file in found], "more": more})
 
 
 @require_POST
@@ -74,8 +74,8 @@ def again(request: HttpRequest, file_id: UUID) -> HttpResponse:
     """Let such a file wait once more, at the message box of ``conversation``. The reply is that of ``files`` for one that was brought."""
     person = person_of(request)
     _uploads.check(str(person.pk))
-    file = earlier.again(person, file_id, _message_box(request))
-    said = brought.as_json(file, brought.reader(person, request.GET.get("choice", "")))
+    file = sent_files.again(person, file_id, _message_box(request))
+    said = upload_status.as_json(file, upload_status.reader(person, request.GET.get("choice", "")))
     return JsonResponse({"ok": True, **said}) if said else _refused("gone")
 
 
@@ -85,7 +85,7 @@ def again(request: HttpRequest, file_id: UUID) -> HttpResponse:
 @csp(_NOTHING)  # type: ignore[arg-type]
 def text(request: HttpRequest, file_id: UUID) -> HttpResponse:
     """What was read of a file of one's own, as plain text that runs nothing."""
-    found = taking_back.text_of(access.as_person(request.user), file_id)
+    found = file_deletion.text_of(access.as_person(request.user), file_id)
     response = HttpResponse(found, content_type="text/plain; charset=utf-8")
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
@@ -96,7 +96,7 @@ def text(request: HttpRequest, file_id: UUID) -> HttpResponse:
 @guarded
 def passage(request: HttpRequest, file_id: UUID, number: int) -> HttpResponse:
     """A place in a document of one's own, to which a citation leads."""
-    place = taking_back.place_of(access.as_person(request.user), file_id, min(number, _MOST_NUMBER))
+    place = file_deletion.place_of(access.as_person(request.user), file_id, min(number, _MOST_NUMBER))
     neighbours = {"before": place.number - 1, "behind": place.number + 1 if place.number < place.many else 0}
     return render(request, "files/passage.html", {"place": place, **neighbours})
 
@@ -107,8 +107,8 @@ def passage(request: HttpRequest, file_id: UUID, number: int) -> HttpResponse:
 def delete(request: HttpRequest, file_id: UUID) -> HttpResponse:
     """Delete a file that the person brought, sent or not. 409 while an answer is being written in its conversation."""
     try:
-        taking_back.delete(person_of(request), file_id)
-    except taking_back.AnsweringError:
+        file_deletion.delete(person_of(request), file_id)
+    except file_deletion.AnsweringError:
         return refuse(request, ProductCode.BUSY, 409)
     return JsonResponse({"ok": True})
 
@@ -129,5 +129,5 @@ def _body(request: HttpRequest) -> bytes:
 
 def _refused(why: str, error: NotBroughtError | None = None) -> HttpResponse:
     found = error.found if error else None
-    said = {"ok": False, "why": why, "message": brought.sentence(why, found.places if found else 0)}
+    said = {"ok": False, "why": why, "message": upload_status.sentence(why, found.places if found else 0)}
     return JsonResponse(said, status=503 if why in _PASSING else 200)

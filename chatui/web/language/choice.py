@@ -11,7 +11,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_POST
 
 from chatui.codes import ProductCode
-from chatui.languages.offered import is_offered
+from chatui.languages.available import is_offered
 from chatui.permissions.access import as_person
 from chatui.web.errors import refuse
 

@@ -17,7 +17,7 @@ from django.utils.deprecation import MiddlewareMixin
 
 from chatui.accounts import time_zones
 from chatui.env import environment
-from chatui.languages.offered import asked_for, is_offered, tag
+from chatui.languages.available import asked_for, is_offered, tag
 from chatui.permissions.access import as_person
 from chatui.web.middleware.inline import Inline
 

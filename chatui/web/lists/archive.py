@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from chatui.delivery import groups
 from chatui.delivery.bus import send_from_thread
-from chatui.display import conversation_actions, list_events, set_aside
+from chatui.display import bin_and_archive, conversation_actions, list_events
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
 
@@ -22,7 +22,9 @@ from chatui.web.people import person_of
 @guarded
 def archived(request: HttpRequest) -> HttpResponse:
     """The person's archived conversations."""
-    return render(request, "lists/archived.html", {"archive": set_aside.shown_archive(person_of(request), request.GET.get("list", ""))})
+    return render(
+        request, "lists/archived.html", {"archive": bin_and_archive.shown_archive(person_of(request), request.GET.get("list", ""))}
+    )
 
 
 @require_POST

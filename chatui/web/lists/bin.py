@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from chatui.display import conversation_actions, set_aside
+from chatui.display import bin_and_archive, conversation_actions
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
 
@@ -20,7 +20,7 @@ from chatui.web.people import person_of
 @guarded
 def bin_page(request: HttpRequest) -> HttpResponse:
     """The person's deleted conversations."""
-    shown = set_aside.shown_bin(person_of(request), request.GET.get("list", ""))
+    shown = bin_and_archive.shown_bin(person_of(request), request.GET.get("list", ""))
     return render(request, "lists/bin.html", {"bin": shown, "is_erased": "erased" in request.GET})
 
 
@@ -34,4 +34,4 @@ def erase(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         conversation_actions.erase(person, conversation_id)
         return redirect(f"{reverse('bin')}?erased=1")
     row = conversation_actions.in_bin(person, conversation_id)
-    return render(request, "lists/erase.html", {"conversation": set_aside.binned(row)})
+    return render(request, "lists/erase.html", {"conversation": bin_and_archive.binned(row)})

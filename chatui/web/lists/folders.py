@@ -21,7 +21,7 @@ from chatui.delivery import groups
 from chatui.delivery.bus import send_from_thread
 from chatui.display import list_events
 from chatui.display.conversation_links import shown_conversation
-from chatui.display.folders import actions, shown
+from chatui.display.folders import actions, folder_list
 from chatui.display.folders.actions import INSTRUCTION_CHARS, MOST_FOLDERS, NAME_CHARS, NoNameError, TooManyFoldersError, Wanted
 from chatui.permissions import temporary
 from chatui.throttle import Throttle
@@ -104,7 +104,7 @@ def new(request: HttpRequest) -> HttpResponse:
 def folder(request: HttpRequest, folder_id: UUID) -> HttpResponse:
     """A folder's name and instructions; changes them."""
     person = person_of(request)
-    text = shown.text_of(person, folder_id)
+    text = folder_list.text_of(person, folder_id)
     form = FolderForm(request.POST or None, initial={"name": text.name, "instructions": text.instructions})
     if request.method == "POST":
         _writes.check(str(person.pk))
@@ -125,7 +125,7 @@ def delete(request: HttpRequest, folder_id: UUID) -> HttpResponse:
         _writes.check(str(person.pk))
         send_from_thread(groups.person(person.pk), list_events.folder_gone(actions.delete(person, folder_id)))
         return redirect("home")
-    return render(request, "folders/delete.html", {"folder": shown.text_of(person, folder_id)})
+    return render(request, "folders/delete.html", {"folder": folder_list.text_of(person, folder_id)})
 
 
 @require_http_methods(["GET", "POST"])
@@ -137,11 +137,11 @@ def move(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     if request.method == "POST":
         return _moved(request, person, conversation_id, request.POST.get("folder", ""))
     row = temporary.own_kept(person, conversation_id)
-    folders = shown.names(person)
+    folders = folder_list.names(person)
     context = {
         "conversation": shown_conversation(row),
         "folders": folders,
-        "here": shown.folder_of(row),
+        "here": folder_list.folder_of(row),
         "is_full": len(folders) >= MOST_FOLDERS,
         "most": MOST_FOLDERS,
         "name_chars": NAME_CHARS,
@@ -164,7 +164,7 @@ def _full() -> str:
 
 
 def _tell(person: User, row: Folder) -> None:
-    send_from_thread(groups.person(person.pk), list_events.folder_kept(row, shown.before_which(row, person)))
+    send_from_thread(groups.person(person.pk), list_events.folder_kept(row, folder_list.before_which(row, person)))
 
 
 def _start(row: Folder) -> str:

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 
 from chatui.accounts import invitations
 from chatui.accounts.mails import invitation_mails
-from chatui.accounts.people import acts, named_groups
-from chatui.permissions import catalogue, managing
+from chatui.accounts.people import account_actions, named_groups
+from chatui.permissions import administration, catalogue
 
 if TYPE_CHECKING:
     from chatui.models import User
@@ -39,7 +39,7 @@ class InviteForm(forms.Form):
         """Offers only groups that hold no permissions that the member of staff has not, and mail only where there is a way to send it."""
         super().__init__(*args, **kwargs)
         fields: dict[str, Any] = self.fields
-        fields["group"].queryset = managing.givable(staff)
+        fields["group"].queryset = administration.givable(staff)
         if not invitation_mails.is_on():
             del fields["mails"]
 
@@ -51,8 +51,8 @@ class InviteForm(forms.Form):
         """Each once, without empty lines."""
         text = self.cleaned_data["people"].replace(",", "\n").replace(";", "\n")
         notes = list(dict.fromkeys(" ".join(line.split()) for line in text.splitlines() if line.strip()))
-        if len(notes) > acts.MOST_INVITED:
-            raise ValidationError(_("Invite at most %(count)s at once."), params={"count": acts.MOST_INVITED})
+        if len(notes) > account_actions.MOST_INVITED:
+            raise ValidationError(_("Invite at most %(count)s at once."), params={"count": account_actions.MOST_INVITED})
         if any(len(note) > _NOTE_CHARS or not note.isprintable() for note in notes):
             raise ValidationError(_("A name or address has 100 characters at most."))
         return notes
@@ -85,7 +85,7 @@ class GroupsForm(forms.Form):
         initial = {"groups": list(account.groups.values_list("pk", flat=True)), "is_staff": ["on"] if account.is_staff else []}
         super().__init__(*args, **kwargs | {"initial": initial})
         fields: dict[str, Any] = self.fields
-        fields["groups"].queryset = managing.givable(staff).prefetch_related("permissions__content_type")
+        fields["groups"].queryset = administration.givable(staff).prefetch_related("permissions__content_type")
 
 
 class _PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
@@ -107,7 +107,7 @@ class NewGroupForm(forms.Form):
         super().__init__(*args, **kwargs)
         self._staff = staff
         fields: dict[str, Any] = self.fields
-        fields["permissions"].queryset = managing.group_permissions(staff)
+        fields["permissions"].queryset = administration.group_permissions(staff)
 
     def clean_name(self) -> str:
         """One that this member of staff can give a new group."""

@@ -12,13 +12,13 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from chatui.accounts.people import acts, group_list, listed
+from chatui.accounts.people import account_actions, group_list, people_list
 from chatui.accounts.people.group_list import ListedGroup
 from chatui.accounts.second_factor import factors, required
-from chatui.accounts.sign_in_rules.caretakers import LastCaretakerError
-from chatui.permissions import inviting, managing
+from chatui.accounts.sign_in_rules.account_managers import LastCaretakerError
+from chatui.permissions import administration, inviting
 from chatui.permissions.access import NotFoundError
-from chatui.permissions.managing import Part
+from chatui.permissions.administration import Part
 from chatui.web.manage.forms import NewGroupForm
 from chatui.web.manage.parts import number, of_part, page
 from chatui.web.people import person_of, tell_sockets
@@ -32,7 +32,7 @@ MOST_NAMED = 50
 def groups(request: HttpRequest) -> HttpResponse:
     """All of them; a form that makes one."""
     staff = person_of(request)
-    form = NewGroupForm(staff, request.POST if request.method == "POST" else None) if managing.may_make_groups(staff) else None
+    form = NewGroupForm(staff, request.POST if request.method == "POST" else None) if administration.may_make_groups(staff) else None
     if request.method == "POST":
         if form is None:
             raise NotFoundError
@@ -69,7 +69,7 @@ def _member(request: HttpRequest, row: Group, shown: ListedGroup) -> HttpRespons
     except (KeyError, ValueError):
         raise NotFoundError from None
     try:
-        tell_sockets(acts.set_member(visitor_of(request, "admin"), person_id, row, is_in=is_in))
+        tell_sockets(account_actions.set_member(visitor_of(request, "admin"), person_id, row, is_in=is_in))
     except LastCaretakerError:
         return _group(request, row, shown, gettext("Nothing was changed: nobody else could look after accounts."))
     words = {"q": request.POST["q"][:150]} if request.POST.get("q") else {}
@@ -80,19 +80,19 @@ def _group(request: HttpRequest, row: Group, shown: ListedGroup, problem: str = 
     staff, words = person_of(request), request.GET.get("q", "")[:150]
     lacking = required.without(row)
     # Who is looked for may be anybody; without words, members.
-    found = listed.page(words, "", number(request, "page") or 1, None if words.strip() else row)
+    found = people_list.page(words, "", number(request, "page") or 1, None if words.strip() else row)
     context = {
         "group": shown,
         "done": request.GET.get("done") == "changed",
         "problem": problem,
-        "may_change": managing.may_change_group(staff, row),
+        "may_change": administration.may_change_group(staff, row),
         "lacking": lacking[:MOST_NAMED],
-        "mightier": not set(lacking).isdisjoint(managing.mightier(staff)),
+        "mightier": not set(lacking).isdisjoint(administration.mightier(staff)),
         "more": max(0, len(lacking) - MOST_NAMED),
         "is_among": staff in lacking,
         "has_none": not factors.is_on(staff),
         "words": words,
         "found": found,
-        "movable": managing.movable(staff, row, [person.id for person in found.people]),
+        "movable": administration.movable(staff, row, [person.id for person in found.people]),
     }
     return page(request, Part.PEOPLE, "manage/groups/group.html", context, 409 if problem else 200)

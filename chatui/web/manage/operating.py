@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from chatui.accounts.people import named_groups
-from chatui.audit_log import looked
+from chatui.audit_log import debug_views
 from chatui.audit_log.lines import Filters
 from chatui.display.manage import failed_answers
 from chatui.display.manage import servers as model_servers
@@ -18,7 +18,7 @@ from chatui.display.manage.failed_answers import Chosen
 from chatui.env import environment
 from chatui.monitoring import settings_in_force
 from chatui.monitoring import system as stored
-from chatui.permissions.managing import Part
+from chatui.permissions.administration import Part
 from chatui.web.manage.parts import number, of_part, page
 from chatui.web.people import person_of
 
@@ -65,10 +65,10 @@ def looks(request: HttpRequest) -> HttpResponse:
     """Who looked at hidden channels of whose conversation, why, and what they saw there."""
     form = LooksForm(request.GET, initial={"days": LOOKED_DAYS})
     if not form.is_valid():
-        return page(request, Part.LOOKS, "manage/looks.html", {"form": form, "found": looked.Page((), None)}, 400)
+        return page(request, Part.LOOKS, "manage/looks.html", {"form": form, "found": debug_views.Page((), None)}, 400)
     chosen = form.cleaned_data
     since = timezone.now() - timedelta(days=int(chosen["days"] or LOOKED_DAYS))
-    found = looked.page(Filters(person=chosen["who"], whose=chosen["whose"], since=since), below=number(request, "below"))
+    found = debug_views.page(Filters(person=chosen["who"], whose=chosen["whose"], since=since), below=number(request, "below"))
     return page(request, Part.LOOKS, "manage/looks.html", {"form": LooksForm(initial=chosen), "found": found})
 
 

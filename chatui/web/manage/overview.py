@@ -7,14 +7,14 @@ from datetime import timedelta
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from chatui.accounts.people import listed, named_groups
-from chatui.audit_log import looked
+from chatui.accounts.people import named_groups, people_list
+from chatui.audit_log import debug_views
 from chatui.audit_log.lines import Filters
 from chatui.display.manage import failed_answers, servers
-from chatui.display.usage import shown
+from chatui.display.usage import usage_tables
 from chatui.monitoring import system
-from chatui.permissions import debug_requests, managing
-from chatui.permissions.managing import Part
+from chatui.permissions import administration, debug_requests
+from chatui.permissions.administration import Part
 from chatui.usage import periods, reports
 from chatui.usage.reports import Days
 from chatui.web.manage.parts import of_part, page
@@ -28,13 +28,13 @@ LOOKED_DAYS = 7
 def overview(request: HttpRequest) -> HttpResponse:
     """The figures of the parts that exist for this person."""
     found: dict[str, object] = {}
-    for part in managing.parts_of(person_of(request)):
+    for part in administration.parts_of(person_of(request)):
         found |= _FIGURES[part](request)
     return page(request, None, "manage/overview.html", found)
 
 
 def _people(request: HttpRequest) -> dict[str, object]:
-    return {"people": listed.counts()}
+    return {"people": people_list.counts()}
 
 
 def _servers(request: HttpRequest) -> dict[str, object]:
@@ -52,14 +52,14 @@ def _requests(request: HttpRequest) -> dict[str, object]:
 
 
 def _looks(request: HttpRequest) -> dict[str, object]:
-    return {"looks": {"week": looked.count(Filters(since=timezone.now() - timedelta(days=LOOKED_DAYS)))}}
+    return {"looks": {"week": debug_views.count(Filters(since=timezone.now() - timedelta(days=LOOKED_DAYS)))}}
 
 
 def _usage(request: HttpRequest) -> dict[str, object]:
     now = periods.now()
     days, month = Days(now.day, now.day), Days(now.month, now.day)
     sums = (reports.summed(reports.lines_of(span), span, None) for span in (days, month))
-    today, this_month = (shown.total(row) for (row,) in sums)
+    today, this_month = (usage_tables.total(row) for (row,) in sums)
     return {"usage": {"today": today, "month": this_month}}
 
 

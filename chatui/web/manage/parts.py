@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from chatui.permissions import managing
-from chatui.permissions.managing import Part
+from chatui.permissions import administration
+from chatui.permissions.administration import Part
 from chatui.web.guards import View, guarded
 from chatui.web.people import person_of
 
@@ -50,7 +50,7 @@ def of_part(part: Part | None, *methods: str) -> Callable[[View], View]:
         @guarded
         @wraps(view)
         def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            managing.keeper(person_of(request), part)
+            administration.keeper(person_of(request), part)
             return view(request, *args, **kwargs)
 
         return answer
@@ -60,7 +60,7 @@ def of_part(part: Part | None, *methods: str) -> Callable[[View], View]:
 
 def page(request: HttpRequest, part: Part | None, template: str, context: dict[str, object], status: int = 200) -> HttpResponse:
     """A page with the menu of the parts that exist for this person."""
-    parts = [(NAMES[each], ADDRESSES[each], each is part) for each in managing.parts_of(person_of(request))]
+    parts = [(NAMES[each], ADDRESSES[each], each is part) for each in administration.parts_of(person_of(request))]
     return render(request, template, {"parts": parts, **context}, status=status)
 
 

@@ -12,15 +12,15 @@ from django.utils.translation import gettext as _
 
 from chatui.accounts import invitations
 from chatui.accounts.mails import invitation_mails
-from chatui.accounts.people import acts, listed
-from chatui.accounts.sign_in_rules.caretakers import LastCaretakerError
+from chatui.accounts.people import account_actions, people_list
+from chatui.accounts.sign_in_rules.account_managers import LastCaretakerError
 from chatui.audit_log.record import Visitor
 from chatui.env import environment
-from chatui.leaving import closing
-from chatui.leaving.closing import KeptOpenError
-from chatui.permissions import inviting, managing
+from chatui.offboarding import closing
+from chatui.offboarding.closing import KeptOpenError
+from chatui.permissions import administration, inviting
 from chatui.permissions.access import NotFoundError
-from chatui.permissions.managing import Part
+from chatui.permissions.administration import Part
 from chatui.web.manage.forms import GroupsForm, InviteForm
 from chatui.web.manage.parts import number, of_part, page
 from chatui.web.people import person_of, tell_sockets
@@ -38,13 +38,13 @@ def people(request: HttpRequest) -> HttpResponse:
         "words": request.GET.get("q", "")[:150],
         "show": show,
         "may_invite": inviting.may_invite(staff, None),
-        "can_see_groups": managing.may_see_groups(staff),
-        "debug_groups": listed.debug_groups() if show == "debug" else (),
+        "can_see_groups": administration.may_see_groups(staff),
+        "debug_groups": people_list.debug_groups() if show == "debug" else (),
     }
     if show == "invited":
-        givable = set(managing.givable(staff).values_list("pk", flat=True))
-        return page(request, Part.PEOPLE, "manage/invited.html", context | {"invited": listed.invited()[:500], "givable": givable})
-    found = listed.page(str(context["words"]), show if show in listed.SHOWS else "", number(request, "page") or 1)
+        givable = set(administration.givable(staff).values_list("pk", flat=True))
+        return page(request, Part.PEOPLE, "manage/invited.html", context | {"invited": people_list.invited()[:500], "givable": givable})
+    found = people_list.page(str(context["words"]), show if show in people_list.SHOWS else "", number(request, "page") or 1)
     return page(request, Part.PEOPLE, "manage/people.html", context | {"found": found})
 
 
@@ -58,7 +58,7 @@ def invite(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         chosen = form.cleaned_data
         try:
-            links = acts.invite(_staff(request), chosen["people"], chosen["group"], chosen["days"])
+            links = account_actions.invite(_staff(request), chosen["people"], chosen["group"], chosen["days"])
         except invitations.TooManyInvitedError as error:
             form.add_error("people", error.sentence)
             return page(request, Part.PEOPLE, "manage/invite.html", {"form": form}, 429)
@@ -72,7 +72,7 @@ def invite(request: HttpRequest) -> HttpResponse:
 @of_part(Part.PEOPLE, "POST")
 def invitation_revoke(request: HttpRequest, invitation_id: UUID) -> HttpResponse:
     """Take an invitation back."""
-    acts.revoke_invitation(_staff(request), invitation_id)
+    account_actions.revoke_invitation(_staff(request), invitation_id)
     return redirect(f"{reverse('manage_people')}?show=invited")
 
 
@@ -99,7 +99,7 @@ def person_act(request: HttpRequest, person_id: UUID, what: str) -> HttpResponse
 @of_part(Part.PEOPLE, "GET", "POST")
 def person_close(request: HttpRequest, person_id: UUID) -> HttpResponse:
     """Say what closing means, and close."""
-    account = acts.changeable(_staff(request), person_id)
+    account = account_actions.changeable(_staff(request), person_id)
     if not account.is_active:
         raise NotFoundError
     env = environment()
@@ -115,12 +115,12 @@ def person_close(request: HttpRequest, person_id: UUID) -> HttpResponse:
 
 
 def _person(request: HttpRequest, person_id: UUID, context: dict[str, object], status: int = 200) -> HttpResponse:
-    found = listed.one(person_id)
+    found = people_list.one(person_id)
     if found is None:
         raise NotFoundError
     account, shown = found
     staff = person_of(request)
-    may_change = managing.may_change(staff, account)
+    may_change = administration.may_change(staff, account)
     form = GroupsForm(staff, account) if may_change else None
     context |= {"account": shown, "is_own": account == staff, "may_change": may_change, "form": form, "closed": closing.closed_by(account)}
     return page(request, Part.PEOPLE, "manage/person.html", context, status)
@@ -131,28 +131,28 @@ def _back(person_id: UUID, done: str) -> HttpResponse:
 
 
 def _groups(request: HttpRequest, person_id: UUID) -> str:
-    account = acts.changeable(_staff(request), person_id)
+    account = account_actions.changeable(_staff(request), person_id)
     form = GroupsForm(person_of(request), account, request.POST)
     if not form.is_valid():
         raise NotFoundError  # a group that was not offered
     chosen: list[Group] = list(form.cleaned_data["groups"])
-    acts.set_groups(_staff(request), person_id, [group.pk for group in chosen], is_staff=bool(form.cleaned_data["is_staff"]))
+    account_actions.set_groups(_staff(request), person_id, [group.pk for group in chosen], is_staff=bool(form.cleaned_data["is_staff"]))
     tell_sockets(account)
     return "changed"
 
 
 def _sessions(request: HttpRequest, person_id: UUID) -> str:
-    tell_sockets(acts.end_sessions(_staff(request), person_id))
+    tell_sockets(account_actions.end_sessions(_staff(request), person_id))
     return "sessions"
 
 
 def _factor(request: HttpRequest, person_id: UUID) -> str:
-    acts.remove_second_factor(_staff(request), person_id)
+    account_actions.remove_second_factor(_staff(request), person_id)
     return "factor"
 
 
 def _open(request: HttpRequest, person_id: UUID) -> str:
-    closing.reopen_account(acts.changeable(_staff(request), person_id), _staff(request))
+    closing.reopen_account(account_actions.changeable(_staff(request), person_id), _staff(request))
     return "opened"
 
 

@@ -10,13 +10,13 @@ from django.http import HttpRequest
 
 from chatui import __version__
 from chatui.accounts import password_links
-from chatui.accounts.second_factor import news
+from chatui.accounts.second_factor import notifications
 from chatui.branding.brand import brand
 from chatui.display.operator_pages import announcement
 from chatui.env import BASE_DIR, environment
-from chatui.languages.offered import LANGUAGES, page_language
+from chatui.languages.available import LANGUAGES, page_language
 from chatui.model_servers import connected
-from chatui.permissions import access, access_notices, attempts, debug_requests, managing, ratings, usage_reading
+from chatui.permissions import access, access_notices, administration, attempts, debug_requests, ratings, usage_reading
 from chatui.permissions.by_group import sharing
 
 _CATALOGUES = "js/language/catalogues"
@@ -47,8 +47,8 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "access_news": partial(access_notices.news, person) if person else None,
         "requests_to_decide": debug_requests.to_decide(person),
         "password_links": password_links.notices(person) if person else [],
-        "sign_in_news": news.of(person) if person else [],
-        "can_manage": bool(managing.parts_of(person)),
+        "sign_in_news": notifications.of(person) if person else [],
+        "can_manage": bool(administration.parts_of(person)),
         "can_use_admin": person is not None and person.is_staff,
         "can_share": sharing.may_share(person),
         "has_worker": environment().service_worker,

@@ -13,7 +13,7 @@ from chatui.accounts.header_sign_in import SESSION_KEY, ForgedHeaderError
 from chatui.accounts.single_sign_on.errors import SingleSignOnError
 from chatui.codes import ProductCode
 from chatui.permissions.access import as_person
-from chatui.web.entrance import entering
+from chatui.web.entrance import session_start
 from chatui.web.errors import refuse
 from chatui.web.people import tell_sockets
 from chatui.web.visitors import visitor_of
@@ -58,7 +58,7 @@ def _bring_in_step(request: HttpRequest, name: str | None) -> None:
         sign_in.record_signed_out(visitor_of(request, "page").of(person))
     if name is not None and not first_account.is_needed():
         arrived = header_sign_in.arrive(visitor_of(request, "page").as_nobody(), name)
-        entering.enter(request, arrived, how="by header")
+        session_start.enter(request, arrived, how="by header")
         request.session[SESSION_KEY] = name
 
 

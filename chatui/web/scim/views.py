@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from chatui.provisioning import about, groups, patches, people, resources, said
+from chatui.provisioning import attributes, groups, patches, people, resources, service_description
 from chatui.provisioning.errors import NoSuchResourceError, ScimError
 from chatui.web.scim.gate import Answer, Call, scim
 
@@ -13,26 +13,26 @@ from chatui.web.scim.gate import Answer, Call, scim
 @scim("GET")
 def service_provider_config(call: Call) -> Answer:
     """What this server can do."""
-    return 200, about.service_provider_config(call.base)
+    return 200, service_description.service_provider_config(call.base)
 
 
 @scim("GET")
 def resource_types(call: Call, key: str = "") -> Answer:
     """Which resources there are."""
-    return _listed_or_one(about.resource_types(call.base), key)
+    return _listed_or_one(service_description.resource_types(call.base), key)
 
 
 @scim("GET")
 def schemas(call: Call, key: str = "") -> Answer:
     """Their fields."""
-    return _listed_or_one(about.schemas(call.base), key)
+    return _listed_or_one(service_description.schemas(call.base), key)
 
 
 @scim("GET", "POST")
 def users(call: Call) -> Answer:
     """The accounts of this directory, and new ones."""
     if call.method == "POST":
-        return 201, resources.person(people.create(call.visitor, call.provider, said.of_resource(call.body)), call.base)
+        return 201, resources.person(people.create(call.visitor, call.provider, attributes.of_resource(call.body)), call.base)
     return _page(call, people.found(call.provider, _filter(call)), lambda row: resources.person(row, call.base))
 
 
@@ -43,7 +43,7 @@ def user(call: Call, key: str) -> Answer:
         case "GET":
             row = people.one(call.provider, key)
         case "PUT":
-            row = people.change(call.visitor, call.provider, key, said.of_resource(call.body))
+            row = people.change(call.visitor, call.provider, key, attributes.of_resource(call.body))
         case "PATCH":
             row = people.patch(call.visitor, call.provider, key, patches.changes(call.body))
         case _:
@@ -95,7 +95,7 @@ def _filter(call: Call) -> str:
 
 
 def _page(call: Call, rows: Any, write: Callable[[Any], resources.Json]) -> Answer:
-    start, count = max(1, _number(call, "startIndex", 1)), min(about.MOST_RESULTS, max(0, _number(call, "count", 100)))
+    start, count = max(1, _number(call, "startIndex", 1)), min(service_description.MOST_RESULTS, max(0, _number(call, "count", 100)))
     return 200, resources.page([write(row) for row in rows[start - 1 : start - 1 + count]], rows.count(), start)
 
 

@@ -12,12 +12,12 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from chatui.accounts import personal, time_zones
-from chatui.accounts.personal import Personal
+from chatui.accounts import profile, time_zones
+from chatui.accounts.profile import Personal
 from chatui.display.conversation import EFFORTS
 from chatui.display.folders.actions import INSTRUCTION_CHARS, clean_instructions
 from chatui.display.folders.names import one_line
-from chatui.languages.offered import LANGUAGES
+from chatui.languages.available import LANGUAGES
 from chatui.model_servers import model_choice
 from chatui.web.lists.folders import Instructions
 
@@ -80,10 +80,10 @@ class SettingsForm(forms.Form):
 
     def __init__(self, data: Any = None, *, person: User) -> None:
         """``person``: whose settings, which the form begins with."""
-        now = personal.of(person)
+        now = profile.of(person)
         super().__init__(data, initial={name: getattr(now, name) for name in self.base_fields})
         fields: dict[str, Any] = self.fields
-        fields["name"].disabled = personal.is_named_elsewhere(person)
+        fields["name"].disabled = profile.is_named_elsewhere(person)
         if len(now.name) > NAME_CHARS:
             # A directory says it in two parts, which may be longer together; it stays as it is.
             del fields["name"].widget.attrs["maxlength"]

@@ -12,16 +12,16 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
-from chatui.accounts import personal
+from chatui.accounts import profile
 from chatui.accounts.second_factor import factors
 from chatui.display.conversation_links import shown_conversation
 from chatui.env import environment
-from chatui.leaving import own_closing
-from chatui.leaving.closing import KeptOpenError
+from chatui.offboarding import self_closing
+from chatui.offboarding.closing import KeptOpenError
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
 from chatui.throttle import Throttle
-from chatui.web.entrance import entering
+from chatui.web.entrance import session_start
 from chatui.web.guards import guarded
 from chatui.web.language.choice import in_cookie
 from chatui.web.people import person_of
@@ -42,7 +42,7 @@ def settings(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         _writes.check(str(person.pk))
         if wanted := form.wanted():
-            personal.save(visitor_of(request, "page"), wanted)
+            profile.save(visitor_of(request, "page"), wanted)
             return in_cookie(redirect(f"{reverse('settings')}?saved"), wanted.language)
     context = {"form": form, "is_saved": "saved" in request.GET, "can_close": environment().close_own_account}
     return render(request, "settings/settings.html", context, status=400 if form.errors else 200)
@@ -69,7 +69,7 @@ def close(request: HttpRequest) -> HttpResponse:
     """Closes one's own account, where the operator lets people, within ten minutes after they have shown who they are."""
     if not environment().close_own_account:
         raise NotFoundError
-    if not entering.is_recent(request):
+    if not session_start.is_recent(request):
         return redirect(f"{reverse('sign_in_confirm')}?next={reverse('settings_close')}")
     person, problem = person_of(request), ""
     form = second_factor.CodeForm(request.POST or None) if factors.is_on(person) else None
@@ -77,7 +77,7 @@ def close(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and "sure" in request.POST and is_shown:
         _writes.check(str(person.pk))
         try:
-            own_closing.close_own(visitor_of(request, "page"))
+            self_closing.close_own(visitor_of(request, "page"))
         except KeptOpenError:
             problem = gettext("Your account was not closed: nobody else could look after accounts.")
         else:

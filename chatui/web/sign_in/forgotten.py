@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from chatui.accounts import forgotten
+from chatui.accounts import password_reset
 from chatui.permissions.access import NotFoundError
 from chatui.web.guards import guarded
 from chatui.web.visitors import visitor_of
@@ -28,12 +28,12 @@ class ForgottenForm(forms.Form):
 @guarded
 def password_forgotten(request: HttpRequest) -> HttpResponse:
     """A form, and after it the same words for everybody."""
-    if not forgotten.is_on():
+    if not password_reset.is_on():
         raise NotFoundError
     if request.user.is_authenticated:
         return redirect("password")
     form = ForgottenForm(request.POST or None)
     is_sent = request.method == "POST" and form.is_valid()
     if is_sent:
-        forgotten.ask(visitor_of(request, "page"), form.cleaned_data["account"])
+        password_reset.ask(visitor_of(request, "page"), form.cleaned_data["account"])
     return render(request, "account/forgotten.html", {"form": form, "is_sent": is_sent})

@@ -15,7 +15,7 @@ from chatui.accounts.sign_in_rules import password_use
 from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
 from chatui.codes import ProductCode
 from chatui.permissions.access import NotFoundError
-from chatui.web.entrance import entering, second_step
+from chatui.web.entrance import second_step, session_start
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
 from chatui.web.visitors import visitor_of
@@ -36,7 +36,7 @@ def invitation(request: HttpRequest, invitation_id: UUID, token: str) -> HttpRes
             person = invitations.make_account(visitor, invitation_id, token, form.cleaned_data["username"], form.cleaned_data["password1"])
             if second_step.is_due(person):
                 return second_step.begin(request, person, "")
-            return entering.enter(request, person, how="by invitation")
+            return session_start.enter(request, person, how="by invitation")
     except NotFoundError:
         CODES.admit(visitor.address)  # a valid link is never refused; guesses have to wait
         return refuse(request, ProductCode.LINK, 404)

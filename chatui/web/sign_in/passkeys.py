@@ -14,13 +14,13 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from chatui.accounts import session_list, sign_in
-from chatui.accounts.second_factor import ceremonies, factors, own_site, passkeys
+from chatui.accounts.second_factor import ceremonies, factors, passkeys, relying_party
 from chatui.accounts.second_factor.ceremonies import RefusedPasskeyError
-from chatui.accounts.second_factor.own_site import Site
+from chatui.accounts.second_factor.relying_party import Site
 from chatui.accounts.sign_in_rules import password_use
 from chatui.permissions.access import NotFoundError, as_person
 from chatui.throttle import Throttle
-from chatui.web.entrance import entering, second_step
+from chatui.web.entrance import second_step, session_start
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
 from chatui.web.sign_in import challenges
@@ -60,13 +60,13 @@ def enter(request: HttpRequest) -> HttpResponse:
     """Sign in with a passkey, which is both factors."""
     if request.user.is_authenticated:
         return redirect("home")
-    site, after = _site(request), entering.own_path(request, request.POST.get("next", ""))
+    site, after = _site(request), session_start.own_path(request, request.POST.get("next", ""))
     device = request.COOKIES.get(sign_in.DEVICE_COOKIE, "")
     try:
         person = passkeys.whose(visitor_of(request, "page"), site, _said(request), challenges.take(request, _SIGN_IN), device)
     except RefusedPasskeyError:
         return redirect(f"{reverse('sign_in')}?{urlencode({_REFUSED: ''} | ({'next': after} if after else {}))}")
-    return entering.enter(request, person, how="with a passkey", after=after)
+    return session_start.enter(request, person, how="with a passkey", after=after)
 
 
 @sensitive_post_parameters()
@@ -81,7 +81,7 @@ def step(request: HttpRequest) -> HttpResponse:
         passkeys.check(visitor_of(request, "page"), person, _site(request), _said(request), challenges.take(request, _STEP, str(person.pk)))
     except RefusedPasskeyError:
         return redirect(f"{reverse('sign_in_code')}?{_REFUSED}")
-    return entering.enter(request, person, how="by password and passkey", after=second_step.finish(request))
+    return session_start.enter(request, person, how="by password and passkey", after=second_step.finish(request))
 
 
 @sensitive_post_parameters()
@@ -103,9 +103,9 @@ def new(request: HttpRequest) -> HttpResponse:
 @guarded
 def remove(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
     """Take one away, where another way in, and another factor where one is required, is left."""
-    if not entering.is_recent(request):
+    if not session_start.is_recent(request):
         return redirect("sign_in_confirm")
-    entering.admit_change(person_of(request))
+    session_start.admit_change(person_of(request))
     passkeys.remove(visitor_of(request, "page"), person_of(request), passkey_id)
     return redirect("sign_in_ways")
 
@@ -115,9 +115,9 @@ def remove(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
 @guarded
 def rename(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
     """Call one's own by another name."""
-    if not entering.is_recent(request):
+    if not session_start.is_recent(request):
         return redirect("sign_in_confirm")
-    entering.admit_change(person_of(request))
+    session_start.admit_change(person_of(request))
     passkeys.rename(visitor_of(request, "page"), person_of(request), passkey_id, request.POST.get("name", ""))
     return redirect("sign_in_ways")
 
@@ -137,12 +137,12 @@ def is_confirmed(request: HttpRequest, person: User) -> bool:
 
 def site_of(request: HttpRequest) -> Site | None:
     """For which site passkeys are at this address; None where there are none."""
-    return own_site.site_of(str(request.scheme), request.get_host())
+    return relying_party.site_of(str(request.scheme), request.get_host())
 
 
 def _add(request: HttpRequest, person: User) -> HttpResponse:
     site, visitor = _site(request), visitor_of(request, "page")
-    entering.admit_change(person)
+    session_start.admit_change(person)
     try:
         made = ceremonies.made(site, _said(request), challenges.take(request, _NEW, str(person.pk)))
         codes = passkeys.add(visitor, person, site, made, request.POST.get("name", ""))
@@ -151,7 +151,7 @@ def _add(request: HttpRequest, person: User) -> HttpResponse:
         return redirect(f"{reverse('passkey_new')}?{_REFUSED}")
     after = second_step.finish(request)
     if not request.user.is_authenticated:
-        answer = entering.enter(request, person, how="by password and passkey", after=after)
+        answer = session_start.enter(request, person, how="by password and passkey", after=after)
         return render(request, "ways/recovery_codes.html", {"codes": codes, "after": after}) if codes else answer
     after = reverse("sign_in_ways")
     return render(request, "ways/recovery_codes.html", {"codes": codes, "after": after}) if codes else redirect(after)
@@ -176,7 +176,7 @@ def can_confirm(request: HttpRequest) -> bool:
 def _adding(request: HttpRequest) -> User | None:
     person = as_person(request.user)
     if person is not None:
-        return person if entering.is_recent(request) and passkeys.may_have(person) else None
+        return person if session_start.is_recent(request) and passkeys.may_have(person) else None
     person = second_step.person_of(request)
     return person if person is not None and not factors.is_on(person) else None
 

@@ -13,7 +13,7 @@ from chatui.accounts.single_sign_on import logout_tokens
 from chatui.accounts.single_sign_on.errors import BadSignInError, ProviderAwayError
 from chatui.audit_log.record import Visitor
 from chatui.guess_limits import MustWaitError
-from chatui.leaving import provider_logout
+from chatui.offboarding import provider_logout
 from chatui.permissions.access import NotFoundError
 from chatui.web.guards import guarded
 from chatui.web.visitors import visitor_of

@@ -15,12 +15,12 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatui.accounts import sign_in
-from chatui.accounts.second_factor import factors, own_site, totp
+from chatui.accounts.second_factor import factors, relying_party, totp
 from chatui.accounts.second_factor.factors import WrongCodeError
 from chatui.branding.brand import brand
 from chatui.guess_limits import MustWaitError
 from chatui.permissions.access import NotFoundError, as_person
-from chatui.web.entrance import entering, second_step
+from chatui.web.entrance import second_step, session_start
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
 from chatui.web.visitors import visitor_of
@@ -53,7 +53,7 @@ def code(request: HttpRequest) -> HttpResponse:
         return _set_up(request, person)
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid() and is_right(request, form, person):
-        return entering.enter(request, person, how=_HOW, after=second_step.finish(request))
+        return session_start.enter(request, person, how=_HOW, after=second_step.finish(request))
     shown = {"form": form, "has_app": factors.has_app(person), "has_passkeys": factors.has_passkeys(person)}
     return render(request, "ways/code.html", shown)
 
@@ -65,7 +65,7 @@ def code(request: HttpRequest) -> HttpResponse:
 def second_factor(request: HttpRequest) -> HttpResponse:
     """Set one-time codes up; where they are on already, there is nothing to see."""
     person = person_of(request)
-    if not entering.is_recent(request):
+    if not session_start.is_recent(request):
         return redirect("sign_in_confirm")
     return redirect("sign_in_ways") if factors.has_app(person) else _set_up(request, person)
 
@@ -76,7 +76,7 @@ def picture(request: HttpRequest) -> HttpResponse:
     """The QR code of the secret, as a picture of its own: pictures within pages are refused by our policy. For whoever sets it up now."""
     person = as_person(request.user)
     if person is not None:
-        person = person if entering.is_recent(request) else None
+        person = person if session_start.is_recent(request) else None
     elif (person := second_step.person_of(request)) is not None and factors.is_on(person):
         person = None  # whoever has a passkey shows that first
     if person is None:
@@ -99,9 +99,9 @@ def picture(request: HttpRequest) -> HttpResponse:
 @guarded
 def new_codes(request: HttpRequest) -> HttpResponse:
     """Other recovery codes, shown once."""
-    if not entering.is_recent(request):
+    if not session_start.is_recent(request):
         return redirect("sign_in_confirm")
-    entering.admit_change(person_of(request))
+    session_start.admit_change(person_of(request))
     try:
         codes = factors.new_codes(visitor_of(request, "page"), person_of(request))
     except WrongCodeError:
@@ -115,9 +115,9 @@ def new_codes(request: HttpRequest) -> HttpResponse:
 def remove(request: HttpRequest) -> HttpResponse:
     """Take one-time codes away, where no group demands them or there is a passkey."""
     person = person_of(request)
-    if not entering.is_recent(request):
+    if not session_start.is_recent(request):
         return redirect("sign_in_confirm")
-    entering.admit_change(person)
+    session_start.admit_change(person)
     factors.switch_app_off(visitor_of(request, "page"), person)
     return redirect("sign_in_ways")
 
@@ -136,7 +136,7 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
         else:
             after = second_step.finish(request)
             if not request.user.is_authenticated:
-                entering.enter(request, person, how=_HOW)
+                session_start.enter(request, person, how=_HOW)
             return render(request, "ways/recovery_codes.html", {"codes": codes, "after": after})
     if factors.has_app(person):  # the same form was sent twice
         return redirect("sign_in_ways")
@@ -144,7 +144,7 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
         "form": form,
         "secret": totp.written(factors.secret_of(person)),
         "is_required": not request.user.is_authenticated,
-        "has_site": own_site.site_of(str(request.scheme), request.get_host()) is not None,
+        "has_site": relying_party.site_of(str(request.scheme), request.get_host()) is not None,
     }
     return render(request, "ways/second_factor.html", shown)
 

@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from chatui.accounts import session_list
-from chatui.web.entrance import entering
+from chatui.web.entrance import session_start
 from chatui.web.guards import guarded
 from chatui.web.people import person_of, tell_sockets
 from chatui.web.visitors import visitor_of
@@ -21,7 +21,7 @@ from chatui.web.visitors import visitor_of
 @guarded
 def end(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """End one session, and the sockets that belong to it."""
-    entering.admit_change(person_of(request))
+    session_start.admit_change(person_of(request))
     session_list.end(visitor_of(request, "page"), session_id)
     tell_sockets(person_of(request))
     return redirect("sign_in_ways")
@@ -32,7 +32,7 @@ def end(request: HttpRequest, session_id: UUID) -> HttpResponse:
 @guarded
 def end_others(request: HttpRequest) -> HttpResponse:
     """End all sessions but this one."""
-    entering.admit_change(person_of(request))
+    session_start.admit_change(person_of(request))
     session_list.end_others(visitor_of(request, "page"), request.session.session_key)
     tell_sockets(person_of(request))
     return redirect("sign_in_ways")

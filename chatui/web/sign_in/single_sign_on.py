@@ -18,9 +18,9 @@ from chatui.accounts.single_sign_on.errors import BadSignInError, SingleSignOnEr
 from chatui.accounts.single_sign_on.exchange import Started
 from chatui.guess_limits import MustWaitError
 from chatui.permissions.access import NotFoundError, as_person
-from chatui.provisioning import arrivals
+from chatui.provisioning import first_sign_in
 from chatui.throttle import Throttle
-from chatui.web.entrance import entering
+from chatui.web.entrance import session_start
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
 from chatui.web.people import tell_sockets
@@ -39,14 +39,14 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
     connects = "connect" in request.POST
     if first_account.is_needed() or (person is not None) != connects:
         return redirect("home")
-    if connects and not entering.is_recent(request):
+    if connects and not session_start.is_recent(request):
         return redirect("sign_in_ways")
     _begun.check(sign_in.browser_of(_device(request)) or visitor_of(request, "page").address)
-    after = entering.own_path(request, request.POST.get("next", ""))
+    after = session_start.own_path(request, request.POST.get("next", ""))
     invitation = _invitation(request)
     started = Started(found.key, after=after, connects=str(person.pk) if person else "", invitation=invitation)
     try:
-        address = exchange.address(found, started, entering.back_address(request, found.key))
+        address = exchange.address(found, started, session_start.back_address(request, found.key))
     except SingleSignOnError as error:
         return _refused(request, found, error)
     kept = dict(list(request.session.get(_KEPT, {}).items())[1 - _MOST_TABS :])
@@ -73,7 +73,7 @@ def back(request: HttpRequest, provider: str) -> HttpResponseBase:
         raise
     try:
         started = _taken(request, answer["state"])
-        said = claims.read(found, exchange.claims(found, started, answer, entering.back_address(request, found.key)))
+        said = claims.read(found, exchange.claims(found, started, answer, session_start.back_address(request, found.key)))
         response = _connected(request, found, started, said) if started.connects else _entered(request, found, started, said)
     except SingleSignOnError as error:
         if not isinstance(error, BadSignInError):
@@ -117,8 +117,10 @@ def _taken(request: HttpRequest, state: str) -> Started:
 
 
 def _entered(request: HttpRequest, provider: Provider, started: Started, said: claims.Said) -> HttpResponse:
-    person = arrivals.arrive(visitor_of(request, "page").as_nobody(), provider, said, started.invitation)
-    response = entering.enter(request, person, how=session_list.way_of(provider.key), hours=provider.session_hours, after=started.after)
+    person = first_sign_in.arrive(visitor_of(request, "page").as_nobody(), provider, said, started.invitation)
+    response = session_start.enter(
+        request, person, how=session_list.way_of(provider.key), hours=provider.session_hours, after=started.after
+    )
     session_list.note_outside(request.session.session_key, said.session)
     tell_sockets(person)  # of other sessions: groups may have gone
     return response
@@ -128,7 +130,7 @@ def _connected(request: HttpRequest, provider: Provider, started: Started, said:
     visitor = visitor_of(request, "page")
     if visitor.user is None or str(visitor.user.pk) != started.connects:
         raise BadSignInError("somebody else is signed in now")
-    arrivals.connect(visitor, provider, said)
+    first_sign_in.connect(visitor, provider, said)
     return redirect("sign_in_ways")
 
 

@@ -13,7 +13,7 @@ from chatui.display.tools import menu
 from chatui.display.tools.menu import Chosen
 from chatui.model_servers import connected
 from chatui.permissions import access
-from chatui.tools import switched
+from chatui.tools import switches
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
 
@@ -23,7 +23,7 @@ from chatui.web.people import person_of
 @guarded
 def new_tools(request: HttpRequest) -> HttpResponse:
     """The fragment with the tools for a new conversation, without those that ``off`` names, beside the model of ``choice``."""
-    chosen = Chosen(request.GET.get("choice", ""), switched.names_of(request.GET.get("off", "")))
+    chosen = Chosen(request.GET.get("choice", ""), switches.names_of(request.GET.get("off", "")))
     shown = menu.shown_tools(person_of(request), None, chosen, is_demo=connected.is_demo())
     return render(request, "tools/_choice.html", {"tools": shown})
 

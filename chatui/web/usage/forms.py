@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from chatui.display.usage.shown import WORDS
+from chatui.display.usage.usage_tables import WORDS
 from chatui.usage import periods
 from chatui.usage.reports import By, Days
 

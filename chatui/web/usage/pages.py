@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from chatui.audit_log.files import cell, csv_row
 from chatui.audit_log.record import record
 from chatui.codes import ProductCode
-from chatui.display.usage import shown
+from chatui.display.usage import usage_tables
 from chatui.env import environment
 from chatui.permissions.usage_reading import usage_reader
 from chatui.usage import reports
@@ -37,14 +37,14 @@ def own(request: HttpRequest) -> HttpResponse:
     by_day = reports.summed(lines, days, By.DAY)
     [total] = reports.summed(lines, days, None)
     context = {
-        "limits": shown.limits_of(person),
+        "limits": usage_tables.limits_of(person),
         "contact": environment().usage_contact,
-        "plot": shown.plot(by_day, days),
-        "total": shown.total(total),
-        "tables": [shown.table(reports.summed(lines, days, by), by) for by in (By.MODEL, By.KEY)],
-        "by_day": shown.table(by_day, By.DAY),
+        "plot": usage_tables.plot(by_day, days),
+        "total": usage_tables.total(total),
+        "tables": [usage_tables.table(reports.summed(lines, days, by), by) for by in (By.MODEL, By.KEY)],
+        "by_day": usage_tables.table(by_day, By.DAY),
         "currency": environment().currency,
-        "unpriced": shown.unpriced(total),
+        "unpriced": usage_tables.unpriced(total),
     }
     return render(request, "usage/own.html", context)
 
@@ -64,12 +64,12 @@ def everybody(request: HttpRequest) -> HttpResponse:
     context = {
         "form": DaysForm(initial={"since": days.first, "until": days.last, "by": by}),
         "days": days,
-        "plot": shown.plot(reports.summed(lines, days, By.DAY), days),
-        "total": shown.total(total),
-        "table": shown.table(reports.summed(lines, days, by), by),
+        "plot": usage_tables.plot(reports.summed(lines, days, By.DAY), days),
+        "total": usage_tables.total(total),
+        "table": usage_tables.table(reports.summed(lines, days, by), by),
         "is_by_group": by is By.GROUP,
         "currency": environment().currency,
-        "unpriced": shown.unpriced(total),
+        "unpriced": usage_tables.unpriced(total),
     }
     return render(request, "usage/everybody.html", context)
 

@@ -54,7 +54,7 @@ User.objects.filter(username='root').update(is_superuser=True)
 from chatui.models import Turn
 from chatui.store.browsing import opened_pages
 from chatui.store.files import keeping
-from chatui.store.files.keeping import NewFile, Place
+from chatui.store.files.storage import NewFile, Place
 from renderer.markup.citations import Cited
 from tests.chatui.store.files.pictures import png
 arabic = '\u0645\u0631\u062d\u0628\u0627 ' * 12

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.browser
 PLANT = """
 from chatui.models import Turn
 from chatui.store.files import keeping
-from chatui.store.files.keeping import NewFile, Place
+from chatui.store.files.storage import NewFile, Place
 from tests.chatui.store.files.pictures import png
 turn = Turn.objects.get(conversation='{}')
 place = Place(turn.asked_by_id, turn.conversation_id, turn.pk)

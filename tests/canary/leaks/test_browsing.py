@@ -56,7 +56,7 @@ async def test_nothing_that_was_searched_found_or_read_gets_out_unless_it_is_cit
     async with serving(web) as peer:
         set_up(monkeypatch, peer)
         offered = {each.name: each for each in tools.browser_tools()}
-        monkeypatch.setattr("chatui.tools.found.tools", lambda: offered)
+        monkeypatch.setattr("chatui.tools.catalogue.tools", lambda: offered)
         backend.script = [*frame(ANALYSIS, canary.plant("thought")), *call(canary, "search", query=canary.plant("query"))]
         backend.following = [
             call(canary, "open", id=0),

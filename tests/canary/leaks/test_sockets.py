@@ -247,7 +247,7 @@ async def test_if_the_audit_line_cannot_be_written_the_socket_says_nothing_hidde
         raise OSError("no space left")
 
     monkeypatch.setattr("chatui.audit_log.record._append", disk_is_full)
-    monkeypatch.setattr("chatui.audit_log.counted._count", disk_is_full)
+    monkeypatch.setattr("chatui.audit_log.aggregation._count", disk_is_full)
     for person in (ada, sam, grace):
         async with BrowserSocket(person) as socket:
             await socket.say("watch", conversation=values["conversation"])

@@ -387,7 +387,7 @@ async def test_a_watcher_whose_look_at_the_next_turn_cannot_be_recorded_sees_not
         gate = asyncio.Event()
         backend.script = [*frame(ANALYSIS, "before"), gate, *hidden_steps(canary, ["analysis"]), *answer()]
         with monkeypatch.context() as patch:
-            patch.setattr("chatui.audit_log.counted._count", _disk_is_full)
+            patch.setattr("chatui.audit_log.aggregation._count", _disk_is_full)
             await hers.send_message("And now?", conversation=accepted["conversation"])
             await reached(backend)
         await second.say("watch", conversation=accepted["conversation"])

@@ -17,7 +17,7 @@ from pydantic import Field
 import chatui.asgi  # noqa: F401 - sets up logging, which must not happen in the middle of a test: what is logged would not be seen
 from chatui.backends.base import EndReason
 from chatui.models import Message, Turn, User
-from chatui.tools import found
+from chatui.tools import catalogue
 from chatui.tools.functions import tool, tool_of
 from chatui.tools.tool import Tool, ToolError
 from renderer.frames import Header, Terminator
@@ -67,7 +67,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, canary: Canary, foreign: dict[str, To
         # The product takes small letters only; markers have others.
         name = names[function.__name__] = canary.plant(f"name of {function.__name__}")
         tools[name] = replace(tool_of(function, "under_test", canary.plant("package of a tool")), name=name)
-    monkeypatch.setattr(found, "tools", lambda: tools)
+    monkeypatch.setattr(catalogue, "tools", lambda: tools)
     settings = {"tools": dict.fromkeys(tools, ()), "tools_without_approval": list(tools), "tool_seconds": 2.0, "tool_combinations": "any"}
     environment.change(monkeypatch, {"backend_url": "http://127.0.0.1:9", **settings})
     return names

@@ -14,7 +14,7 @@ from django.test import Client
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from chatui.live import paced
+from chatui.live import inbound_queue
 from chatui.models import Conversation, User
 from chatui.turns import running
 from renderer.frames import Header
@@ -326,7 +326,7 @@ def test_no_json_on_the_socket_fails_inside_or_ends_the_socket(ada: User, monkey
     from chatui.model_servers import connected
 
     monkeypatch.setattr(connected, "backend", lambda choice="": ScriptedBackend())
-    monkeypatch.setattr(paced, "COMMANDS_BURST", 1e9)
+    monkeypatch.setattr(inbound_queue, "COMMANDS_BURST", 1e9)
     row = Conversation.objects.create(owner=ada)
     question = append(row, None, Header("user"), "Hello?")
     said: set[str] = set()
@@ -357,7 +357,7 @@ def test_no_json_on_the_socket_fails_inside_or_ends_the_socket(ada: User, monkey
 @pytest.mark.asyncio
 async def test_no_depth_of_json_ends_the_socket(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """Something can be just shallow enough to be read and too deep to be written back."""
-    monkeypatch.setattr(paced, "COMMANDS_BURST", 1e9)
+    monkeypatch.setattr(inbound_queue, "COMMANDS_BURST", 1e9)
     async with BrowserSocket(ada) as socket:
         for depth in [*range(1, 900, 100), *range(880, 1010, 2), 5000]:
             await socket.say_raw('{"type": "nothing", "client_id": ' + "[" * depth + "]" * depth + "}")

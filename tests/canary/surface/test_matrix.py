@@ -190,7 +190,7 @@ def test_if_the_audit_line_cannot_be_written_pages_and_downloads_hold_nothing(wo
         raise OSError("no space left")
 
     monkeypatch.setattr("chatui.audit_log.record._append", disk_is_full)
-    monkeypatch.setattr("chatui.audit_log.counted._count", disk_is_full)
+    monkeypatch.setattr("chatui.audit_log.aggregation._count", disk_is_full)
     for name in ("both", "staff", "owner"):
         client = client_for(world.people[name])
         for place in ("debug/", "download/whole/"):

@@ -122,9 +122,9 @@ async def test_of_what_is_not_stored_nothing_stays(program: Program, ada: User) 
 
 async def test_what_a_crash_left_of_an_answer_that_is_not_stored_is_erased(program: Program) -> None:
     kept = await program.ask({"input": "Keep this."})
-    from chatui.turns.programs import forgetting
+    from chatui.turns.programs import deletion
 
-    forget = database_sync_to_async(forgetting.forget_ended)
+    forget = database_sync_to_async(deletion.forget_ended)
     assert await forget() == 0
     await ProgramAnswer.objects.aupdate(is_kept=False)
     assert await forget() == 1 and not await Conversation.objects.aexists(), kept["id"]

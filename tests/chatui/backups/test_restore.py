@@ -24,9 +24,9 @@ from chatui.audit_log.record import SHELL
 from chatui.backups import encryption, files
 from chatui.database import file_locks
 from chatui.erasure.person import erase
-from chatui.leaving.closing import close_account
 from chatui.models import ApiKey, Conversation, Invitation, Message, PasswordLink, ShareLink, StoredFile, User
 from chatui.models.accounts.closed_account import Cause
+from chatui.offboarding.closing import close_account
 from chatui.store import erasure
 from chatui.store.temporary import lifetime
 from chatui.store.transcripts import frame_of
@@ -34,7 +34,7 @@ from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.backups.conftest import WORD
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.documents.brought import brought
-from tests.chatui.store.documents.test_sent import talk_with
+from tests.chatui.store.documents.test_attached import talk_with
 from tests.support import environment
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import httpx
 import pytest
 
-from chatui.canary import guests, programs
+from chatui.canary import fixtures, programs
 from chatui.canary.answers.planting import Pause, Script
 from chatui.canary.markers import Canary
 from chatui.canary.programs import OTHER, PROGRAM, REVOKED, TRUSTED, Programs
 from chatui.canary.visitors.browser import Answer, Deployment
 from chatui.canary.watch import Clock, Watch
-from tests.chatui.canary.test_guests import BACKENDS
+from tests.chatui.canary.test_fixtures import BACKENDS
 
 pytestmark = pytest.mark.django_db
 
@@ -42,7 +42,7 @@ class Played:
 def visited(statuses: Mapping[str, int]) -> tuple[Watch, list[str], dict[str, Played]]:
     watch, problems = Watch(Canary(), Canary(), {}), list[str]()
     deployment = Deployment("http://127.0.0.1:9", watch, Clock(5))
-    made: Any = guests.make(guests.new_run(), BACKENDS)
+    made: Any = fixtures.make(fixtures.new_run(), BACKENDS)
     visit = Programs(made, deployment, None, problems)  # type: ignore[arg-type]
     played = {viewer: Played(viewer, statuses) for viewer in (PROGRAM, TRUSTED, REVOKED, OTHER)}
     visit._ask_for(played, "model")  # type: ignore[arg-type]

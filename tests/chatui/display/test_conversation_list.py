@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatui.display.conversation_list import LENGTH, shown_list
-from chatui.display.folders.shown import shown_folders
+from chatui.display.folders.folder_list import shown_folders
 from chatui.models import Conversation, Folder, User
 from chatui.permissions.access import NotFoundError
 from tests.chatui.conftest import signed_in

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from chatui.display.debug import branches, frames, prompts, sections, tokens
-from chatui.display.debug.shown import ShownFrame, View
+from chatui.display.debug.values import ShownFrame, View
 from chatui.model_servers import connected
 from chatui.models import Conversation, Message, Turn, User
 from chatui.models.message import Author

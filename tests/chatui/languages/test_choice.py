@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import translation
 
 from chatui.env import Environment
-from chatui.languages.offered import LANGUAGES, asked_for, tag
+from chatui.languages.available import LANGUAGES, asked_for, tag
 from chatui.models import User
 from tests.support.environment import change
 

@@ -13,7 +13,7 @@ from django.utils import translation
 
 from chatui.codes import ProductCode
 from chatui.display.debug import turns
-from chatui.languages import offered, sentences
+from chatui.languages import available, sentences
 from chatui.models import Conversation, Folder, User
 from renderer import errors, gate
 from tests.chatui.languages import pseudo
@@ -105,8 +105,8 @@ def accents(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> N
     """The two languages that nobody speaks, beside the others."""
     pseudo.write(tmp_path)
     for code in (pseudo.LEFT_TO_RIGHT, pseudo.RIGHT_TO_LEFT):
-        monkeypatch.setitem(offered.LANGUAGES, code, code)
-    settings.LANGUAGES = list(offered.LANGUAGES.items())
+        monkeypatch.setitem(available.LANGUAGES, code, code)
+    settings.LANGUAGES = list(available.LANGUAGES.items())
     settings.LOCALE_PATHS = [tmp_path]
 
 

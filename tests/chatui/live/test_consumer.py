@@ -329,7 +329,7 @@ async def test_if_the_audit_row_cannot_be_written_nothing_hidden_is_shown(
     def disk_is_full(*args: object, **kwargs: object) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr("chatui.audit_log.counted._count", disk_is_full)
+    monkeypatch.setattr("chatui.audit_log.aggregation._count", disk_is_full)
     async with BrowserSocket(grace) as watcher:
         await watcher.say("watch", conversation=str(conversation.pk))
         refused = await watcher.next()

@@ -210,7 +210,7 @@ def test_if_the_line_cannot_be_written_there_is_no_look(grace: User, conversatio
         raise OSError("no space left")
 
     with monkeypatch.context() as patch, pytest.raises(OSError, match="no space left"):
-        patch.setattr("chatui.audit_log.counted._count", disk_is_full)
+        patch.setattr("chatui.audit_log.aggregation._count", disk_is_full)
         access.view_hidden(visitor(grace), conversation.pk, action="debug page")
     monkeypatch.setattr("chatui.audit_log.record._append", disk_is_full)
     with pytest.raises(OSError, match="no space left"):

@@ -176,7 +176,7 @@ def test_a_repetition_that_cannot_be_counted_is_an_error_and_not_silently_droppe
     def disk_is_full(*args: object, **kwargs: object) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr("chatui.audit_log.counted._count", disk_is_full)
+    monkeypatch.setattr("chatui.audit_log.aggregation._count", disk_is_full)
     with pytest.raises(OSError, match="no space left"):
         access.view_hidden(Visitor(bela, "192.0.2.7", "page"), conversation.pk, action="debug page")
 

@@ -11,10 +11,10 @@ from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.single_sign_on.claims import Said
 from chatui.accounts.single_sign_on.errors import ClosedAccountError, NotAdmittedError
 from chatui.audit_log.record import SHELL, Visitor
-from chatui.leaving import closing
 from chatui.models import AuditEvent, Conversation, OutsideIdentity, ProvisionedAccount, User
 from chatui.models.accounts.closed_account import Cause
-from chatui.provisioning import arrivals
+from chatui.offboarding import closing
+from chatui.provisioning import first_sign_in
 from tests.chatui.accounts.single_sign_on.conftest import configure
 from tests.chatui.conftest import make_person, signed_in
 from tests.chatui.provisioning.conftest import TABLE, Directory, person
@@ -28,7 +28,7 @@ CARETAKER = Permission.objects.filter(codename="change_user")
 def come(subject: str, directory_id: str, table: dict[str, Any] = ENTRA, groups: frozenset[str] | None = frozenset()) -> User:
     """A sign-in whose claims say both."""
     said = Said(subject, "ada", "", groups, directory_id=directory_id)
-    return arrivals.arrive(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(table), said)
+    return first_sign_in.arrive(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(table), said)
 
 
 def is_open(user: User) -> bool:
@@ -115,9 +115,9 @@ def test_an_identity_is_not_connected_with_a_second_account_past_the_directory(d
     made = user_of(key)
     directory.patch(f"Users/{key}", OKTA_OFF)
     with pytest.raises(NotAdmittedError):
-        arrivals.connect(Visitor(ada, "192.0.2.1", "page"), provider, said)
+        first_sign_in.connect(Visitor(ada, "192.0.2.1", "page"), provider, said)
     directory.patch(f"Users/{key}", {"op": "replace", "value": {"active": True}})
-    arrivals.connect(Visitor(ada, "192.0.2.1", "page"), provider, said)
+    first_sign_in.connect(Visitor(ada, "192.0.2.1", "page"), provider, said)
     assert user_of(key) == ada and not is_open(made)
     directory.patch(f"Users/{key}", OKTA_OFF)
     assert not is_open(ada)

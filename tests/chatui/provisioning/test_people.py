@@ -13,10 +13,10 @@ from chatui.accounts.api_keys.making import is_for_programs
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.single_sign_on.claims import Said
 from chatui.audit_log.record import SHELL, Visitor
-from chatui.leaving import closing
 from chatui.models import AuditEvent, OutsideIdentity, ProvisionedAccount, ProvisioningToken, User
 from chatui.models.accounts.closed_account import Cause
-from chatui.provisioning import arrivals
+from chatui.offboarding import closing
+from chatui.provisioning import first_sign_in
 from tests.chatui.accounts.single_sign_on.conftest import configure
 from tests.chatui.conftest import PASSWORD, signed_in
 from tests.chatui.provisioning.conftest import TABLE, Directory, person
@@ -37,7 +37,7 @@ def lines(name: str) -> list[str]:
 def sign_in(subject: str, name: str = "ada", **more: Any) -> User:
     """With the provider, after its directory has told of somebody or before."""
     said = Said(subject, name, "", frozenset(), directory_id=subject, **more)
-    return arrivals.arrive(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(TABLE), said)
+    return first_sign_in.arrive(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(TABLE), said)
 
 
 def test_the_first_calls_of_okta(directory: Directory) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatui.tools import found
+from chatui.tools import catalogue
 from chatui.tools.functions import tool_of
 from tests.support import environment
 
@@ -15,7 +15,7 @@ from tests.support import environment
 def offer(monkeypatch: pytest.MonkeyPatch, *functions: Callable[..., Any], **values: Any) -> None:
     """Offer these functions, under their own names. ``values``: other settings."""
     tools = {function.__name__: tool_of(function, function.__name__, "tests") for function in functions}
-    monkeypatch.setattr(found, "tools", lambda: tools)
+    monkeypatch.setattr(catalogue, "tools", lambda: tools)
     # Any address: with the demo, only its own tool is offered.
     settings = {
         "backend_url": "http://127.0.0.1:9",

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-from chatui.tools import built_in, found
+from chatui.tools import built_in, catalogue
 from chatui.tools.functions import tool, tool_of
 from chatui.tools.labels import line_of
 from chatui.tools.tool import ToolError, ToolUnusableError
@@ -158,5 +158,5 @@ def test_the_clock_tells_the_time_of_a_zone_and_says_what_is_wrong() -> None:
 
 
 def test_the_product_brings_a_clock_and_the_tools_of_the_demo() -> None:
-    own = {name: each.is_for_demo for name, each in found.tools().items() if each.recipient is None}
+    own = {name: each.is_for_demo for name, each in catalogue.tools().items() if each.recipient is None}
     assert own == {"current_time": False, "get_current_weather": True, "keep_note": True}

@@ -19,7 +19,7 @@ from chatui.models.message import Author
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from chatui.turns import running
-from chatui.turns.asked.refused import AskRefusedError
+from chatui.turns.requests.refusal import AskRefusedError
 from chatui.turns.start import Ask, Kind
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import stored

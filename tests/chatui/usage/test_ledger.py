@@ -32,7 +32,7 @@ from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.start import Ask, Kind
 from chatui.usage import limits, settling
 from chatui.usage.counting import Asked, Charge, Spent
-from chatui.usage.told import MOST_TOKENS, spent_on
+from chatui.usage.reported_tokens import MOST_TOKENS, spent_on
 from renderer.frames import Frame, Header, Terminator
 from tests.chatui.conftest import store
 from tests.support.cases import few

@@ -19,7 +19,7 @@ from chatui.audit_log.record import Visitor
 from chatui.display import operator_pages
 from chatui.models import ActiveLeaf, Conversation, FirstAccountCode, Message, Turn, User
 from chatui.models.message import Author
-from chatui.permissions import managing
+from chatui.permissions import administration
 from chatui.store import transcripts
 from renderer.frames import Frame, Header, Terminator
 from renderer.ocml import document
@@ -226,8 +226,8 @@ def test_the_first_account_is_made_against_the_code_and_has_every_permission_of_
     assert person.has_perms(["chatui.view_hidden_channels", "chatui.view_any_conversation", "chatui.add_user", "chatui.view_auditevent"])
     assert not FirstAccountCode.objects.exists()
     assert client.get("/").status_code == 200
-    for part in managing.Part:
-        assert part in managing.parts_of(person), "the first administrator sees all of the installation"
+    for part in administration.Part:
+        assert part in administration.parts_of(person), "the first administrator sees all of the installation"
 
 
 def summary(response: Any) -> str:

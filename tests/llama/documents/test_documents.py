@@ -18,9 +18,9 @@ from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.models import Message, Turn, User
 from chatui.models.turn import TurnState
-from chatui.store.documents import sent
+from chatui.store.documents import attached
 from chatui.turns import running, summarizing
-from chatui.turns.asked.by_person import FileUse
+from chatui.turns.requests.by_person import FileUse
 from chatui.turns.start import Ask, AskRefusedError, Kind
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.store.documents.brought import brought
@@ -105,7 +105,7 @@ async def test_the_second_turn_hits_the_prefix_and_a_deleted_document_is_in_no_l
     assert all(count > 1000 for count in server.cached()), "so it says, where it says so"
 
     server.forget()
-    await database_sync_to_async(sent.delete)(files[1])
+    await database_sync_to_async(attached.delete)(files[1])
     await answered(ada, ask(text="ping", conversation=first.conversation_id))
     bodies = server.asked()
     assert bodies and all(texts[0] in texts_of(body, vocabulary) for body in bodies)

@@ -22,7 +22,7 @@ from chatui.store import search_words
 from chatui.store.documents import own_search, passages, sent
 from chatui.store.documents.budget import Room
 from chatui.store.documents.passages import Branch
-from chatui.store.documents.sent import FileUse
+from chatui.store.documents.attached import FileUse
 from chatui.store.transcripts import Place
 from tests.chatui.store.documents.brought import brought_with
 rooms, files, branches = Room(10**6, 10**6), {}, {}

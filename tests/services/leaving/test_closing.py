@@ -27,7 +27,7 @@ from django.contrib.auth.models import Group, Permission
 from django.db import connection
 from chatui.accounts.sign_in_rules.sign_in_file import provider_of
 from chatui.audit_log.record import SHELL
-from chatui.leaving import closing
+from chatui.offboarding import closing
 from chatui.models import ProvisionedGroup, User
 from chatui.models.accounts.closed_account import Cause
 from chatui.provisioning import groups, people, said

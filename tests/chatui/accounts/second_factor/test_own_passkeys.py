@@ -11,7 +11,7 @@ from django.test import Client
 
 from chatui.accounts.checks import passkeys_are_for_this_host
 from chatui.accounts.second_factor import factors, passkeys
-from chatui.accounts.sign_in_rules import caretakers
+from chatui.accounts.sign_in_rules import account_managers
 from chatui.audit_log.record import SHELL
 from chatui.erasure.person import erase
 from chatui.models import AuditEvent, Passkey, RecoveryCode, SecondFactor, User
@@ -160,9 +160,9 @@ def test_whoever_looks_after_accounts_and_has_a_passkey_has_a_way_in(ada: User) 
     owned(owner)
     owner.set_unusable_password()
     owner.save()
-    assert caretakers.is_last(owner)
+    assert account_managers.is_last(owner)
     Passkey.objects.all().delete()
-    assert not caretakers.is_last(owner), "who has no way in does not count"
+    assert not account_managers.is_last(owner), "who has no way in does not count"
 
 
 def test_staff_take_all_factors_away_and_erasure_leaves_nothing(ada: User, bela: User) -> None:

@@ -11,9 +11,9 @@ from django.test import Client
 from chatui.accounts import session_list
 from chatui.accounts.single_sign_on import discovery
 from chatui.accounts.single_sign_on.logout_tokens import EVENT
-from chatui.leaving import closing
 from chatui.models import AuditEvent, BegunSession, OutsideIdentity, User
 from chatui.models.accounts.closed_account import Cause
+from chatui.offboarding import closing
 from tests.chatui.accounts.single_sign_on.conftest import come, configure
 from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider
 from tests.chatui.conftest import signed_in

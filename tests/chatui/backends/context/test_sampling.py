@@ -9,7 +9,7 @@ import pytest
 
 from chatui.backends.base import ContextUse, EndReason, SampleRequest, Usage
 from chatui.backends.context import window as windows
-from chatui.backends.context.room import weight
+from chatui.backends.context.token_budget import weight
 from chatui.codes import ProductCode
 from renderer.frame_kinds import ANSWER
 from renderer.frames import Channel, Frame, Header, Role

@@ -15,8 +15,8 @@ from chatui.display import fragments
 from chatui.display.conversation import EndedTurn, ShownAnswer
 from chatui.models import Conversation, Turn, User
 from chatui.store import transcripts
-from chatui.store.files import keeping
-from chatui.store.files.keeping import NewFile, Place
+from chatui.store.files import storage
+from chatui.store.files.storage import NewFile, Place
 from chatui.tools.tool import CallingTurn, Tool
 from chatui.transfer import exports, share_links
 from chatui.turns import running
@@ -55,7 +55,7 @@ def _offered(monkeypatch: pytest.MonkeyPatch) -> None:
 
     schema = {"type": "object", "properties": {"names": {"type": "string"}}}
     tool = Tool("draw", "Draws.", schema, lambda arguments: "", is_async=True, begin=begin)
-    monkeypatch.setattr("chatui.tools.found.tools", lambda: {"draw": tool})
+    monkeypatch.setattr("chatui.tools.catalogue.tools", lambda: {"draw": tool})
     environment.change(monkeypatch, {"backend_url": "http://127.0.0.1:9", "tools": {"draw": ()}, "tools_without_approval": ["draw"]})
 
 
@@ -170,7 +170,7 @@ async def test_the_debug_view_links_the_files_of_a_turn(ada: User, grace: User, 
 
 async def test_what_a_person_brought_stands_below_no_answer(ada: User, backend: ScriptedBackend) -> None:
     turn = await drawn(ada, backend, "plot.png")
-    await database_sync_to_async(keeping.keep)(Place(ada.pk, turn.conversation_id), NewFile.of("mine.txt", b"x"))
+    await database_sync_to_async(storage.keep)(Place(ada.pk, turn.conversation_id), NewFile.of("mine.txt", b"x"))
     assert [file.name for file in (await loaded(turn)).files] == ["plot.png"]
 
 

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.display.tools import cards
-from chatui.display.tools.inert import visible
+from chatui.display.tools.visible_text import visible
 from chatui.models import Conversation, ToolApproval, ToolCall, ToolRule, Turn, User
 from chatui.models.tools.approval import Decision
 from tests.chatui.conftest import store
@@ -157,9 +157,9 @@ def test_after_private_data_was_read_the_menu_says_that_no_way_out_is_left(
 
 
 def test_what_was_allowed_in_a_conversation_can_be_taken_back(client: Client, ada: User, talk: Conversation, offered: None) -> None:
-    from chatui.tools import found
+    from chatui.tools import catalogue
 
-    ToolRule.objects.create(conversation=talk, tool="read", is_allowed=True, fingerprint=found.tools()["read"].fingerprint)
+    ToolRule.objects.create(conversation=talk, tool="read", is_allowed=True, fingerprint=catalogue.tools()["read"].fingerprint)
     client.force_login(ada)
     at = f"/c/{talk.pk}/tools/"
     assert "Runs without asking you in this conversation." in client.get(at).content.decode()

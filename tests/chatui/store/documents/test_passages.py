@@ -9,10 +9,10 @@ from chatui.documents.reading import Part
 from chatui.models import Conversation, DocumentPassage, StoredFile, User
 from chatui.models.files.document import DocumentUse
 from chatui.store import search_index
-from chatui.store.documents import passages, sent
+from chatui.store.documents import attached, passages
+from chatui.store.documents.attached import FileUse
 from chatui.store.documents.budget import Room
 from chatui.store.documents.passages import Branch
-from chatui.store.documents.sent import FileUse
 from chatui.store.transcripts import Place
 from tests.chatui.store.documents.brought import brought_with
 
@@ -25,8 +25,8 @@ def searched(person: User, *files: StoredFile, use: str = DocumentUse.SEARCH) ->
     """A conversation to which these were sent."""
     conversation = Conversation.objects.create(owner=person)
     place = Place(None, 0)
-    ready = sent.ready(person.pk, [FileUse(file.pk, use) for file in files], ROOM)
-    sent.put(conversation, place, ready)
+    ready = attached.ready(person.pk, [FileUse(file.pk, use) for file in files], ROOM)
+    attached.put(conversation, place, ready)
     for file in files:
         passages.index(file.content_id)
     return conversation
@@ -81,7 +81,7 @@ def test_nothing_of_others_of_other_conversations_and_of_other_uses_is_found(ada
 def test_documents_of_another_branch_are_not_found(ada: User) -> None:
     conversation = searched(ada, report(ada))
     other = report(ada, "other.pdf", "coffee")
-    sent.put(conversation, Place(None, 1), sent.ready(ada.pk, [FileUse(other.pk, DocumentUse.SEARCH)], ROOM))
+    attached.put(conversation, Place(None, 1), attached.ready(ada.pk, [FileUse(other.pk, DocumentUse.SEARCH)], ROOM))
     passages.index(other.content_id)
     assert passages.names_in(branch(conversation)) == ["other.pdf"]
     assert {each.name for each in passages.find(branch(conversation), "price", "", 20)} == {"other.pdf"}
@@ -91,7 +91,7 @@ def test_documents_of_another_branch_are_not_found(ada: User) -> None:
 def test_a_deleted_document_is_found_no_more_and_leaves_no_passage(ada: User) -> None:
     file, other = report(ada), report(ada, "other.pdf", "coffee")
     conversation = searched(ada, file, other)
-    sent.delete(file)
+    attached.delete(file)
     assert passages.names_in(branch(conversation)) == ["other.pdf"] and passages.find(branch(conversation), "tea", "", 8) == []
     assert set(DocumentPassage.objects.values_list("content", flat=True)) == {other.content_id}
 
@@ -124,7 +124,7 @@ def test_no_word_of_a_deleted_document_is_left_in_the_index(ada: User) -> None:
     ]
     for file in files:
         searched(ada, file)
-    sent.delete(files[1])
+    attached.delete(files[1])
     assert b"broccoli" in index_bytes(), "the index forgets by itself, so this test would prove nothing"
     search_index.tidy()
     assert b"broccoli" not in index_bytes() and b"cabbage" in index_bytes()

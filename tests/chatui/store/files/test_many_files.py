@@ -9,14 +9,14 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from chatui.display.files import brought as shown
+from chatui.display.files import upload_status as shown
 from chatui.models import Conversation, DocumentText, FileContent, FilePiece, StoredFile, User
 from chatui.models.files.stored_file import FileSource
 from chatui.store import erasure
-from chatui.store.documents import sent
-from chatui.store.files import keeping, reading
-from chatui.store.files.keeping import NewFile, Place
-from chatui.transfer import earlier, files
+from chatui.store.documents import attached
+from chatui.store.files import reading, storage
+from chatui.store.files.storage import NewFile, Place
+from chatui.transfer import files, sent_files
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.documents.brought import brought, pages
 
@@ -50,12 +50,12 @@ def statements(task: Callable[[], object]) -> int:
 
 def test_the_list_of_earlier_files_the_archive_and_the_quota_ask_once_for_all(ada: User, talk: Conversation) -> None:
     fill(talk, MANY)
-    assert statements(lambda: earlier.found(ada, "")) == 1
-    assert statements(lambda: keeping.bytes_of(ada.pk)) == 1 and keeping.bytes_of(ada.pk) == MANY * 12
+    assert statements(lambda: sent_files.found(ada, "")) == 1
+    assert statements(lambda: storage.bytes_of(ada.pk)) == 1 and storage.bytes_of(ada.pk) == MANY * 12
     kept = dict(files.for_archive(talk, "folder"))
     assert len(kept) == MANY and kept["folder/7.txt"] == b"000007", "the premise"
     assert statements(lambda: list(files.for_archive(talk, "folder"))) == 1 + MANY // 100
-    assert statements(lambda: sent.elsewhere(talk.pk, uuid4())) == 1
+    assert statements(lambda: attached.elsewhere(talk.pk, uuid4())) == 1
 
 
 def test_a_page_tells_of_all_files_that_wait_with_a_few_statements(ada: User) -> None:
@@ -79,7 +79,7 @@ def test_deletion_takes_as_many_statements_for_a_few_files_as_for_many(kind: str
         row = Conversation.objects.create(owner=ada, title="With files")
         fill(row, count)
         if kind == "files":
-            return statements(lambda: keeping.delete_of_conversation(ada.pk, row.pk))
+            return statements(lambda: storage.delete_of_conversation(ada.pk, row.pk))
         return statements(lambda: erasure.erase_conversation(row.pk))
 
     few, many = asked(FEW), asked(MANY)
@@ -88,26 +88,26 @@ def test_deletion_takes_as_many_statements_for_a_few_files_as_for_many(kind: str
 
 
 def test_large_contents_go_one_by_one_in_short_transactions(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "_DELETED_BYTES", 25)
+    monkeypatch.setattr(storage, "_DELETED_BYTES", 25)
     taken: list[int] = []
-    delete = keeping._delete
+    delete = storage._delete
 
     def noted(keys: list[int]) -> bool:
         taken.append(len(keys))
         return delete(keys)
 
-    monkeypatch.setattr(keeping, "_delete", noted)
+    monkeypatch.setattr(storage, "_delete", noted)
     for number, size in enumerate((10, 10, 10, 100, 5)):
-        keeping.keep(Place(ada.pk, None), NewFile.of("a", bytes([number]) * size))
-    keeping.delete_files(ada.pk, StoredFile.objects.filter(owner=ada))
+        storage.keep(Place(ada.pk, None), NewFile.of("a", bytes([number]) * size))
+    storage.delete_files(ada.pk, StoredFile.objects.filter(owner=ada))
     assert not FileContent.objects.exists() and taken == [2, 1, 1, 1, 0]
 
 
 def test_files_that_are_read_together_are_whole_and_in_their_order(talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "PIECE_BYTES", 4)
+    monkeypatch.setattr(storage, "PIECE_BYTES", 4)
     monkeypatch.setattr(reading, "_TOGETHER_BYTES", 30)
     data = [b"0123456789", b"", b"abcdefgh", b"0123456789", bytes(100), b"z"]
-    kept = [keeping.keep(Place(talk.owner_id, talk.pk), NewFile.of(f"{at}", each)) for at, each in enumerate(data)]
+    kept = [storage.keep(Place(talk.owner_id, talk.pk), NewFile.of(f"{at}", each)) for at, each in enumerate(data)]
     assert [(file.name, found) for file, found in reading.with_data(kept)] == [(f"{at}", each) for at, each in enumerate(data)]
 
 

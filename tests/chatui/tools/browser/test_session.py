@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from chatui.tools.browser.reach import Reach
+from chatui.tools.browser.allowed_addresses import Reach
 from chatui.tools.tool import ToolError
 from renderer.markup.citations import Cited
 from tests.chatui.fetching.peers import answers, page, serving

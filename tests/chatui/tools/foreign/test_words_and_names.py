@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from chatui.tools.foreign import hidden
-from chatui.tools.foreign.hidden import Hidden
+from chatui.tools.foreign import credentials
+from chatui.tools.foreign.cleaned_text import harmless
+from chatui.tools.foreign.credentials import Hidden
 from chatui.tools.foreign.names import argument_name, tool_name
 from chatui.tools.foreign.offer import ServerError
-from chatui.tools.foreign.words import harmless
 from chatui.tools.tool import NAME
 from tests.support.cases import for_each
 
@@ -76,18 +76,18 @@ def test_a_credential_comes_from_a_variable_or_a_file_and_is_not_shown(monkeypat
         "X-Key": Hidden(file=tmp_path / "key"),
         "X-Team": Hidden(value="ours"),
     }
-    assert hidden.texts(values) == {"Authorization": "Bearer sk-secret-1", "X-Key": "sk-secret-2", "X-Team": "ours"}
+    assert credentials.texts(values) == {"Authorization": "Bearer sk-secret-1", "X-Key": "sk-secret-2", "X-Team": "ours"}
     assert "secret" not in repr(values) and "ours" not in repr(values)
-    taken = hidden.without(
-        {"sk-secret-1": ["x sk-secret-2 y", {"a": "Bearer sk-secret-1"}], "team": "ours", "n": 3}, hidden.secrets(values)
+    taken = credentials.without(
+        {"sk-secret-1": ["x sk-secret-2 y", {"a": "Bearer sk-secret-1"}], "team": "ours", "n": 3}, credentials.secrets(values)
     )
     assert taken == {"(hidden)": ["x (hidden) y", {"a": "Bearer (hidden)"}], "team": "ours", "n": 3}
 
 
 def test_a_part_of_a_credential_is_hidden_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BASIC", "Basic dXNlcjpw/YXNz==")
-    found = hidden.secrets({"Authorization": Hidden(env="BASIC")})
-    assert hidden.without("dXNlcjpw/YXNz== dXNlcjpw%2FYXNz%3D%3D", found) == "(hidden) (hidden)"
+    found = credentials.secrets({"Authorization": Hidden(env="BASIC")})
+    assert credentials.without("dXNlcjpw/YXNz== dXNlcjpw%2FYXNz%3D%3D", found) == "(hidden) (hidden)"
 
 
 @for_each(["", "line\nbreak", "grün"])

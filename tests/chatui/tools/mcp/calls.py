@@ -10,11 +10,11 @@ from typing import Any
 
 from chatui.tools.execution import Execution
 from chatui.tools.foreign.offer import Listing, Offer
-from chatui.tools.foreign.spec import McpSpec
+from chatui.tools.foreign.server_definition import McpSpec
 from chatui.tools.mcp.listing import listing
 from chatui.tools.mcp.server import McpServer
-from chatui.tools.servers.known import tool_of
-from chatui.tools.servers.watched import Watched
+from chatui.tools.servers.connection import Watched
+from chatui.tools.servers.registry import tool_of
 
 ADD = {
     "name": "add",

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chatui.tools.foreign import breaker
-from chatui.tools.servers import watched
+from chatui.tools.servers import connection
 from chatui.tools.tool import ToolError
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import ADD, Turn, listed, offer_of
@@ -186,7 +186,7 @@ def test_a_stopped_call_is_taken_back_where_a_closed_stream_does_not_say_so() ->
     ],
 )
 def test_a_tool_that_changes_while_it_is_offered_is_not_called_any_more(changed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watched, "LISTED_SECONDS", 0.0)
+    monkeypatch.setattr(connection, "LISTED_SECONDS", 0.0)
     mcp = Mcp()
     with peer(mcp) as server:
         turn = Turn(url=server.url)

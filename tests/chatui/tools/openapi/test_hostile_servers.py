@@ -14,8 +14,8 @@ import pytest
 from chatui.tools.execution import Execution
 from chatui.tools.foreign import breaker
 from chatui.tools.openapi.server import OpenApiServer
-from chatui.tools.servers.known import tool_of
-from chatui.tools.servers.watched import Watched
+from chatui.tools.servers.connection import Watched
+from chatui.tools.servers.registry import tool_of
 from chatui.tools.tool import ToolError
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.openapi.wiki import offer, spec_of

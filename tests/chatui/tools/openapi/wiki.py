@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from chatui.tools.foreign.offer import Listing, Offer
-from chatui.tools.foreign.spec import OpenApiSpec
+from chatui.tools.foreign.server_definition import OpenApiSpec
 from chatui.tools.openapi.server import listed
 
 WIKI: dict[str, Any] = {

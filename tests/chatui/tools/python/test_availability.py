@@ -16,7 +16,7 @@ import pytest
 
 from chatui import checks
 from chatui.env import BASE_DIR
-from chatui.tools import offered
+from chatui.tools import available
 from chatui.tools.python import availability, examination, launch, python_tool
 from chatui.tools.python.examination import Attempts
 from chatui.tools.python.interpreter import Interpreter
@@ -53,7 +53,7 @@ def test_root_has_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     verdict = availability.verdict()
     assert not verdict.is_on and "runs as root" in verdict.reason and "a user without rights" in verdict.reason
-    assert offered.offered_to((), is_demo=False) == {}
+    assert available.offered_to((), is_demo=False) == {}
     [warning] = checks.python_sandbox(None)
     assert warning.id == "chatui.W040" and "runs as root" in str(warning.msg)
     with pytest.raises(ToolError):
@@ -63,7 +63,7 @@ def test_root_has_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_where_nothing_gets_out_it_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(availability, "launch", sandbox)
     assert availability.verdict() == availability.Verdict("")
-    assert list(offered.offered_to((), is_demo=False)) == ["run_python"] and checks.python_sandbox(None) == []
+    assert list(available.offered_to((), is_demo=False)) == ["run_python"] and checks.python_sandbox(None) == []
 
 
 def test_until_the_sandbox_was_tried_it_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +74,7 @@ def test_until_the_sandbox_was_tried_it_is_off(monkeypatch: pytest.MonkeyPatch) 
 def test_a_service_takes_the_place_of_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, python_service_url="https://python.example.org")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert availability.is_on() and list(offered.offered_to((), is_demo=False)) == ["run_python"]
+    assert availability.is_on() and list(available.offered_to((), is_demo=False)) == ["run_python"]
 
 
 def test_a_service_without_an_address_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +89,7 @@ def test_one_way_out_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(availability, "launch", sandbox)
     monkeypatch.setattr(examination, "attempts", leaks)
     assert "not closed, code in it could: read /etc/passwd; see docs/operating.md" in availability.verdict().reason
-    assert offered.offered_to((), is_demo=False) == {}
+    assert available.offered_to((), is_demo=False) == {}
 
 
 def test_who_does_not_offer_it_tries_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,8 @@ from chatui.transfer import upload
 from chatui.transfer.export_imports import import_export
 from chatui.transfer.imports import ImportRefusedError
 from chatui.transfer.other_products import archive, frames, json_items, reading
+from chatui.transfer.other_products.conversation_tree import Talk
 from chatui.transfer.other_products.left_out import Kind
-from chatui.transfer.other_products.talk import Talk
 from renderer.gate import Audience, may_see
 from tests.chatui.conftest import signed_in
 from tests.chatui.transfer.other_products import samples

@@ -14,7 +14,7 @@ from django.test import Client
 
 from chatui.display import windows
 from chatui.models import Conversation, Message, SearchEntry, User
-from chatui.transfer import exports, keeping
+from chatui.transfer import exports, import_storage
 from chatui.transfer.export_imports import import_export
 from chatui.transfer.other_products import reading
 from chatui.transfer.other_products.left_out import Kind
@@ -178,15 +178,15 @@ def test_what_was_imported_before_is_not_imported_again_and_the_rest_is(ada: Use
 
 
 def test_of_two_uploads_at_the_same_moment_the_one_that_ends_first_is_kept(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, reports = keeping.keep, []
+    whole, reports = import_storage.keep, []
 
     def other_upload_first(*args: Any) -> None:
-        monkeypatch.setattr(keeping, "keep", whole)
-        monkeypatch.setattr(keeping, "check_alone", lambda person: None)  # it looked before this one began
+        monkeypatch.setattr(import_storage, "keep", whole)
+        monkeypatch.setattr(import_storage, "check_alone", lambda person: None)  # it looked before this one began
         reports.append(import_export(ada, as_json([samples.CHATGPT])))
         whole(*args)
 
-    monkeypatch.setattr(keeping, "keep", other_upload_first)
+    monkeypatch.setattr(import_storage, "keep", other_upload_first)
     reports.append(import_export(ada, as_json([samples.CHATGPT])))
     assert [(len(report.conversations), report.left_out[Kind.TALK_HERE]) for report in reports] == [(1, 0), (0, 1)]
     assert list(Conversation.objects.all()) == reports[0].conversations and not Message.objects.exclude(

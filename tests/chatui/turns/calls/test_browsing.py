@@ -100,7 +100,7 @@ async def test_a_citation_over_each_wire_format(format_: str, ada: User, monkeyp
     made, answers, options = parts_of(format_, vocabulary)
     async with web() as peer, model(monkeypatch, made, *answers, **options) as server:
         set_up(monkeypatch, peer)
-        monkeypatch.setattr("chatui.tools.found.tools", lambda: {each.name: each for each in browser_tools()})
+        monkeypatch.setattr("chatui.tools.catalogue.tools", lambda: {each.name: each for each in browser_tools()})
         turn = await run(ada, ask())
         assert (turn.state, turn.error_code) == ("completed", "")
         tea = f"http://tea.example:{peer.port}/tea"
@@ -137,7 +137,7 @@ async def test_what_was_opened_goes_with_its_conversation_and_shows_in_shared_on
 ) -> None:
     async with web() as peer, model(monkeypatch, ChatCompletionsBackend, *over_chat()):
         set_up(monkeypatch, peer)
-        monkeypatch.setattr("chatui.tools.found.tools", lambda: {each.name: each for each in browser_tools()})
+        monkeypatch.setattr("chatui.tools.catalogue.tools", lambda: {each.name: each for each in browser_tools()})
         turn = await run(ada, ask())
     known = await database_sync_to_async(opened_pages.of_conversation)(turn.conversation_id)
     assert list(known) == [0, 1] and known[0].url == ""

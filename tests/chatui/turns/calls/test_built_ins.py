@@ -13,7 +13,7 @@ from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.models import User
-from chatui.tools import found, offered, replies
+from chatui.tools import available, catalogue, replies
 from chatui.tools.functions import tool_of
 from chatui.tools.replies import Reply
 from chatui.tools.tool import CallingTurn, Tool
@@ -108,10 +108,10 @@ def test_the_model_is_told_the_names_by_which_it_can_call() -> None:
 
 
 def test_tools_of_one_namespace_are_offered_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(found, "tools", lambda: TOOLS)
+    monkeypatch.setattr(catalogue, "tools", lambda: TOOLS)
     environment.change(monkeypatch, {"tools": {"browser": (), "python": ("staff",)}, "tools_without_approval": ["browser", "python"]})
-    assert list(offered.offered_to((), is_demo=False)) == ["browser_find", "browser_search"]
-    assert list(offered.offered_to({"staff"}, is_demo=False)) == ["browser_find", "browser_search", "run_python"]
+    assert list(available.offered_to((), is_demo=False)) == ["browser_find", "browser_search"]
+    assert list(available.offered_to({"staff"}, is_demo=False)) == ["browser_find", "browser_search", "run_python"]
 
 
 def test_plain_text_is_what_the_tool_wrote() -> None:
@@ -121,8 +121,8 @@ def test_plain_text_is_what_the_tool_wrote() -> None:
 
 def offer(monkeypatch: pytest.MonkeyPatch) -> None:
     """These tools, and a function."""
-    functions = found.tools()
-    monkeypatch.setattr(found, "tools", lambda: {**functions, **TOOLS})
+    functions = catalogue.tools()
+    monkeypatch.setattr(catalogue, "tools", lambda: {**functions, **TOOLS})
     names = ["get_weather", "browser", "python"]
     environment.change(monkeypatch, {"tools": dict.fromkeys(names, ()), "tools_without_approval": names, "tool_combinations": "any"})
 

@@ -6,8 +6,8 @@ import pytest
 from channels.db import database_sync_to_async
 
 from chatui.models import Conversation, ToolRule, Turn, User
-from chatui.store import handing_over
-from chatui.tools import offered as offered_tools
+from chatui.store import ownership_transfer
+from chatui.tools import available as offered_tools
 from chatui.transfer.imports import import_transcript
 from chatui.turns import ledger
 from chatui.turns.calls.requested import questions_of
@@ -88,7 +88,7 @@ async def test_only_what_was_written_here_counts_as_the_persons_own_words(ada: U
 
 @database_sync_to_async
 def handed_over(person: User, heir: User) -> None:
-    handing_over.hand_over(person, heir, with_summaries=True)
+    ownership_transfer.hand_over(person, heir, with_summaries=True)
 
 
 @pytest.mark.usefixtures("_tools")

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from chatui.models import User
-from chatui.tools import found
+from chatui.tools import catalogue
 from chatui.tools.mcp.server import McpServer
 from chatui.tools.openapi.server import OpenApiServer
-from chatui.tools.servers.known import tool_of
-from chatui.tools.servers.watched import Watched
+from chatui.tools.servers.connection import Watched
+from chatui.tools.servers.registry import tool_of
 from chatui.tools.tool import Tool
 from renderer.harmony.system_messages import DeveloperMessage
 from tests.chatui.tools import peer as peers
@@ -40,7 +40,7 @@ def offer_both(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wiki: Peer, demo
             tool_of(offer_of(), Watched(mcp, McpServer(mcp))),
         )
     }
-    monkeypatch.setattr(found, "tools", lambda: tools)
+    monkeypatch.setattr(catalogue, "tools", lambda: tools)
     settings = {"backend_url": "http://127.0.0.1:9", "tools": dict.fromkeys(tools, ()), "tools_without_approval": list(tools)}
     settings["tool_combinations"] = "any"
     environment.change(monkeypatch, settings)

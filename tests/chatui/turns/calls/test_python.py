@@ -23,10 +23,10 @@ from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
 from chatui.delivery.bus import PROCESS
 from chatui.models import StoredFile, Turn, User
-from chatui.store.documents import sent
-from chatui.store.files import keeping, names, reading
-from chatui.store.files.keeping import NewFile, Place
-from chatui.tools import execution, found
+from chatui.store.documents import attached
+from chatui.store.files import names, reading, storage
+from chatui.store.files.storage import NewFile, Place
+from chatui.tools import catalogue, execution
 from chatui.tools.python import availability, python_tool
 from chatui.turns import running
 from chatui.turns.calls import files as turn_files
@@ -69,7 +69,7 @@ async def _sandboxed(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
 
 
 def offer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(found, "tools", lambda: {"run_python": python_tool.PYTHON})
+    monkeypatch.setattr(catalogue, "tools", lambda: {"run_python": python_tool.PYTHON})
     environment.change(
         monkeypatch, {"backend_url": "http://127.0.0.1:9", "tools": {"python": ()}, "tools_without_approval": ["python"], "tool_calls": 25}
     )
@@ -181,7 +181,7 @@ async def test_a_new_interpreter_has_the_files_of_its_conversation_and_of_no_oth
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat("open('a.csv', 'w').write('a,b')"), *over_chat(listing) * 2) as server:
         offer(monkeypatch)
         first = await run(ada, ask())
-        await database_sync_to_async(keeping.keep)(Place(ada.pk, first.conversation_id), NewFile.of("mine.txt", b"attached"))
+        await database_sync_to_async(storage.keep)(Place(ada.pk, first.conversation_id), NewFile.of("mine.txt", b"attached"))
         sessions: Any = python_tool.executor()
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(sessions.close(), execution.tools_loop()))
         await run(ada, ask(text="And now?", conversation=first.conversation_id))
@@ -198,7 +198,7 @@ async def test_what_a_person_brings_later_is_laid_beside_what_is_there(ada: User
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT + "; x = 1"), *over_chat(listing, listing)) as server:
         offer(monkeypatch)
         first = await run(ada, ask())
-        await database_sync_to_async(keeping.keep)(Place(ada.pk, first.conversation_id), NewFile.of("mine.txt", b"attached"))
+        await database_sync_to_async(storage.keep)(Place(ada.pk, first.conversation_id), NewFile.of("mine.txt", b"attached"))
         await run(ada, ask(text="And now?", conversation=first.conversation_id))
     replies = [message["content"] for message in posts(server)[-1]["messages"] if message["role"] == "tool"]
     there = "(1, ['mine.txt', 'plot.png'])"
@@ -217,7 +217,7 @@ async def test_a_file_that_is_taken_out_of_an_edited_question_is_gone_at_the_nex
         second = await run(ada, edited(first, new))
         again = {"conversation": first.conversation_id, "question": first.question_id}
         await run(ada, ask(Kind.REGENERATE, "", **again))
-        await database_sync_to_async(sent.delete)(await StoredFile.objects.aget(pk=secret.pk))
+        await database_sync_to_async(attached.delete)(await StoredFile.objects.aget(pk=secret.pk))
         await run(ada, ask(Kind.REGENERATE, "", **again))
     replies = [message["content"] for post in posts(server)[1::2] for message in post["messages"] if message["role"] == "tool"]
     gone = "[The person took these files away, and they are not in /mnt/data any more: s.csv]"

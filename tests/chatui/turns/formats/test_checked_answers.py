@@ -12,7 +12,7 @@ from chatui.json_schemas.answer_format import AnswerFormat, answer_format
 from chatui.models import Conversation, Turn, User
 from chatui.models.message import Author
 from chatui.turns import running
-from chatui.turns.asked.by_program import ProgramAsk
+from chatui.turns.requests.by_program import ProgramAsk
 from chatui.turns.start import Kind
 from chatui.turns.streams.program import Closed, Ended, MoreText, Opened, ProgramEvent, ProgramStream
 from renderer.errors import Code

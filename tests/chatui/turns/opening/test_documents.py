@@ -14,9 +14,9 @@ from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.models import Conversation, Message, SentDocument, StoredFile, Turn, User
 from chatui.permissions.access import NotFoundError
-from chatui.store.documents import sent
+from chatui.store.documents import attached
 from chatui.turns import ledger
-from chatui.turns.asked.by_person import FileUse
+from chatui.turns.requests.by_person import FileUse
 from chatui.turns.start import Ask, AskRefusedError, Kind
 from renderer.frame_kinds import is_document
 from renderer.frames import Frame
@@ -44,13 +44,13 @@ async def test_long_documents_are_not_made_ready_where_commands_wait(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[str] = []
-    ready = sent.ready
+    ready = attached.ready
 
     def noted(*arguments: Any) -> Any:
         threads.append(threading.current_thread().name)
         return ready(*arguments)
 
-    monkeypatch.setattr(sent, "ready", noted)
+    monkeypatch.setattr(attached, "ready", noted)
     await run(ada, with_files(await bring(ada)))
     assert [name.partition("_")[0] for name in threads] == ["documents"] and pools.documents is not pools.commands
 
@@ -153,7 +153,7 @@ async def test_what_does_not_fit_is_refused_and_its_first_part_fits(
 async def test_a_deleted_document_leaves_one_line_and_the_others_as_they_were(ada: User, backend: ScriptedBackend) -> None:
     files = [await bring(ada, f"{name}.txt", f"Secret of {name}") for name in ("one", "two")]
     turn = await run(ada, with_files(*files))
-    await database_sync_to_async(sent.delete)(files[0])
+    await database_sync_to_async(attached.delete)(files[0])
     await run(ada, ask(text="And then?", conversation=turn.conversation_id))
     before, after = (documents_of(request.frames) for request in backend.requests)
     assert after == ["[A document was attached here. The person has deleted it.]", before[1]]

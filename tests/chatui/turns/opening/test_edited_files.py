@@ -11,8 +11,8 @@ from chatui import wire
 from chatui.live.commands import _wanted
 from chatui.models import Message, SentDocument, StoredFile, Turn, User
 from chatui.permissions.access import NotFoundError
-from chatui.store.documents import sent
-from chatui.turns.asked.by_person import FileUse
+from chatui.store.documents import attached
+from chatui.turns.requests.by_person import FileUse
 from chatui.turns.start import Ask, Kind
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.documents.brought import brought, pages
@@ -79,7 +79,7 @@ async def test_a_file_that_is_deleted_is_gone_from_every_version(ada: User, back
     first = await run(ada, with_files(file))
     await run(ada, edited(first, file))
     await run(ada, edited(first, file, await bring(ada, "more.txt", "More")))
-    await database_sync_to_async(sent.delete)(file)
+    await database_sync_to_async(attached.delete)(file)
     assert not [text async for text in Message.objects.values_list("text", flat=True) if "Secret words" in text]
     with pytest.raises(NotFoundError):
         await run(ada, edited(first, file))

@@ -17,7 +17,7 @@ from chatui.documents.reading import Part
 from chatui.models import Turn, User
 from chatui.store.documents.frames import SEARCH_NAME
 from chatui.tools.documents import NAME
-from chatui.turns.asked.by_person import FileUse
+from chatui.turns.requests.by_person import FileUse
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
 from tests.chatui.store.documents.brought import brought_with

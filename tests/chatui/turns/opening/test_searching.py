@@ -13,11 +13,11 @@ from django.test import Client
 from chatui.codes import ProductCode
 from chatui.documents.reading import Part
 from chatui.models import DocumentPassage, Message, OpenedPage, StoredFile, Turn, User
-from chatui.store.documents import frames, passages, sent
+from chatui.store.documents import attached, frames, passages
 from chatui.store.documents.passages import Branch
 from chatui.tools.documents import NAME
-from chatui.turns.asked.by_person import FileUse
-from chatui.turns.asked.refused import AskRefusedError
+from chatui.turns.requests.by_person import FileUse
+from chatui.turns.requests.refusal import AskRefusedError
 from renderer.ocml.calls import FUNCTIONS
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.documents.brought import brought, brought_with
@@ -116,7 +116,7 @@ async def test_a_citation_opens_the_place_while_it_is_written_and_later_and_for_
     file = await StoredFile.objects.aget(conversation=turn.conversation_id)
     place = f"/documents/{file.pk}/2/#here"
     await database_sync_to_async(_check_pages)(turn, place, ada, bela, grace)
-    await database_sync_to_async(sent.delete)(file)
+    await database_sync_to_async(attached.delete)(file)
     await database_sync_to_async(_check_deleted)(turn, place, ada)
 
 
@@ -160,7 +160,7 @@ async def test_passages_go_with_the_file(ada: User, backend: ScriptedBackend) ->
     turn = await searching(ada, backend, call(NAME, "c1", query="tea"))
     assert await DocumentPassage.objects.acount() == 2
     file = await StoredFile.objects.aget(conversation=turn.conversation_id)
-    await database_sync_to_async(sent.delete)(file)
+    await database_sync_to_async(attached.delete)(file)
     assert await database_sync_to_async(passages.find)(Branch(turn.conversation_id, turn.question_id), "tea", "", 8) == []
     assert not await DocumentPassage.objects.aexists()
 
@@ -171,7 +171,7 @@ async def test_what_was_found_in_a_deleted_document_is_gone_from_the_transcript_
     turn = await searching(ada, backend, call(NAME, "c1", query="tea"))
     stored = Message.objects.filter(conversation=turn.conversation_id)
     assert await stored.filter(text__contains="fell by 7%").aexists(), "the premise"
-    await database_sync_to_async(sent.delete)(await StoredFile.objects.aget(conversation=turn.conversation_id))
+    await database_sync_to_async(attached.delete)(await StoredFile.objects.aget(conversation=turn.conversation_id))
     assert not await stored.filter(text__contains="fell by 7%").aexists()
     (reply,) = (await replies(turn)).values()
     assert "deleted" in str(reply), "the call still has its reply"

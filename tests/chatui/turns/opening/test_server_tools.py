@@ -13,10 +13,10 @@ from django.utils import timezone
 from chatui.backends.base import SampleEvent
 from chatui.models import Conversation, Turn, User
 from chatui.permissions.tools import tools_in
-from chatui.tools import found
+from chatui.tools import catalogue
 from chatui.tools.functions import tool
 from chatui.turns import leases, running
-from chatui.turns.asked.by_person import FileUse
+from chatui.turns.requests.by_person import FileUse
 from chatui.turns.running import Place
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import TOOL_LINE
@@ -110,7 +110,7 @@ async def test_not_beside_a_tool_that_reads_or_sends(
     fact: str, goes: bool, ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = tool(label="Looking", reads_private_data=fact in ("reads", "both"), sends_outside=fact in ("sends", "both"))(lookup)
-    monkeypatch.setattr(found, "tools", lambda: {"lookup": found_tool(made)})
+    monkeypatch.setattr(catalogue, "tools", lambda: {"lookup": found_tool(made)})
     environment.change(monkeypatch, {"tools": {"lookup": ()}})
     await run(ada, ask())
     assert asked_for(backend) == [[SEARCH] if goes else None]

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.models import Conversation, DocumentText, FileContent, StoredFile, User
-from chatui.store.documents import sent
+from chatui.store.documents import attached
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.documents.brought import brought
 
@@ -78,7 +78,7 @@ def test_it_waits_once_more_with_its_text_and_no_second_copy(ada: User, talk: Co
 def test_deleting_one_of_them_leaves_the_other_its_text(ada: User, talk: Conversation) -> None:
     file = sent_file(talk, "notes.txt")
     said = again(signed_in(ada), file).json()
-    sent.delete(StoredFile.objects.get(pk=file.pk))
+    attached.delete(StoredFile.objects.get(pk=file.pk))
     assert "Words of notes.txt." in signed_in(ada).get(said["text"]).content.decode()
     assert names(signed_in(ada)) == [] and again(signed_in(ada), file).status_code == 404
 

@@ -17,9 +17,9 @@ from django.utils import timezone
 from chatui.documents.reading import Part, Reading, State
 from chatui.live.early_refusals import refusal_of
 from chatui.models import Conversation, DocumentPart, DocumentPassage, FileContent, StoredFile, User
-from chatui.store.documents import passages, sent, texts, waiting
+from chatui.store.documents import attached, passages, pending_uploads, texts
 from chatui.store.documents.texts import Read
-from chatui.store.files import keeping
+from chatui.store.files import storage
 from chatui.transfer import scanning
 from chatui.transfer.one_at_a_time import Line
 from tests.chatui.conftest import signed_in
@@ -125,11 +125,11 @@ def test_what_was_read_counts_like_the_file(ada: User, monkeypatch: pytest.Monke
     assert upload(signed_in(ada), data=b"few bytes").json()["why"] == "quota"
     assert not StoredFile.objects.exists() and not FileContent.objects.exists()
     environment.change(monkeypatch, {"file_mb": 1, "files_of_person_mb": 2})
-    assert upload(signed_in(ada), data=b"few bytes").json()["ok"] and keeping.bytes_of(ada.pk) == 9 + 1_200_000
+    assert upload(signed_in(ada), data=b"few bytes").json()["ok"] and storage.bytes_of(ada.pk) == 9 + 1_200_000
 
 
 def test_who_never_sends_anything_can_go_on_bringing_files(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "MOST", 2)
+    monkeypatch.setattr(pending_uploads, "MOST", 2)
     client = signed_in(ada)
     for number in range(4):
         assert upload(client, f"{number}.txt", f"Text {number}".encode()).json()["ok"]
@@ -160,7 +160,7 @@ def test_a_file_that_is_deleted_while_it_is_read_is_refused(ada: User, monkeypat
 
 def _delete_all() -> None:
     for file in StoredFile.objects.all():
-        sent.delete(file)
+        attached.delete(file)
 
 
 def test_what_another_upload_read_meanwhile_is_not_read_over(ada: User) -> None:
@@ -212,7 +212,7 @@ def test_what_nobody_sends_goes_after_a_day(ada: User, conversation: Conversatio
     old, sent, new = (brought(ada, f"{name}.txt", name) for name in ("old", "sent", "new"))
     StoredFile.objects.filter(pk__in=[old.pk, sent.pk]).update(created_at=timezone.now() - timedelta(hours=25))
     StoredFile.objects.filter(pk=sent.pk).update(conversation=conversation)
-    assert waiting.sweep() == 1 and set(StoredFile.objects.values_list("pk", flat=True)) == {sent.pk, new.pk}
+    assert pending_uploads.sweep() == 1 and set(StoredFile.objects.values_list("pk", flat=True)) == {sent.pk, new.pk}
     assert FileContent.objects.count() == DocumentPart.objects.count() == 2
 
 
@@ -267,6 +267,6 @@ def test_no_connection_is_held_while_a_file_is_read(ada: User, monkeypatch: pyte
 
 
 def test_what_may_go_another_time_is_answered_so(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.transfer.bringing._line", Line(most=0))
+    monkeypatch.setattr("chatui.transfer.file_intake._line", Line(most=0))
     answer = upload(signed_in(ada))
     assert (answer.status_code, answer.json()["why"]) == (503, "busy") and not StoredFile.objects.exists()

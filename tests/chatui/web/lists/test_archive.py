@@ -6,7 +6,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.utils import timezone
 
-from chatui.display import search, set_aside
+from chatui.display import bin_and_archive, search
 from chatui.display.conversation_list import shown_list
 from chatui.models import Conversation, User
 from chatui.store import search_index, transcripts
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def titles(person: User) -> tuple[list[str], list[str]]:
     """What is in the list, and what is in the archive."""
-    return [link.title for link in shown_list(person).links], [each.title for each in set_aside.shown_archive(person).conversations]
+    return [link.title for link in shown_list(person).links], [each.title for each in bin_and_archive.shown_archive(person).conversations]
 
 
 def test_a_conversation_stands_in_one_place(ada: User, bela: User) -> None:
@@ -42,10 +42,10 @@ def test_a_conversation_stands_in_one_place(ada: User, bela: User) -> None:
 
 def test_the_archive_goes_on_over_pages_and_leads_back_to_itself(ada: User) -> None:
     now = timezone.now()
-    Conversation.objects.bulk_create(Conversation(owner=ada, title=f"Talk {n}", archived_at=now) for n in range(set_aside.LENGTH + 2))
-    first = set_aside.shown_archive(ada)
-    second = set_aside.shown_archive(ada, first.more)
-    assert len({each.id for each in (*first.conversations, *second.conversations)}) == set_aside.LENGTH + 2 and not second.more
+    Conversation.objects.bulk_create(Conversation(owner=ada, title=f"Talk {n}", archived_at=now) for n in range(bin_and_archive.LENGTH + 2))
+    first = bin_and_archive.shown_archive(ada)
+    second = bin_and_archive.shown_archive(ada, first.more)
+    assert len({each.id for each in (*first.conversations, *second.conversations)}) == bin_and_archive.LENGTH + 2 and not second.more
     moved = first.conversations[0].id
     answer = signed_in(ada).post(f"/c/{moved}/put/", {"place": "list", "back": "archive"})
     assert answer["Location"] == "/archived/" and not Conversation.objects.get(pk=moved).archived_at

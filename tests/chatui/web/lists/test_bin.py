@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from chatui.display import conversation_actions, set_aside
+from chatui.display import bin_and_archive, conversation_actions
 from chatui.models import Conversation, User
 from tests.chatui.conftest import signed_in
 from tests.support.environment import change
@@ -28,7 +28,7 @@ def test_it_lists_what_the_person_deleted_the_last_first_and_nothing_else(ada: U
     binned(ada, "Half an import", unfinished_until=timezone.now() + timedelta(minutes=1))
     binned(bela, "Of somebody else")
     Conversation.objects.create(owner=ada, title="In the list")
-    assert [each.title for each in set_aside.shown_bin(ada).conversations] == ["Newer", "Older"]
+    assert [each.title for each in bin_and_archive.shown_bin(ada).conversations] == ["Newer", "Older"]
     page = signed_in(ada).get("/bin/").content.decode()
     assert "Newer" in page and "Half an import" not in page and "Of somebody else" not in page and "In the list" not in page
 
@@ -36,7 +36,7 @@ def test_it_lists_what_the_person_deleted_the_last_first_and_nothing_else(ada: U
 def test_it_says_until_when_a_conversation_can_be_brought_back(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = binned(ada, "Sums", 3)
     change(monkeypatch, {"bin_days": 10})
-    [shown] = set_aside.shown_bin(ada).conversations
+    [shown] = bin_and_archive.shown_bin(ada).conversations
     assert row.deleted_at and shown.gone_at == row.deleted_at + timedelta(days=10) and not shown.is_overdue
     change(monkeypatch, {"bin_days": 3})
     assert "at the next clean-up" in signed_in(ada).get("/bin/").content.decode()
@@ -46,13 +46,13 @@ def test_it_says_until_when_a_conversation_can_be_brought_back(ada: User, monkey
 
 def test_a_long_bin_goes_on_over_pages(ada: User) -> None:
     Conversation.objects.bulk_create(
-        Conversation(owner=ada, title=f"Talk {number}", deleted_at=timezone.now()) for number in range(2 * set_aside.LENGTH + 1)
+        Conversation(owner=ada, title=f"Talk {number}", deleted_at=timezone.now()) for number in range(2 * bin_and_archive.LENGTH + 1)
     )
-    first = set_aside.shown_bin(ada)
-    second = set_aside.shown_bin(ada, first.more)
-    third = set_aside.shown_bin(ada, second.more)
+    first = bin_and_archive.shown_bin(ada)
+    second = bin_and_archive.shown_bin(ada, first.more)
+    third = bin_and_archive.shown_bin(ada, second.more)
     shown = [each.title for page in (first, second, third) for each in page.conversations]
-    assert len(shown) == len(set(shown)) == 2 * set_aside.LENGTH + 1 and third.more == ""
+    assert len(shown) == len(set(shown)) == 2 * bin_and_archive.LENGTH + 1 and third.more == ""
     assert f"?list={first.more}" in signed_in(ada).get("/bin/").content.decode()
 
 

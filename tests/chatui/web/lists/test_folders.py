@@ -12,11 +12,11 @@ from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
-from chatui.display import set_aside
+from chatui.display import bin_and_archive
 from chatui.display.conversation_list import shown_list
 from chatui.display.folders import actions
 from chatui.display.folders.actions import INSTRUCTION_CHARS, MOST_FOLDERS, Wanted
-from chatui.display.folders.shown import shown_folders
+from chatui.display.folders.folder_list import shown_folders
 from chatui.models import Conversation, Folder, User
 from chatui.transfer import exports
 from renderer.gate import Audience
@@ -40,7 +40,7 @@ def where(person: User) -> dict[str, list[str]]:
     found = {"list": [link.title for link in shown_list(person).links]}
     for folder in Folder.objects.filter(owner=person):
         found[folder.name] = [link.title for link in shown_list(person, folder=folder.pk).links]
-    return found | {"archive": [each.title for each in set_aside.shown_archive(person).conversations]}
+    return found | {"archive": [each.title for each in bin_and_archive.shown_archive(person).conversations]}
 
 
 def test_a_conversation_stands_in_one_place_also_with_folders(ada: User, work: Folder) -> None:
@@ -115,7 +115,7 @@ def test_deleting_a_folder_takes_no_conversation_along(ada: User, work: Folder, 
     Conversation.objects.create(owner=ada, title="Thrown", folder=work, deleted_at=now)
     signed_in(ada).post(f"/folders/{work.pk}/delete/")
     assert where(ada) == {"list": [f"Talk {number}" for number in range(4, -1, -1)], "archive": ["Kept"]}
-    assert [each.title for each in set_aside.shown_bin(ada).conversations] == ["Thrown"]
+    assert [each.title for each in bin_and_archive.shown_bin(ada).conversations] == ["Thrown"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.test import Client
 
-from chatui.accounts.people import listed
+from chatui.accounts.people import people_list
 from chatui.accounts.second_factor import required
 from chatui.models import AuditEvent, RequiredFactor, SecondFactor, User
 from chatui.permissions import four_eyes
@@ -55,7 +55,7 @@ def test_a_second_factor_is_demanded_of_a_group_and_asked_for_at_the_next_sign_i
     assert demand(client, careful) == 302
     assert lines() == [("group changed", "group careful", "needs a second factor now")]
     assert required.is_required(ada) and "Second factor required" in client.get("/manage/groups/").content.decode()
-    assert [found.needs_second_factor for found in listed.page("ada").people] == [True]
+    assert [found.needs_second_factor for found in people_list.page("ada").people] == [True]
     browser = Client()
     assert browser.post("/sign-in/", {"username": "ada", "password": PASSWORD})["Location"] == "/sign-in/code/"
     assert demand(client, careful) == 302 and len(lines()) == 1, "what is so already is not recorded again"

@@ -7,8 +7,8 @@ from django.contrib.auth.models import Group, Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from chatui.accounts.people import acts
-from chatui.accounts.sign_in_rules import caretakers
+from chatui.accounts.people import account_actions
+from chatui.accounts.sign_in_rules import account_managers
 from chatui.audit_log.record import Visitor
 from chatui.models import AuditEvent, User
 from chatui.permissions.access import NotFoundError
@@ -100,10 +100,10 @@ def test_what_staff_lose_while_their_request_runs_they_have_lost(kim: User, read
     assert kim.has_perm("chatui.change_user"), "the premise: read and remembered"
     kim.user_permissions.remove(Permission.objects.get(codename="change_user"))
     for act in (
-        lambda: acts.set_groups(visitor, bela.pk, [readers.pk], is_staff=False),
-        lambda: acts.set_member(visitor, bela.pk, readers, is_in=True),
-        lambda: acts.end_sessions(visitor, bela.pk),
-        lambda: acts.remove_second_factor(visitor, bela.pk),
+        lambda: account_actions.set_groups(visitor, bela.pk, [readers.pk], is_staff=False),
+        lambda: account_actions.set_member(visitor, bela.pk, readers, is_in=True),
+        lambda: account_actions.end_sessions(visitor, bela.pk),
+        lambda: account_actions.remove_second_factor(visitor, bela.pk),
     ):
         with pytest.raises(NotFoundError):
             act()
@@ -113,15 +113,15 @@ def test_what_staff_lose_while_their_request_runs_they_have_lost(kim: User, read
 def test_an_account_that_is_given_more_meanwhile_is_not_changed(
     kim: User, readers: Group, bela: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hold = caretakers.hold
+    hold = account_managers.hold
 
     def faster(*args: object) -> None:
         bela.user_permissions.add(Permission.objects.get(codename="view_hidden_channels"))
         hold(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(caretakers, "hold", faster)
+    monkeypatch.setattr(account_managers, "hold", faster)
     with pytest.raises(NotFoundError):
-        acts.set_member(Visitor(kim, "192.0.2.7", "admin"), bela.pk, readers, is_in=True)
+        account_actions.set_member(Visitor(kim, "192.0.2.7", "admin"), bela.pk, readers, is_in=True)
     assert members(readers) == set(readers.user_set.values_list("username", flat=True)) == {"ada"}
 
 

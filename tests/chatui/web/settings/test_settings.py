@@ -10,14 +10,14 @@ import pytest
 from django.test import Client
 from django.utils import timezone, translation
 
-from chatui.accounts import personal
+from chatui.accounts import profile
 from chatui.accounts.second_factor import factors
 from chatui.audit_log.record import Visitor
-from chatui.leaving import closing
 from chatui.model_servers import connected
 from chatui.models import AuditEvent, Conversation, Folder, ProvisionedAccount, User
 from chatui.models.accounts.closed_account import Cause
 from chatui.models.keys import new_key
+from chatui.offboarding import closing
 from chatui.transfer import exports
 from chatui.turns import ledger
 from chatui.turns.opening.first_request import first_request
@@ -225,9 +225,9 @@ def test_a_name_is_recorded_and_the_accounts_name_stands_beside_it(ada: User) ->
     signed_in(ada).post("/settings/", WANTED | {"name": "Bela (administrator)", "theme": "light"})
     assert AuditEvent.objects.filter(action="account changed").count() == 1
     ada.refresh_from_db()
-    assert personal.shown_name(ada) == "Bela (administrator) (ada)"
+    assert profile.shown_name(ada) == "Bela (administrator) (ada)"
     ada.first_name, ada.last_name = "x" * 150, "y" * 150
-    assert personal.shown_name(ada) == f"{'x' * 144} (ada)"
+    assert profile.shown_name(ada) == f"{'x' * 144} (ada)"
 
 
 def test_where_a_directory_names_people_they_do_not(ada: User) -> None:

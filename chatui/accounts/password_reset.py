@@ -1,0 +1,94 @@
+"""A new password for whoever has forgotten theirs: a one-time link by e-mail, where the operator has configured that.
+
+Nothing that a visitor sees, nor how long it takes, depends on whether there is such an account: all of it happens behind the page.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from smtplib import SMTPException
+
+from django.core.mail import EmailMessage
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Q
+from django.urls import reverse
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _
+
+from chatui.accounts import password_links
+from chatui.accounts.mails.background_queue import Behind
+from chatui.accounts.sign_in_rules import password_use
+from chatui.audit_log.record import Visitor, record
+from chatui.branding.brand import brand
+from chatui.env import environment
+from chatui.guess_limits import GuessLimit, Scope
+from chatui.models import PasswordLink, User
+from chatui.throttle import Throttle
+
+log = logging.getLogger(__name__)
+
+LASTS = timedelta(hours=1)
+MOST_ACCOUNTS = 3
+"""How many accounts of one address are written to."""
+
+_asks = GuessLimit("forgotten password", address=Scope(free=5, longest=600, window=3600), network=Scope(free=20, longest=600, window=3600))
+_mails = Throttle("password-mail", attempts=3, seconds=3600)
+_behind = Behind("password-mail")
+
+
+def is_on() -> bool:
+    """Whether there is a way to send mail, an address of ours for it to name, and passwords are for everybody."""
+    return bool(environment().mail_url and environment().origins) and password_use.is_for_everybody()
+
+
+def ask(visitor: Visitor, said: str) -> None:
+    """Send links to the accounts of that name or address, soon.
+
+    Raises:
+        MustWaitError: too many were asked for from there.
+    """
+    _asks.admit(visitor.address)
+    _behind.submit(_carry_out, visitor.as_nobody(), said.strip()[:254])
+
+
+def _carry_out(visitor: Visitor, said: str) -> None:
+    try:
+        for person in _accounts(said):
+            _send(visitor, person)
+    except (DatabaseError, OSError, SMTPException) as error:
+        # Only the kind: the words of these errors quote addresses.
+        log.error("a mail with a link for a new password could not be sent (%s)", type(error).__name__)
+    finally:
+        connection.close()
+
+
+def _accounts(said: str) -> list[User]:
+    if not said:
+        return []
+    found = User.objects.filter(Q(username=said) | Q(email__iexact=said), is_active=True).exclude(email="")
+    # Databases fold letters in ways of their own: two addresses that only look the same to one of them are two.
+    alike = [person for person in found[:50] if said == person.username or person.email.casefold() == said.casefold()]
+    return [person for person in alike if person.has_usable_password()][:MOST_ACCOUNTS]
+
+
+def _send(visitor: Visitor, person: User) -> None:
+    if _mails.exceeded(str(person.pk)):
+        return
+    with transaction.atomic():
+        now = timezone.now()
+        # Only those that were asked for in this way: a stranger must not be able to end a link that staff have made.
+        PasswordLink.objects.filter(user=person, used_at=None, made_by_name=password_links.BY_MAIL).update(expires_at=now)
+        link = PasswordLink.objects.create(user=person, made_by_name=password_links.BY_MAIL, expires_at=now + LASTS, dismissed_at=now)
+        record("mail password link", visitor, person.get_username())
+    # Never the host of the request, whose port whoever asks can choose: the link opens somebody else's account.
+    address = environment().origins[0] + reverse("password_link", args=[link.pk, password_links.token_of(link)])
+    with translation.override(person.language or environment().language):
+        name = brand().name
+        subject = _("New password for %(site)s") % {"site": name}
+        words = _(
+            "Somebody asked for a new password for the account %(name)s at %(site)s. If it was you, choose one here within an hour:\n\n"
+            "%(address)s\n\nIf it was not, do nothing: your password stays as it is."
+        )
+        body = words % {"name": person.get_username(), "site": name, "address": address}
+        EmailMessage(subject, body, environment().mail_from or None, [person.email]).send()

@@ -1,0 +1,128 @@
+"""What whoever looks after accounts does to one: puts it into groups, makes it staff, ends its sessions, takes its second factor away."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from uuid import UUID
+
+from django.contrib.auth.models import Group
+from django.db import transaction
+
+from chatui.accounts import invitations, session_list
+from chatui.accounts.people import changes
+from chatui.accounts.second_factor import factors
+from chatui.accounts.sign_in_rules import account_managers
+from chatui.accounts.sign_in_rules.account_managers import LastCaretakerError
+from chatui.audit_log.record import Visitor, record
+from chatui.models import Invitation, User
+from chatui.permissions import administration, inviting
+from chatui.permissions.access import NotFoundError, person_of
+
+MOST_INVITED = 50
+"""People who are invited at once."""
+
+
+def set_groups(visitor: Visitor, person_id: UUID, chosen: Collection[int], *, is_staff: bool) -> None:
+    """Have somebody in these of the groups that the member of staff may give, and staff or not. Others of theirs stay. Recorded.
+
+    Raises:
+        NotFoundError: as ``changeable``.
+        LastCaretakerError: nobody else could look after accounts; recorded, and nothing is changed.
+    """
+    with _changing(visitor, person_id) as person:
+        _set_groups(visitor, person, chosen, is_staff=is_staff)
+
+
+def set_member(visitor: Visitor, person_id: UUID, group: Group, *, is_in: bool) -> User:
+    """Have somebody in that group, or not any more. Recorded.
+
+    Raises:
+        NotFoundError: as ``changeable``, and where the group is not among those that the member of staff may give.
+        LastCaretakerError: as ``set_groups``.
+    """
+    with _changing(visitor, person_id) as person:
+        if not administration.givable(User.objects.get(pk=person_of(visitor).pk)).filter(pk=group.pk).exists():
+            raise NotFoundError
+        before = changes.standing(person)
+        (person.groups.add if is_in else person.groups.remove)(group)
+        changes.record_changed(visitor, person, before)
+    return person
+
+
+@transaction.atomic
+def end_sessions(visitor: Visitor, person_id: UUID) -> User:
+    """End all sessions of somebody. Recorded. Raises NotFoundError as ``changeable``."""
+    person = held(visitor, person_id)
+    session_list.end_all_of(visitor, person)
+    return person
+
+
+def remove_second_factor(visitor: Visitor, person_id: UUID) -> User:
+    """For whoever has lost theirs. Recorded. Raises as ``set_groups``: without a password, a passkey may be somebody's only way in."""
+    with _changing(visitor, person_id) as person:
+        factors.remove(visitor, person)
+    return person
+
+
+def changeable(visitor: Visitor, person_id: UUID) -> User:
+    """The account of that key, if the visitor may change it now, whatever their request has read of them. NotFoundError for all others."""
+    person: User | None = User.objects.filter(pk=person_id).first()
+    staff: User | None = User.objects.filter(pk=person_of(visitor).pk).first()
+    if person is None or staff is None or not administration.may_change(staff, person):
+        raise NotFoundError
+    return person
+
+
+def held(visitor: Visitor, person_id: UUID) -> User:
+    """``changeable``, asked once that account and whoever acts are held, so that nobody takes anything from the one or gives the other more
+    before this transaction ends."""
+    account_managers.hold([person_id, person_of(visitor).pk])
+    return changeable(visitor, person_id)
+
+
+def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: int) -> list[tuple[str, str]]:
+    """Make an invitation for each; the notes with the paths of their links, which are not stored. All or none. Recorded, each.
+
+    Raises:
+        NotFoundError: they may not invite, or not into that group.
+        TooManyInvitedError: they are too many for now.
+    """
+    if not inviting.may_invite(person_of(visitor), group):
+        raise NotFoundError
+    invitations.admit(person_of(visitor), len(notes))
+    with transaction.atomic():
+        if not inviting.may_invite(account_managers.hold_for(person_of(visitor)), group):
+            raise NotFoundError
+        return [(note, invitations.make(visitor, days=days, group=group, note=note)) for note in notes]
+
+
+@transaction.atomic
+def revoke_invitation(visitor: Visitor, invitation_id: UUID) -> None:
+    """Take one back. Recorded. NotFoundError for whoever could not have made it themselves, and where there is none."""
+    row = Invitation.objects.filter(pk=invitation_id).select_related("made_by", "group").first()
+    if row is None or not inviting.may_invite(account_managers.hold_for(person_of(visitor)), row.group):
+        raise NotFoundError
+    invitations.revoke(visitor, [row])
+
+
+@contextmanager
+def _changing(visitor: Visitor, person_id: UUID) -> Iterator[User]:
+    """The account, held while it is changed. What the visitor may is asked once it is: meanwhile somebody may have given that account
+    more than they have, or taken from them what they had."""
+    name = changeable(visitor, person_id).get_username()
+    try:
+        with account_managers.somebody_left(name, [person_id]):
+            yield changeable(visitor, person_id)
+    except LastCaretakerError as error:
+        record("account not changed", visitor, error.name, detail=f"by staff: {error}")
+        raise
+
+
+def _set_groups(visitor: Visitor, person: User, chosen: Collection[int], *, is_staff: bool) -> None:
+    before = changes.standing(person)
+    given = set(administration.givable(User.objects.get(pk=person_of(visitor).pk)).values_list("pk", flat=True))
+    others = set(person.groups.values_list("pk", flat=True)) - given
+    person.groups.set(others | (given & set(chosen)))
+    User.objects.filter(pk=person.pk).update(is_staff=is_staff)
+    changes.record_changed(visitor, person, before)

@@ -1,0 +1,59 @@
+"""Keeps staff from changing accounts and groups so that nobody is left who could look after accounts, or with rights that they lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext
+
+from chatui.accounts.sign_in_rules import account_managers
+from chatui.audit_log.record import record
+from chatui.models import User
+from chatui.permissions.access import as_person
+from chatui.web.visitors import visitor_of
+
+
+class CaretakingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """A change is undone whole where somebody would have to be let in by the operator afterwards. Recorded.
+
+    What the member of staff may do is asked once they and the account are held: what their request has read of them is from before.
+    """
+
+    def changeform_view(self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None) -> Any:
+        """One row, on its own page."""
+        view = super().changeform_view
+        return self._kept(request, object_id, lambda: view(request, object_id, form_url, extra_context))
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
+        """The same: what a group gives goes with it."""
+        view = super().delete_view
+        return self._kept(request, object_id, lambda: view(request, object_id, extra_context))
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """The same for what is done to many."""
+        view = super().changelist_view
+        return self._kept(request, None, lambda: view(request, extra_context))
+
+    def _kept(self, request: HttpRequest, object_id: str | None, answer: Callable[[], HttpResponse]) -> HttpResponse:
+        staff = as_person(request.user)
+        if request.method != "POST" or staff is None:
+            return answer()
+        row = self.get_object(request, object_id) if object_id else None
+        try:
+            with account_managers.somebody_left(
+                str(row or f"{self.opts.model_name}s"), [staff.pk, *([row.pk] if isinstance(row, User) else ())]
+            ):
+                request.user = account_managers.hold_for(staff)
+                if not self.admin_site.has_permission(request):
+                    raise PermissionDenied
+                return answer()
+        except account_managers.LastCaretakerError as error:
+            record("account not changed", visitor_of(request, "admin"), error.name, detail=f"by staff: {error}")
+            list(messages.get_messages(request))  # what was said of the change is not true any more
+            messages.error(request, gettext("Nothing was changed: nobody else could look after accounts."))
+            return redirect(request.path)

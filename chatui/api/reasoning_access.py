@@ -1,0 +1,73 @@
+"""Raw reasoning in replies to programs: who is sent it, and what is recorded before that."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpRequest
+
+from chatui.accounts.api_keys.checking import WAY, LiveKey
+from chatui.api import answering
+from chatui.api.answering import Answering
+from chatui.api.requests.chat import ChatRequest
+from chatui.api.requests.responses import ENCRYPTED, ResponsesRequest
+from chatui.audit_log.record import Visitor
+from chatui.database import pools
+from chatui.permissions.programs import reasoning
+from chatui.turns.requests.offered_tools import Offer
+from chatui.turns.streams.program import ProgramStream
+from renderer.gate import Audience
+
+
+def stream_for(key: LiveKey, wanted: ResponsesRequest | ChatRequest, offer: Offer) -> ProgramStream:
+    """What the program is told of its turn. Chat Completions has no place for reasoning, whoever asks."""
+    is_trusted = seals = False
+    if isinstance(wanted, ResponsesRequest):
+        is_trusted, seals = key.views_hidden and bool(wanted.hidden_asked_for()), wanted.wants_sealed
+    audience = Audience.TRUSTED_PROGRAM if is_trusted else Audience.PROGRAM
+    return ProgramStream(audience, key.owner.pk if seals else None, own=offer.recipients, must_call=offer.must_call)
+
+
+async def recorded(address: str, answer: Answering) -> Answering:
+    """The answer, once it stands in the audit log that raw reasoning is sent. Where that fails, the turn is stopped."""
+    try:
+        await record_look(address, answer.key, answer.started.turn.conversation_id)
+    except BaseException:
+        await answering.stop(answer.started)
+        raise
+    return answer
+
+
+async def record_look(address: str, key: LiveKey, conversation_id: UUID) -> None:
+    """Record that a key is sent raw reasoning."""
+    await pools.commands.run(reasoning.record_look, _visitor(address, key), conversation_id, key.prefix)
+
+
+async def record_attempt(address: str, key: LiveKey) -> None:
+    """Record that a program asked for raw reasoning without the permission. It is answered without."""
+    await pools.commands.run(reasoning.record_attempt, _visitor(address, key))
+
+
+async def audience_of(request: HttpRequest, key: LiveKey) -> Audience:
+    """As whom a key reads a stored response: what it asks for by ``include`` counts. An attempt is recorded."""
+    if not asks_for_reasoning(request):
+        return Audience.PROGRAM
+    if key.views_hidden:
+        return Audience.TRUSTED_PROGRAM
+    await record_attempt(address_of(request), key)
+    return Audience.PROGRAM
+
+
+def asks_for_reasoning(request: HttpRequest) -> bool:
+    """Whether a request for a stored response names raw reasoning in ``include``."""
+    included = [*request.GET.getlist("include"), *request.GET.getlist("include[]")]
+    return any(name.startswith("reasoning") and name != ENCRYPTED for name in included)
+
+
+def address_of(request: HttpRequest) -> str:
+    """The network address that a program asks from."""
+    return request.META.get("REMOTE_ADDR") or ""
+
+
+def _visitor(address: str, key: LiveKey) -> Visitor:
+    return Visitor(key.owner, address, WAY)

@@ -1,0 +1,58 @@
+"""The audit log grouped by look: one entry for each debug view that was open, with what was seen in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from chatui.audit_log import aggregation
+from chatui.audit_log.lines import Filters, rows
+from chatui.models import CountedLine
+
+PAGE_LOOKS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """``number``: of the line that began it; ``detail`` and ``seen`` are the log's own words, in English. ``seen`` is empty where nothing
+    was counted after the first line."""
+
+    number: int
+    at: datetime
+    person: str
+    whose: str
+    conversation_id: UUID | None
+    detail: str
+    seen: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Looks, the newest first. ``older``: the line number from which the next page starts; None at the end."""
+
+    looks: tuple[Look, ...]
+    older: int | None
+
+
+def page(filters: Filters, below: int | None = None) -> Page:
+    """The looks that match. Four statements, however many there are. Attempts that were refused are none."""
+    found = rows(filters).filter(code="", number__in=CountedLine.objects.values("line")).exclude(conversation_id=None)
+    if below is not None:
+        found = found.filter(number__lt=below)
+    columns = ("number", "at", "actor_name", "owner_name", "conversation_id", "detail")
+    taken = list(found.order_by("-number").values_list(*columns)[: PAGE_LOOKS + 1])
+    shown = taken[:PAGE_LOOKS]
+    seen = _seen(row[0] for row in shown)
+    looks = tuple(replace(Look(*row), seen=seen.get(row[0], "")) for row in shown)
+    return Page(looks, shown[-1][0] if len(taken) > PAGE_LOOKS else None)
+
+
+def count(filters: Filters) -> int:
+    """How many looks match."""
+    return rows(filters).filter(code="", number__in=CountedLine.objects.values("line")).exclude(conversation_id=None).count()
+
+
+def _seen(numbers: Iterable[int]) -> dict[int, str]:
+    return {number: words for number, (words, _sum) in aggregation.sums_after(numbers).items()}

@@ -1,0 +1,76 @@
+"""Counts lines of the audit log by person, by owner and by day; a line that sums up attempts counts as that many."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.db.models import CharField, Count, QuerySet
+from django.db.models.functions import Cast, Substr
+
+from chatui.audit_log import aggregation
+from chatui.audit_log.aggregation import Attempts
+from chatui.audit_log.lines import Filters, rows
+from chatui.models import AuditEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """``times`` of one person (empty: not signed in) on one day (UTC, such as 2026-11-20), about what is one owner's.
+
+    A column that was not asked for is None.
+    """
+
+    day: str | None
+    person: str | None
+    whose: str | None
+    times: int
+
+
+def tallies(filters: Filters, *, by: frozenset[str], most: int | None = None) -> list[Tally]:
+    """Counts by ``person``, ``whose`` and ``day``, or some of them, the latest day first, then the most first; at most ``most``."""
+    names = [name for name in _COLUMNS if name in by]
+    found = _grouped(filters, names)
+    times = Counter({tuple(group): number for *group, number in found.values_list(*names).annotate(times=Count("*")).order_by()})
+    _add_repetitions(times, filters, found, names)
+    tallies = [
+        Tally(**{"day": None, "person": None, "whose": None} | dict(zip(names, group, strict=True)), times=number)
+        for group, number in times.items()
+        if number > 0
+    ]
+    tallies.sort(key=lambda tally: (-tally.times, tally.person or "", tally.whose or ""))
+    tallies.sort(key=lambda tally: tally.day or "", reverse=True)
+    return tallies[:most]
+
+
+# The day is cut from the database's own text: on SQLite, Django's truncation would call Python for each line.
+_COLUMNS = {
+    "day": Substr(Cast("at", CharField()), 1, 10),
+    "person": Cast("actor_name", CharField()),
+    "whose": Cast("owner_name", CharField()),
+}
+
+
+def _add_repetitions(times: Counter[tuple[str, ...]], filters: Filters, found: QuerySet[AuditEvent], names: list[str]) -> None:
+    """Put the attempts that a sum stands for in the place of its line, on their own day, and add those that no line sums up yet."""
+    sums = found.filter(code__gt="", detail__startswith=aggregation.SUM_BEGINS)
+    for detail, *group in sums.values_list("detail", *names).iterator():
+        times[tuple(group)] -= 1
+        _add(times, dict(zip(names, group, strict=True)), aggregation.attempts_in(detail), filters.since)
+    counting = aggregation.attempts_after()
+    # What is counted now may have begun before the time that is asked about.
+    began = _grouped(replace(filters, since=None), names).filter(number__in=counting)
+    for number, *group in began.values_list("number", *names):
+        _add(times, dict(zip(names, group, strict=True)), counting[number], filters.since)
+
+
+def _grouped(filters: Filters, names: list[str]) -> QuerySet[AuditEvent]:
+    return rows(filters).annotate(**{name: _COLUMNS[name] for name in names})
+
+
+def _add(times: Counter[tuple[str, ...]], group: dict[str, str], attempts: Attempts, since: datetime | None) -> None:
+    if attempts.number and (since is None or attempts.last_at >= since):
+        if "day" in group:
+            group["day"] = f"{attempts.last_at:%Y-%m-%d}"
+        times[tuple(group.values())] += attempts.number

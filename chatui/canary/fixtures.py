@@ -1,0 +1,128 @@
+"""The rows that a canary run adds to the database (three people, their group, their back ends) and removes afterwards."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from django.contrib.auth.models import Group, Permission
+from django.contrib.sessions.models import Session
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from chatui.audit_log import aggregation
+from chatui.env import environment
+from chatui.models import AttemptWarning, StoredBackend, UsageEntry, User
+from chatui.prompts import operators
+
+LEFT_OVER_AFTER = timedelta(hours=1)
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_RUN = re.compile(r"canary-[a-z]{16}")
+_LAST_POSITION = 32_767
+"""Behind every other back end, so that it is nobody's default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guests:
+    """The owner of the canary's conversations, a stranger, and one who may see hidden channels, at whose account nobody can sign in.
+
+    ``run`` is the name of this run in everything it creates.
+    """
+
+    run: str
+    owner: User
+    stranger: User
+    trusted: User
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A back end of a run: its kind, address and models; where summaries come from, and from which model."""
+
+    kind: str
+    url: str
+    models: tuple[str, ...]
+    summaries: str = "none"
+    summarizer: str = ""
+
+
+def new_run() -> str:
+    """A name for a run."""
+    return "canary-" + "".join(secrets.choice(_LETTERS) for _ in range(16))
+
+
+def choice(run: str, kind: str, model: str) -> str:
+    """The model choice with which the owner gets one scripted answer."""
+    return f"{run}-{kind}/{model}"
+
+
+def make(run: str, offers: Mapping[str, Offer]) -> Guests:
+    """Create all rows of a run, or none. ``offers``: its back ends by name, as in ``choice``."""
+    password = secrets.token_urlsafe(24)
+    with transaction.atomic():
+        group = Group.objects.create(name=run)
+        owner, stranger = (User.objects.create_user(f"{run}-{name}", password=password) for name in ("owner", "stranger"))
+        trusted = User.objects.create_user(f"{run}-trusted", is_staff=True)
+        trusted.user_permissions.add(Permission.objects.get(content_type__app_label="chatui", codename="view_hidden_channels"))
+        for person in (owner, stranger, trusted):
+            person.groups.add(group)
+        owner.groups.add(*_needed())
+        for name, offer in offers.items():
+            row = StoredBackend.objects.create(
+                name=f"{run}-{name}",
+                label="Canary",
+                kind=offer.kind,
+                url=offer.url,
+                model_names="\n".join(offer.models),
+                summaries=offer.summaries,
+                # What the check lets through is to be found out. A reviewer that allows nothing would hide it.
+                summary_review=False,
+                summarizer=choice(run, name, offer.summarizer) if offer.summarizer else "",
+                position=_LAST_POSITION,
+                first_token_seconds=30,
+                idle_seconds=30,
+                overall_seconds=120,
+            )
+            row.groups.add(group)
+    return Guests(run, owner, stranger, trusted, password)
+
+
+def _needed() -> list[Group]:
+    """The groups that the owner has to be in, so that there are share links and summaries to look at, and the instructions of groups are
+    sent. Without staff status they give no other right. Not those that demand a second factor: the owner has a password alone."""
+    env = environment()
+    named = Group.objects.filter(required_factor=None).exclude(name__in=env.second_factor_groups)
+    some = [named.filter(name__in=names).first() for names in (env.share_groups, env.summary_groups)]
+    return [*filter(None, some), *named.filter(name__in=operators.of_groups().texts)]
+
+
+def remove(run: str, sessions: Iterable[str] = ()) -> None:
+    """Remove all rows of a run, with what its people own; the audit log stays. Without rows it does nothing."""
+    with transaction.atomic():
+        names = [f"{run}-{name}" for name in ("owner", "stranger", "trusted")]
+        StoredBackend.objects.filter(name__startswith=f"{run}-").delete()
+        AttemptWarning.objects.filter(person_name__in=names).delete()
+        Session.objects.filter(session_key__in=[key for key in sessions if key]).delete()
+        people = User.objects.filter(username__in=names, groups__name=run)
+        for person in people:
+            aggregation.end_all_of(person)
+        # What no person asked is no use of anybody's.
+        UsageEntry.objects.filter(Q(person__in=people) | Q(choice__startswith=f"{run}-")).delete()
+        people.delete()
+        Group.objects.filter(name=run).delete()
+
+
+def remove_left_over() -> int:
+    """Remove what runs left that died more than an hour ago; returns the number of runs."""
+    before, removed = timezone.now() - LEFT_OVER_AFTER, 0
+    for group in Group.objects.filter(name__startswith="canary-"):
+        # The rows of a run are made together and removed together, so its people tell how old it is.
+        if _RUN.fullmatch(group.name) and not User.objects.filter(groups=group, date_joined__gte=before).exists():
+            remove(group.name)
+            removed += 1
+    return removed

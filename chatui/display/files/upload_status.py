@@ -1,0 +1,174 @@
+"""What a page is told of a file that its person brings: what was read, how much of the model's context it takes, or why it is not taken."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count
+from django.template.defaultfilters import filesizeformat
+from django.urls import reverse
+from django.utils import formats, timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from chatui.display.files.documents import about
+from chatui.documents.kinds import Reason
+from chatui.env import environment
+from chatui.model_servers import model_choice
+from chatui.model_servers.model_choice import NoSuchModelError
+from chatui.models import DocumentPart, DocumentText, StoredFile, User
+from chatui.permissions import access
+from chatui.store.documents import attached, budget, pending_uploads
+from chatui.store.documents.frames import FRAME_TOKENS, MARK_TOKENS
+
+_MOST_PLACES = 300
+"""Of one file on a page."""
+
+
+_Place = tuple[int, str, int]
+"""Number, label and tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who is to read files: ``room`` there is for those of one question, and whether it ``can_search`` in them."""
+
+    room: budget.Room
+    can_search: bool
+
+
+def reader(person: User, choice: str) -> Reader:
+    """The model that is chosen at the message box."""
+    chosen = _chosen(person, choice)
+    return Reader(budget.room(person, budget.context_of(person, chosen)), budget.can_search(chosen))
+
+
+def are_any(person: User, conversation_id: UUID | None) -> bool:
+    """Whether any wait at this message box."""
+    return pending_uploads.rows_at(person.pk, conversation_id).exists()
+
+
+def waiting_at(person: User, conversation_id: UUID | None, choice: str) -> dict[str, Any]:
+    """The files that wait at a message box, as ``as_json`` tells each."""
+    files, asked = pending_uploads.at(person.pk, conversation_id), reader(person, choice)
+    return {"ok": True, "files": [said for said in _all_as_json(files, asked) if said is not None]}
+
+
+def of_question(person: User, conversation_id: UUID, question_id: str, choice: str) -> dict[str, Any]:
+    """The files of a question of one's own that is being edited, without those that were deleted, as ``as_json`` tells each; and what the
+    model was given of it. None can be deleted from there. Raises NotFoundError for a question of anybody else's."""
+    question = access.message_of(access.own_conversation(person, conversation_id), question_id)
+    rows = attached.of_questions([question]).get(question.pk, ()) if question.role == "user" and question.is_visible else ()
+    asked = reader(person, choice)
+    there = [(row, row.file) for row in rows if row.file is not None]
+    told = [(row, said) for (row, _), said in zip(there, _all_as_json([file for _, file in there], asked), strict=True)]
+    return {"ok": True, "files": [{**said, "delete": "", "use": row.use, "chosen": row.places} for row, said in told if said]}
+
+
+def as_json(file: StoredFile, asked: Reader) -> dict[str, Any] | None:
+    """A file that waits to be sent, for the chip of it; None where it has been taken away, or was not read yet. ``room``: how many tokens
+    the files of one question may have; ``places``: number, label and tokens of each page, where there are several; ``search``: whether it
+    can be searched."""
+    return _all_as_json([file], asked)[0]
+
+
+def _all_as_json(files: Sequence[StoredFile], asked: Reader) -> list[dict[str, Any] | None]:
+    """For each the same. Three statements, however many there are."""
+    contents = {file.content_id for file in files}
+    texts = DocumentText.objects.in_bulk(contents)
+    counted = DocumentPart.objects.filter(content__in=contents).values("content_id").annotate(count=Count("pk"))
+    counts: dict[int, int] = dict(counted.values_list("content_id", "count"))
+    places: dict[int, list[_Place]] = defaultdict(list)
+    few = [content for content, count in counts.items() if count <= _MOST_PLACES]
+    rows = DocumentPart.objects.filter(content__in=few).exclude(label="").order_by("content", "number")
+    for content, number, label, tokens in rows.values_list("content_id", "number", "label", "tokens"):
+        places[content].append((number, label, tokens + MARK_TOKENS))
+    found = [(file, texts.get(file.content_id)) for file in files]
+    return [_as_json(file, text, (counts.get(text.pk, 0), places[text.pk]), asked) if text else None for file, text in found]
+
+
+def _as_json(file: StoredFile, text: DocumentText, parts: tuple[int, list[_Place]], asked: Reader) -> dict[str, Any]:
+    count, places = parts
+    room = asked.room
+    tokens = FRAME_TOKENS + text.tokens + MARK_TOKENS * count
+    return {
+        "id": str(file.pk),
+        "name": file.name,
+        "size": file.content.size,
+        "tokens": tokens,
+        "room": room.documents,
+        "said": _said(tokens, room),
+        "note": _note(text),
+        "places": places if len(places) > 1 else [],
+        "search": asked.can_search,
+        "text": reverse("file_text", args=[file.pk]),
+        "delete": reverse("file_delete", args=[file.pk]),
+    }
+
+
+def earlier_as_json(file: StoredFile) -> dict[str, Any]:
+    """A file that was sent before, for the list of those. ``again``: the address at which it waits once more."""
+    day = formats.date_format(timezone.localtime(file.created_at), "DATE_FORMAT")
+    return {
+        "name": file.name,
+        "said": f"{filesizeformat(file.content.size)} · {day}",
+        "again": reverse("file_again", args=[file.pk]),
+    }
+
+
+def sentence(why: str, places: int = 0) -> str:
+    """Why a file is not taken, for its person."""
+    if why == Reason.SCANNED and places:
+        words = ngettext(
+            "No text on %(count)d of %(count)d page: it is a picture of one.",
+            "No text on %(count)d of %(count)d pages: they are pictures.",
+            places,
+        )
+        return words % {"count": places}
+    return _SENTENCES.get(why, _broken)()
+
+
+def _said(tokens: int, room: budget.Room) -> str:
+    values = {"tokens": about(tokens), "percent": room.percent(tokens)}
+    if not room.fits(tokens):
+        return _("%(tokens)s, more than fits") % values
+    return _("%(tokens)s, %(percent)d%% of what fits") % values
+
+
+def _note(text: DocumentText) -> str:
+    values = {"count": text.places_without_text, "all": text.places}
+    if text.is_cut:
+        return _("It is too long to be read whole: its end is missing.")
+    return _("No text on %(count)d of %(all)d pages.") % values if text.places_without_text else ""
+
+
+def _chosen(person: User, choice: str) -> str:
+    try:
+        return model_choice.chosen(person, choice)
+    except NoSuchModelError:
+        return ""
+
+
+def _broken() -> str:
+    return _("This file could not be read. It may be damaged.")
+
+
+_SENTENCES: dict[str, Callable[[], str]] = {
+    Reason.PICTURE: lambda: _("The model reads text only, and cannot see pictures."),
+    Reason.TYPE: lambda: _("Files of this type cannot be read, or the file is not what its name says."),
+    Reason.BLANK: lambda: _("There is no text in this file."),
+    Reason.SCANNED: lambda: _("There is no text on its pages: they are pictures."),
+    Reason.ENCRYPTED: lambda: _("This file is locked with a password."),
+    Reason.LIMIT: lambda: _("Reading this file would take too much time or memory."),
+    Reason.UNAVAILABLE: lambda: _("Files of this type cannot be read at the moment."),
+    Reason.TOO_LONG: lambda: _("The file is larger than %(count)d MB.") % {"count": environment().file_mb},
+    "quota": lambda: _("Your files already take the %(count)d MB that they may.") % {"count": environment().files_of_person_mb},
+    "gone": lambda: _("This file was taken away while it was being read."),
+    "busy": lambda: _("Too many of your files are being read at the moment. Try again when some are done."),
+    "infected": lambda: _("The scanner of this site found something harmful in this file."),
+    "unchecked": lambda: _("This file could not be checked for harmful content, so it was not taken. Try again in a moment."),
+}

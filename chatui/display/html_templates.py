@@ -1,0 +1,54 @@
+"""The empty things that a page holds for its scripts to copy: an exchange, the frame of a conversation, an entry of the list."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.urls import reverse
+from django.utils import timezone
+
+from chatui.display.conversation import ShownAnswer, ShownExchange, ShownQuestion
+from chatui.display.conversation_links import ConversationLink, ShownConversation
+from chatui.display.folders.folder_list import ShownFolder
+from chatui.models.turn import TurnState
+from renderer.gate import VisibleText
+from renderer.markup import html
+
+_NOBODYS = str(UUID(int=0))
+"""The id in their addresses. Scripts put the real one in its place (``static/js/page/dom.js``)."""
+
+
+def blank_exchange() -> ShownExchange:
+    """An empty exchange, for a new message."""
+    nothing = VisibleText.joined([])
+    question = ShownQuestion("", html.plain(nothing), nothing, None)
+    answer = ShownAnswer(
+        turn_id="",
+        state=TurnState.RUNNING,
+        parts=(),
+        notice=None,
+        siblings=None,
+        thought=None,
+        label="",
+        model="",
+        is_scripted=False,
+        turns_left_out=0,
+        context=None,
+        continuation="",
+    )
+    return ShownExchange(question, answer)
+
+
+def blank_conversation() -> ShownConversation:
+    """A conversation that does not exist yet, for the top bar of the page that begins it."""
+    return ShownConversation(_NOBODYS, "", reverse("conversation", args=[_NOBODYS]), "")
+
+
+def blank_link() -> ConversationLink:
+    """An entry of the list, for a conversation that comes while the page is open."""
+    return ConversationLink(_NOBODYS, "", timezone.now(), reverse("conversation", args=[_NOBODYS]), is_imported=True)
+
+
+def blank_folder() -> ShownFolder:
+    """A folder that is made while the page is open."""
+    return ShownFolder(_NOBODYS, "")

@@ -1,0 +1,16 @@
+"""The tools that a key for programs can name: those of its owner's that run without asking, because nobody is there who could be asked."""
+
+from __future__ import annotations
+
+from chatui.display.tools.visible_text import visible
+from chatui.models import User
+from chatui.permissions import access
+from chatui.tools import available
+
+
+def tools_for_keys(person: User, *, is_demo: bool) -> list[tuple[str, str]]:
+    """Name and title of each, by title. At most one statement."""
+    if not available.are_any(is_demo=is_demo):
+        return []
+    found = [tool for tool in access.usable_tools(person, is_demo=is_demo).values() if not available.asks_first(tool)]
+    return sorted(((tool.name, visible(tool.shown_title)) for tool in found), key=lambda each: each[1].casefold())

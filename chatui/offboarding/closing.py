@@ -1,0 +1,129 @@
+"""Closes and reopens accounts: the one way to do it, for staff, the operator, directories, sign-in services and people themselves."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from django.db import transaction
+
+from chatui.accounts.people import account_actions
+from chatui.accounts.sign_in_rules import account_managers, password_use
+from chatui.audit_log.record import Visitor, record
+from chatui.models import ClosedAccount, User
+from chatui.models.accounts.closed_account import Cause
+from chatui.offboarding import access_removal
+from chatui.permissions import four_eyes
+
+CLOSED, REOPENED, REFUSED = "account closed", "account reopened", "account not closed"
+
+_APART = "this account is out of reach from outside"
+
+
+class KeptOpenError(Exception):
+    """The account must stay open. ``why`` is a few words of ours; ``name`` and ``told`` are what the log says of it."""
+
+    def __init__(self, why: str, name: str, told: str) -> None:
+        super().__init__(why)
+        self.why, self.name, self.told = why, name, told
+
+
+def close_account(person: User, cause: Cause, by: Visitor, *, source: str = "") -> bool:
+    """Close an account: from now on nobody is in it, and nothing runs for it. Recorded. Returns whether that changed anything.
+
+    What was written there stays as it is until ``due`` erases it or hands it over, as the operator's settings say. ``source``: the key of
+    the provider that said so.
+
+    Raises:
+        KeptOpenError: it is the last that looks after accounts, or one that nothing from outside may close. Recorded as well.
+        NotFoundError: staff wants it closed who may not change it (any more).
+    """
+    try:
+        with transaction.atomic():
+            is_new = _close(person, cause, by, source)
+    except KeptOpenError as error:
+        record(REFUSED, by, error.name, detail=error.told)
+        raise
+    return is_new
+
+
+def close_by_staff(person: User, by: Visitor) -> bool:
+    """``close_account`` for a member of staff. Raises as that, and NotFoundError where they may not change that account (any more)."""
+    return close_account(person, Cause.STAFF, by)
+
+
+def reopen_account(person: User, by: Visitor) -> bool:
+    """Open a closed account again. Recorded. Returns whether it was closed; one that is being erased stays so.
+
+    Sessions, keys and invitations that have ended stay ended. Raises NotFoundError where ``by`` is a person who may not change that account
+    (any more).
+    """
+    with transaction.atomic():
+        _ask_rights(person, by)
+        held = User.objects.select_for_update(no_key=True).get(pk=person.pk)
+        if ClosedAccount.objects.filter(user=held, is_going=True).exists():
+            return False
+        person.is_active = True
+        ClosedAccount.objects.filter(user=held).delete()
+        if held.is_active:
+            return False
+        record(REOPENED, by, held.get_username())
+        four_eyes.note(by.user, [held.pk], REOPENED)
+        held.is_active = True
+        held.save(update_fields=["is_active"])
+    return True
+
+
+def closed_by(person: User) -> tuple[Cause, str] | None:
+    """Why an account is closed, and which provider said so; None where it is open, or was closed before reasons were kept."""
+    row = ClosedAccount.objects.filter(user=person).first()
+    return (Cause(row.cause), row.source) if row else None
+
+
+def _ask_rights(person: User, by: Visitor) -> None:
+    """With the account held: whoever asked before may have lost what they had, or the account may have been given more than they have.
+    The operator, directories and sign-in services are nobody here, and their own authority."""
+    if by.user is not None and by.user != person:
+        account_actions.held(by, person.pk)
+
+
+def _close(person: User, cause: Cause, by: Visitor, source: str) -> bool:
+    if cause is Cause.STAFF:
+        _ask_rights(person, by)
+    if why := _why_kept(person, cause):
+        raise KeptOpenError(why, person.get_username(), f"{_words(cause, source)}: {why}")
+    held = User.objects.select_for_update(no_key=True).get(pk=person.pk)
+    defaults = {"cause": cause, "source": source, "by_name": by.user.get_username() if by.user and by.user != held else ""}
+    row, is_new = ClosedAccount.objects.get_or_create(user=held, defaults=defaults)
+    before = "" if is_new else f", before: {_words(Cause(row.cause), row.source)}"
+    # Whoever closed it first is who closed it: a directory that says so again does not take an admin's decision over. The other way round
+    # it does, or the directory could open it again.
+    if not is_new and cause in (Cause.STAFF, Cause.OPERATOR) and Cause(row.cause).is_from_outside:
+        is_new = bool(ClosedAccount.objects.filter(pk=row.pk).update(**defaults))
+    if is_new:
+        record(CLOSED, by, held.get_username(), detail=f"{_words(cause, source)}{before}")
+        four_eyes.note(by.user, [held.pk], CLOSED)
+    held.is_active = person.is_active = False
+    held.save(update_fields=["is_active"])
+    access_removal.end_rights(held, by)
+    # What runs for them is told when it is true: a socket that looked earlier would find an open account.
+    transaction.on_commit(partial(access_removal.end_what_runs, held))
+    return is_new
+
+
+def _why_kept(person: User, cause: Cause) -> str:
+    if cause is Cause.OPERATOR:
+        return ""
+    if cause.is_from_outside and (person.is_superuser or password_use.is_emergency(person.get_username())):
+        return _APART
+    return account_managers.WHY if account_managers.is_last(person) else ""
+
+
+def _words(cause: Cause, source: str) -> str:
+    words = {
+        Cause.STAFF: "by staff",
+        Cause.OPERATOR: "by the operator",
+        Cause.OWN: "by the person",
+        Cause.PROVISIONING: f"says the directory of {source}",
+        Cause.LOGOUT: f"says {source}",
+    }
+    return words[cause]

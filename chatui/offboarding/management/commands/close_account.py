@@ -1,0 +1,34 @@
+"""``manage.py close_account NAME``: closes an account, or opens it again with ``--reopen``. Recorded in the audit log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatui.audit_log.record import SHELL
+from chatui.models import User
+from chatui.models.accounts.closed_account import Cause
+from chatui.offboarding import closing
+
+
+class Command(BaseCommand):
+    """Exit codes: 0 done, or it was so already; 1 there is no such account."""
+
+    help = "Close an account: sessions, sockets, answers, API keys, invitations and debug views end. Erases nothing by itself."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Whom."""
+        parser.add_argument("name", metavar="NAME", help="name of the account")
+        parser.add_argument("--reopen", action="store_true", help="open a closed account again")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do it, and say so."""
+        person = User.objects.filter(username=options["name"]).first()
+        if person is None:
+            raise CommandError("There is no such account.")
+        if options["reopen"]:
+            was_open = "It was open." if person.is_active else "It is being erased."
+            self.stdout.write("Opened." if closing.reopen_account(person, SHELL) else was_open)
+        else:
+            self.stdout.write("Closed." if closing.close_account(person, Cause.OPERATOR, SHELL) else "It was closed.")

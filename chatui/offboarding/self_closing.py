@@ -1,0 +1,13 @@
+"""Closes the account of whoever asks."""
+
+from __future__ import annotations
+
+from chatui.audit_log.record import Visitor
+from chatui.models.accounts.closed_account import Cause
+from chatui.offboarding.closing import close_account
+from chatui.permissions.access import person_of
+
+
+def close_own(visitor: Visitor) -> None:
+    """Close it. The caller has seen who they are a moment ago. Raises KeptOpenError as ``close_account``."""
+    close_account(person_of(visitor), Cause.OWN, visitor)

@@ -1,0 +1,49 @@
+"""Which accounts a directory may change, and what holds for each of its requests: all of it is done, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+
+from chatui.accounts.sign_in_rules import password_use
+from chatui.accounts.sign_in_rules.account_managers import LastCaretakerError
+from chatui.accounts.sign_in_rules.provider import Provider
+from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
+from chatui.audit_log.record import Visitor, record
+from chatui.models import ProvisionedAccount, User
+from chatui.offboarding import closing
+from chatui.offboarding.closing import KeptOpenError
+from chatui.provisioning.errors import OutOfReachError, TakenError
+
+
+def within_reach(provider: Provider) -> QuerySet[ProvisionedAccount]:
+    """The accounts that this directory knows and may change: none of a superuser, and no emergency account."""
+    rows = ProvisionedAccount.objects.filter(issuer=provider.issuer, deleted_at=None, user__is_superuser=False)
+    return rows.exclude(user__username__in=sign_in_file().emergency_accounts).select_related("user").order_by("id")
+
+
+def is_in_reach(user: User) -> bool:
+    """Whether a directory may change this account."""
+    return not user.is_superuser and not password_use.is_emergency(user.get_username())
+
+
+@contextmanager
+def whole(visitor: Visitor, provider: Provider) -> Iterator[None]:
+    """Around what one request changes: all or nothing. A refusal is recorded, which would be undone with the rest otherwise.
+
+    Raises TakenError for a name or id that another one has, OutOfReachError where the account must stay as it is.
+    """
+    try:
+        with transaction.atomic():
+            yield
+    except IntegrityError:
+        raise TakenError from None
+    except KeptOpenError as error:
+        record(closing.REFUSED, visitor, error.name, detail=error.told)
+        raise OutOfReachError from None
+    except LastCaretakerError as error:
+        record("account not changed", visitor, error.name, detail=f"says the directory of {provider.key}: {error}")
+        raise OutOfReachError from None

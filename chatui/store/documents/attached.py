@@ -1,0 +1,228 @@
+"""Puts documents before the question that they came with, finds them again, and takes one away."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from chatui.documents.reading import State
+from chatui.models import Conversation, DocumentText, Message, SentDocument, StoredFile, Turn
+from chatui.models.files.document import DocumentUse
+from chatui.models.files.stored_file import FileSource
+from chatui.models.keys import new_key
+from chatui.models.message import Author
+from chatui.models.turn import TurnState
+from chatui.store import branch_walk, transcripts
+from chatui.store.browsing import opened_pages
+from chatui.store.documents import counting, frames, pending_uploads, texts
+from chatui.store.documents.budget import Room
+from chatui.store.documents.frames import Given
+from chatui.store.documents.frames import TooLargeError as TooLargeError  # who sends, catches it
+from chatui.store.files import storage
+from chatui.store.short_transactions import short_transaction
+from chatui.store.transcripts import Kept, Place
+from renderer.frame_kinds import DOCUMENT
+from renderer.frames import Frame
+
+MOST = 10
+"""Files of one message."""
+
+
+class NoSuchFileError(Exception):
+    """It is not the person's, was sent before, is gone, or has no text."""
+
+
+class AnsweringError(Exception):
+    """An answer is being written that reads the document: what is sent for it would be stored after the document was deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileUse:
+    """A file that comes with a question. ``use``: a value of ``DocumentUse``; ``places``: those that are wanted, such as "1-12, 15"."""
+
+    id: UUID
+    use: str = DocumentUse.WHOLE
+    places: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A file with the frame that is to be stored for it."""
+
+    file: StoredFile
+    use: FileUse
+    given: Given
+
+
+def elsewhere(conversation_id: UUID, question_id: UUID) -> set[UUID]:
+    """The files that came with other questions of the conversation only, such as other versions of one above ``question_id``."""
+    places: dict[UUID, set[UUID]] = defaultdict(set)
+    rows = SentDocument.objects.filter(file__conversation=conversation_id)
+    for file, message in rows.values_list("file_id", "message_id"):
+        places[file].add(message)
+    here = branch_walk.path(conversation_id, question_id) if places else ()
+    return {file for file, messages in places.items() if messages.isdisjoint(here)}
+
+
+def ready(person_id: UUID, wanted: Sequence[FileUse], room: Room, kept: Collection[UUID] = ()) -> list[Ready]:
+    """The frames of documents that a person wants to send, in their order. Nothing is stored. ``kept``: files that were sent before and
+    may come with another version of their question.
+
+    Raises:
+        NoSuchFileError: see there.
+        PlacesError: a document has no such places.
+        TooLargeError: together they do not fit into the room.
+    """
+    if len({use.id for use in wanted}) != len(wanted) or len(wanted) > MOST or any(use.use not in DocumentUse for use in wanted):
+        raise NoSuchFileError
+    files = pending_uploads.or_kept(person_id, kept).select_related("content", "content__document").in_bulk([use.id for use in wanted])
+    if len(files) != len(wanted):
+        raise NoSuchFileError
+    found: dict[UUID, Ready] = {}
+    # What has no fixed length takes what the others leave, in equal shares; what a short one does not need, longer ones have.
+    fixed = [use for use in wanted if use.use != DocumentUse.FIRST]
+    firsts = sorted((use for use in wanted if use.use == DocumentUse.FIRST), key=lambda each: _tokens(files[each.id]))
+    for number, use in enumerate([*fixed, *firsts]):
+        left = room.documents - sum(each.given.tokens for each in found.values())
+        found[use.id] = Ready(files[use.id], use, _given(files[use.id], use, left // (len(wanted) - number)))
+    if not room.fits(sum(each.given.tokens for each in found.values())):
+        raise TooLargeError
+    return [found[use.id] for use in wanted]
+
+
+def _given(file: StoredFile, use: FileUse, left: int) -> Given:
+    text: DocumentText | None = getattr(file.content, "document", None)
+    if text is None or text.state != State.READ:
+        raise NoSuchFileError
+    document = texts.document_of(file, text)
+    if use.use != DocumentUse.FIRST:
+        return frames.give(document, use.use, use.places)
+    given = frames.first(document, left, _begin)
+    if given.tokens > left:
+        raise TooLargeError
+    return given
+
+
+def _tokens(file: StoredFile) -> int:
+    text: DocumentText | None = getattr(file.content, "document", None)
+    return text.tokens if text else 0
+
+
+def _begin(text: str, most: int) -> tuple[str, int]:
+    def count(each: str) -> int:
+        return counting.tokens_of([each])[0][0]
+
+    cut = counting.begin_of(text, most, count)
+    return cut, count(cut)
+
+
+def put(conversation: Conversation, place: Place, documents: Sequence[Ready]) -> Place:
+    """Store the frames at a place, in the caller's transaction. Returns the place behind them.
+
+    Raises:
+        NoSuchFileError: one was sent or deleted meanwhile.
+    """
+    _take([each.file for each in documents], conversation)
+    frame_keys = [new_key() for _ in documents]
+    rows = [(each.given.frame, Author.PERSON, Kept(key=key)) for each, key in zip(documents, frame_keys, strict=True)]
+    end = transcripts.append_chain_at(conversation, place, rows)[-1]
+    SentDocument.objects.bulk_create(
+        SentDocument(
+            message_id=key,
+            end=end,
+            file=each.file,
+            use=each.use.use,
+            places=each.given.places,
+            tokens=each.given.tokens,
+        )
+        for each, key in zip(documents, frame_keys, strict=True)
+    )
+    return Place(end.pk, place.position + len(rows))
+
+
+def _take(files: Sequence[StoredFile], conversation: Conversation) -> None:
+    """Those that waited belong to the conversation now; those of another version of the question have to be there still."""
+    new = [file.pk for file in files if file.conversation_id is None]
+    kept = [file.pk for file in files if file.conversation_id is not None]
+    owner = conversation.owner_id
+    if pending_uploads.of_person(owner).filter(pk__in=new).update(conversation=conversation) != len(new):
+        raise NoSuchFileError
+    if kept and StoredFile.objects.filter(owner=owner, conversation=conversation, pk__in=kept).count() != len(kept):
+        raise NoSuchFileError
+
+
+def of_questions(questions: Collection[Message]) -> Mapping[UUID, tuple[SentDocument, ...]]:
+    """By question, the documents that came with it, in order, with their files and without any text. One statement."""
+    parents = {question.parent_id for question in questions if question.parent_id}
+    if not parents:
+        return {}
+    rows = SentDocument.objects.filter(end__in=parents).select_related("file", "file__content", "file__content__document")
+    by_end: dict[UUID, list[SentDocument]] = defaultdict(list)
+    for row in rows.order_by("message__position"):
+        by_end[row.end_id].append(row)
+    return {question.pk: tuple(by_end[question.parent_id]) for question in questions if question.parent_id in by_end}
+
+
+def tokens_of(messages: Collection[UUID]) -> Mapping[UUID, int]:
+    """By message, how many tokens these documents have, without those that were deleted. No statement for none."""
+    if not messages:
+        return {}
+    rows = SentDocument.objects.filter(message__in=messages).exclude(file=None)
+    return dict(rows.values_list("message", "tokens"))
+
+
+def names_of(messages: Collection[UUID]) -> Mapping[UUID, str]:
+    """By message, the names of these documents, without those that were deleted. No statement for none."""
+    if not messages:
+        return {}
+    rows = SentDocument.objects.filter(message__in=messages).exclude(file=None)
+    return dict(rows.values_list("message", "file__name"))
+
+
+def are_in(conversation: Conversation) -> bool:
+    """Whether a document was ever sent in a conversation: what it said may be in every later prompt, deleted or not."""
+    return SentDocument.objects.filter(message__conversation=conversation).exists()
+
+
+def delete(file: StoredFile) -> None:
+    """Delete a file that its owner brought: what it is, what was read of it, and what frames and stored requests say of it.
+
+    The frames of other documents stay as they are, and so does every answer.
+
+    Raises:
+        NoSuchFileError: a tool made it.
+        AnsweringError: see there.
+    """
+    if file.source != FileSource.PERSON:
+        raise NoSuchFileError
+    with short_transaction():
+        # Whoever starts a turn holds the same row: no turn begins between the look and the deletion.
+        storage.hold(file.owner_id)
+        for conversation in StoredFile.objects.filter(pk=file.pk, conversation__isnull=False).values_list("conversation", flat=True):
+            _forget_in(conversation, file)
+        opened_pages.forget_document(file.pk)
+        StoredFile.objects.filter(pk=file.pk).delete()
+    storage.delete_files(file.owner_id, StoredFile.objects.none())
+
+
+def _forget_in(conversation: UUID, file: StoredFile) -> None:
+    """In the caller's transaction."""
+    if Turn.objects.filter(conversation=conversation, state=TurnState.RUNNING).exists():
+        raise AnsweringError
+    rows = SentDocument.objects.filter(file=file)
+    for key, use in list(rows.values_list("message", "use")):
+        transcripts.replace_text(key, Frame(DOCUMENT, frames.DELETED))
+        if use == DocumentUse.SEARCH:
+            # One reply has passages of several documents; what the others say can be searched for again.
+            transcripts.replace_replies(conversation, frames.SEARCH_NAME, frames.DELETED_FOUND)
+    # What was sent to a model is kept word for word, for the debug view.
+    _requests_of(conversation).update(request=None)
+    rows.update(file=None)
+
+
+def _requests_of(conversation: UUID) -> QuerySet[Turn]:
+    return Turn.objects.filter(conversation=conversation).exclude(request=None)

@@ -1,0 +1,70 @@
+"""Which tools a person is offered. The operator decides, for each tool and group; what is not named is off."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from chatui.env import environment
+from chatui.tools import catalogue, documents
+from chatui.tools.servers import registry as servers
+from chatui.tools.tool import Tool
+
+MOST_OFFERED = 20
+"""More than that a model chooses badly among, and each costs about 60 tokens of every prompt."""
+
+
+def are_any(*, is_demo: bool) -> bool:
+    """Whether anybody is offered anything."""
+    return is_demo or bool(environment().tools)
+
+
+def go_by_groups(*, is_demo: bool) -> bool:
+    """Whether it matters which groups a person is in."""
+    return not is_demo and any(environment().tools.values())
+
+
+def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
+    """The tools by name, in the order of their names, so that the prompt begins with the same text each time. ``groups``: the person's.
+
+    ``is_demo``: the built-in demo answers. It has its own tools, which are scripts like the demo itself, and no others.
+    """
+    known = catalogue.tools()
+    if is_demo:
+        return {name: each for name, each in known.items() if each.is_for_demo}
+    servers.keep_fresh()
+    may = {rule for rule, allowed in _rules().items() if _is_allowed(allowed, groups)}
+    named = sorted(name for name, each in known.items() if each.offered_as in may and not each.is_for_demo)
+    return {name: _with_facts(known[name]) for name in named[:MOST_OFFERED] if known[name].is_usable}
+
+
+def all_named() -> dict[str, Tool]:
+    """Those that the operator offers to anybody."""
+    known = catalogue.tools()
+    return {name: _with_facts(each) for name, each in sorted(known.items()) if each.offered_as in _rules() and not each.is_for_demo}
+
+
+def asks_first(tool: Tool) -> bool:
+    """Whether each call waits for the person: always, unless the operator has declared the tool harmless, or the person has asked for a
+    document to be searched."""
+    if (tool.source, tool.name) == (documents.FIND.source, documents.FIND.name):
+        return False
+    if tool.is_for_demo:
+        return tool.reads_private_data or tool.sends_outside
+    return tool.offered_as not in environment().tools_without_approval
+
+
+def _with_facts(tool: Tool) -> Tool:
+    """The tool, with what the operator says of it: they know what their wiki holds, and its author does not."""
+    facts = environment().tool_facts.get(tool.offered_as)
+    if facts is None:
+        return tool
+    return replace(tool, reads_private_data="private" in facts, sends_outside="outside" in facts)
+
+
+def _rules() -> Mapping[str, Collection[str]]:
+    return environment().tools
+
+
+def _is_allowed(allowed: Collection[str], groups: Collection[str]) -> bool:
+    return not allowed or bool(set(allowed) & set(groups))

@@ -1,0 +1,58 @@
+"""The tools that there are in this installation: the product's own, those that packages name as entry points
+``chatui.tools``, and those of the servers in the operator's tools file."""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from chatui.tools import arguments, built_in
+from chatui.tools.browser.tools import browser_tools
+from chatui.tools.functions import tool_of
+from chatui.tools.python.python_tool import PYTHON
+from chatui.tools.servers import registry
+from chatui.tools.tool import Tool, ToolUnusableError
+
+log = logging.getLogger(__name__)
+
+GROUP = "chatui.tools"
+_OWN = "chatui"
+
+
+def tools() -> dict[str, Tool]:
+    """By name. What cannot be offered is left out. Where another server's tool has the name of one that is installed, that counts."""
+    return {**registry.tools(), **installed()}
+
+
+@cache
+def installed() -> dict[str, Tool]:
+    """By name. What cannot be offered is left out, and logged with the reason; of two tools with one name, the second is."""
+    clock = tool_of(built_in.current_time, "current_time", _OWN)
+    found = {each.name: each for each in (clock, *_demo_tools(), PYTHON, *browser_tools())}
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        if (loaded := _loaded(entry)) is None:
+            continue
+        if loaded.name in found:
+            log.error("tool %s of %s is not offered: another one has that name", loaded.name, loaded.source)
+        else:
+            found[loaded.name] = loaded
+    return found
+
+
+def _demo_tools() -> list[Tool]:
+    return [tool_of(function, function.__name__, _OWN, is_for_demo=True) for function in (built_in.get_current_weather, built_in.keep_note)]
+
+
+def _loaded(entry: EntryPoint) -> Tool | None:
+    source = entry.dist.name if entry.dist else entry.module
+    try:
+        found = tool_of(entry.load(), entry.name, source)
+        arguments.fault(found.parameters, {})
+    except ToolUnusableError as error:
+        log.error("tool %s of %s is not offered: %s", entry.name, source, error)
+    except Exception as error:  # noqa: BLE001 - a package that cannot be imported must not keep the product from starting
+        log.error("tool %s of %s is not offered: it could not be loaded (%s)", entry.name, source, type(error).__name__)
+    else:
+        return found
+    return None

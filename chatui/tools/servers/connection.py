@@ -1,0 +1,75 @@
+"""One tool server in this process: calls of its tools, and whether what it offers is still what the operator confirmed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from chatui.tools.foreign.breaker import Breaker
+from chatui.tools.foreign.offer import Listing, Offer, Server, ServerError
+from chatui.tools.foreign.server_definition import ServerSpec
+from chatui.tools.tool import ToolError
+
+log = logging.getLogger(__name__)
+
+LISTED_SECONDS = 300.0
+"""So old may be what is known of a server's tools when one of them is called."""
+LIST_SECONDS = 20.0
+MOST_CALLS = 20
+"""Calls to one server at a time in one process; others wait, and their time runs."""
+
+
+class Watched:
+    """Used on the event loop of the tools, except for ``changed``, which any thread may ask."""
+
+    def __init__(self, spec: ServerSpec, server: Server) -> None:
+        self.spec = spec
+        self._server = server
+        self._breaker = Breaker()
+        self._listing: Listing | None = None
+        self._listed_at = float("-inf")
+        self._is_listing = asyncio.Lock()
+        self._places = asyncio.Semaphore(MOST_CALLS)
+
+    def changed(self, offer: Offer) -> bool:
+        """Whether the server is known to offer this no longer, or otherwise than it was confirmed. Not while nothing is known."""
+        listing = self._listing
+        return listing is not None and (offer.remote not in listing.offers or listing.offers[offer.remote].digest() != offer.digest())
+
+    async def call(self, offer: Offer, arguments: Mapping[str, Any]) -> Any:
+        """The result, as JSON. Raises ToolError, with words for the model."""
+        try:
+            async with self._places, self._breaker.watching(self.spec.seconds):
+                await self._list_if_old()
+                if self.changed(offer):
+                    raise ToolError("This tool has changed, and cannot be used until it was looked at.")
+                return await self._server.call(offer, dict(arguments))
+        except ServerError as error:
+            log.warning("tool server %s: %s", self.spec.name, error)
+            raise ToolError(f"The tool could not be used: {error}.") from None
+
+    async def refresh(self) -> None:
+        """Ask the server again what it offers, if that was long ago. Never raises for what the server does."""
+        try:
+            async with self._breaker.watching(LIST_SECONDS):
+                await self._list_if_old()
+        except ServerError as error:
+            log.warning("tool server %s: %s", self.spec.name, error)
+
+    async def _list_if_old(self) -> None:
+        async with self._is_listing:
+            if time.monotonic() - self._listed_at < LISTED_SECONDS:
+                return
+            try:
+                async with asyncio.timeout(LIST_SECONDS):
+                    listing = await self._server.listed()
+            except TimeoutError:
+                raise ServerError(f"the server did not say within {LIST_SECONDS:g} seconds what it offers") from None
+            self._listing, self._listed_at = listing, time.monotonic()
+
+    async def close(self) -> None:
+        """End what runs for the server."""
+        await self._server.close()

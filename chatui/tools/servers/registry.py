@@ -1,0 +1,142 @@
+"""The tools of other servers in this process: those that the operator named and confirmed, and that have not changed since.
+
+Nothing here waits for a server. What a model is told was kept when it was confirmed, so a server that is down keeps nothing from starting;
+what it offers now is looked at in the background, and before a call if that was long ago.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from chatui.env import environment
+from chatui.tools import arguments, functions
+from chatui.tools.execution import tools_loop
+from chatui.tools.foreign.offer import Offer, Server
+from chatui.tools.foreign.server_definition import McpSpec, OpenApiSpec
+from chatui.tools.mcp.server import McpServer
+from chatui.tools.openapi.server import OpenApiServer
+from chatui.tools.servers import confirmations, reading
+from chatui.tools.servers.confirmations import Confirmations, UnreadableError
+from chatui.tools.servers.connection import LISTED_SECONDS, Watched
+from chatui.tools.tool import Tool, ToolUnusableError
+
+log = logging.getLogger(__name__)
+
+_SLACK_SECONDS = 1.0
+"""The time for a call ends a little after that of its server, so that a server that is late is known to be."""
+
+
+def tools() -> dict[str, Tool]:
+    """By name: what may be offered now."""
+    path = environment().tools_file
+    if path is None:
+        return {}
+    known = _known(path)
+    return {made.tool.name: made.tool for made in known.made(environment().data_dir) if not made.watched.changed(made.offer)}
+
+
+def keep_fresh() -> None:
+    """Look in the background whether something has changed, if that was long ago."""
+    path = environment().tools_file
+    if path is not None:
+        _known(path).keep_fresh()
+
+
+def server_of(spec: OpenApiSpec | McpSpec) -> Server:
+    """The server that a table of the file describes."""
+    return McpServer(spec) if isinstance(spec, McpSpec) else OpenApiServer(spec)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    tool: Tool
+    offer: Offer
+    watched: Watched
+
+
+class _Known:
+    """The servers of one file, and the tools that were made of the confirmations, until those change."""
+
+    def __init__(self, path: Path) -> None:
+        file = reading.read_file(path)
+        for problem in file.problems:
+            log.error("CHATUI_TOOLS_FILE: %s", problem)
+        self._servers = {spec.name: Watched(spec, server_of(spec)) for spec in file.servers}
+        self._stamp: tuple[int, int] | None = None
+        self._made: list[_Made] = []
+        self._lock = threading.Lock()
+        self._looked_at = float("-inf")
+
+    def made(self, data_dir: Path) -> list[_Made]:
+        with self._lock:
+            stamp = confirmations.stamp(data_dir)
+            if stamp != self._stamp:
+                self._made, self._stamp = list(self._from(_read(data_dir))), stamp
+            return self._made
+
+    def _from(self, confirmations: Confirmations) -> list[_Made]:
+        found = []
+        for each in confirmations.tools.values():
+            watched = self._servers.get(each.offer.server)
+            if watched is None or each.offer.remote not in _ticked(watched):
+                continue
+            try:
+                found.append(_Made(tool_of(each.offer, watched), each.offer, watched))
+            except ToolUnusableError as error:
+                log.error("tool %s is not offered: %s", each.offer.name, error)
+        return found
+
+    def keep_fresh(self) -> None:
+        if time.monotonic() - self._looked_at < LISTED_SECONDS:
+            return
+        self._looked_at = time.monotonic()
+        for watched in self._servers.values():
+            asyncio.run_coroutine_threadsafe(watched.refresh(), tools_loop())
+
+
+@cache
+def _known(path: Path) -> _Known:
+    return _Known(path)
+
+
+def tool_of(offer: Offer, watched: Watched) -> Tool:
+    """The tool of an offer. Its label is the operator's.
+
+    Raises:
+        ToolUnusableError: it cannot be offered.
+    """
+    arguments.fault(offer.parameters, {})
+    label = watched.spec.labels.get(offer.remote) or functions.DEFAULT_LABEL
+    functions.check_label(label, offer.parameters)
+    run: Any = partial(watched.call, offer)
+    return Tool(
+        name=offer.name,
+        description=offer.description,
+        parameters=offer.parameters,
+        run=run,
+        is_async=True,
+        label=label,
+        source=offer.server,
+        seconds=watched.spec.seconds + _SLACK_SECONDS,
+        revision=offer.digest(),
+    )
+
+
+def _ticked(watched: Watched) -> list[str]:
+    spec: Any = watched.spec
+    return list(spec.ticked)
+
+
+def _read(data_dir: Path) -> Confirmations:
+    try:
+        return confirmations.read(data_dir)
+    except UnreadableError as error:
+        log.error("no tool of another server is offered: %s", error)
+        return Confirmations()

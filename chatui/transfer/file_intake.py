@@ -1,0 +1,114 @@
+"""Takes a file that a person brings: checked, kept, read in a process of its own, and counted. What has no text is not kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+from uuid import UUID
+
+from asgiref.sync import async_to_sync
+
+from chatui.database.connections import give_back
+from chatui.documents import kinds, reading
+from chatui.documents.reading import Reading, State
+from chatui.env import environment
+from chatui.models import DocumentText, StoredFile
+from chatui.store.documents import counting, pending_uploads, texts
+from chatui.store.documents.texts import Read
+from chatui.store.files import names, storage
+from chatui.store.files.storage import FileRefusedError, NewFile
+from chatui.store.files.storage import Place as Place  # who brings, makes it
+from chatui.store.short_transactions import short_transaction
+from chatui.transfer import scanning
+from chatui.transfer.one_at_a_time import Line, TooManyError
+from chatui.transfer.scanning import Verdict
+
+_line = Line()
+
+T = TypeVar("T")
+
+
+class NotBroughtError(Exception):
+    """The file was not taken. ``why``: a word of ``documents.kinds.Reason``, or of ours: see ``display.files.brought``. ``found``: what was
+    read of it, if it was read."""
+
+    def __init__(self, why: str, found: Reading | None = None) -> None:
+        super().__init__(why)
+        self.why = why
+        self.found = found
+
+
+def bring(place: Place, name: str, load: Callable[[], bytes]) -> StoredFile:
+    """Keep a file that waits at a place to be sent, with its text. Takes as long as reading does: seconds, for a long one, and as many for
+    each other file that this person is bringing. ``load`` gives its bytes, as soon as it is its turn. Of too many that wait, the oldest go.
+
+    Raises:
+        NotBroughtError: it is refused, or there is nothing to read in it; nothing of it is kept then.
+    """
+    give_back()
+    try:
+        with _line.place(place.owner_id) as lock, lock, _line.hands:
+            return _brought(place, name, load())
+    except TooManyError:
+        raise NotBroughtError("busy") from None
+
+
+def _brought(place: Place, name: str, data: bytes) -> StoredFile:
+    known = kinds.known(names.clean(name), data)
+    if known.reason:
+        raise NotBroughtError(known.reason)
+    _scan(data)
+    new = NewFile.of(name, data, "" if known.kind == "text" else known.kind)
+    file = _with_room(place.owner_id, lambda: storage.keep(place, new))
+    pending_uploads.trim(place.owner_id)
+    try:
+        _read(file, data)
+    except BaseException:
+        remove(file)
+        raise
+    return file
+
+
+def _with_room(person_id: UUID, step: Callable[[], T]) -> T:
+    """Take a step in a transaction. A person who has too much loses what they brought long ago and never sent, before it is refused."""
+    for is_last in (False, True):
+        try:
+            with short_transaction():
+                return step()
+        except FileRefusedError as error:
+            if is_last or not pending_uploads.forget(person_id):
+                raise NotBroughtError(error.why) from None
+    raise AssertionError
+
+
+def remove(file: StoredFile) -> None:
+    """Delete a file that waits. One that was sent meanwhile stays."""
+    storage.delete_files(file.owner_id, pending_uploads.of_person(file.owner_id).filter(pk=file.pk))
+
+
+def _scan(data: bytes) -> None:
+    verdict = scanning.scan(environment().file_scanner, data)
+    if verdict is not Verdict.CLEAN:
+        raise NotBroughtError(verdict)
+
+
+def _read(file: StoredFile, data: bytes) -> None:
+    """Read a file, unless its content was read before."""
+    known = DocumentText.objects.filter(content=file.content_id).first()
+    if known is not None and known.state == State.READ:
+        return
+    give_back()
+    found = async_to_sync(reading.read)(file.name, data)
+    if found.state is not State.READ:
+        raise NotBroughtError(found.reason, found)
+    tokens, is_counted = counting.tokens_of([part.text for part in found.parts])
+    read = Read(found, tokens, is_counted)
+
+    def keep() -> DocumentText:
+        storage.hold(file.owner_id)
+        if not StoredFile.objects.filter(pk=file.pk).exists():
+            raise NotBroughtError("gone")
+        storage.check_room(file.owner_id, read.bytes)
+        return texts.keep(file.content, read)
+
+    _with_room(file.owner_id, keep)

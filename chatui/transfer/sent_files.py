@@ -1,0 +1,53 @@
+"""Files that a person has sent before, to be sent again: none is brought, read or stored a second time."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from chatui.documents.reading import State
+from chatui.models import StoredFile, User
+from chatui.models.files.stored_file import FileSource
+from chatui.permissions import files
+from chatui.permissions.access import NotFoundError
+from chatui.store import transcripts
+from chatui.store.documents import pending_uploads
+from chatui.store.files import storage
+from chatui.store.short_transactions import short_transaction
+
+MOST = 50
+"""Of one answer. Whoever looks for an older one names it."""
+_MOST_ROWS = 500
+"""That are looked at: a file may have been sent many times."""
+_MOST_WORDS = 8
+
+
+def found(person: User, words: str) -> tuple[list[StoredFile], bool]:
+    """The files whose names have all of these words, the newest first, with their contents; and whether there are more than these. Each
+    name of a content comes once."""
+    rows = files.own_documents(person).filter(content__document__state=State.READ)
+    for word in transcripts.storable(words).split()[:_MOST_WORDS]:
+        rows = rows.filter(name__icontains=word)
+    newest: dict[tuple[int, str], StoredFile] = {}
+    looked_at = list(rows.select_related("content").order_by("-created_at", "pk")[:_MOST_ROWS])
+    for row in looked_at:
+        newest.setdefault((row.content_id, row.name), row)
+    return list(newest.values())[:MOST], len(newest) > MOST or len(looked_at) == _MOST_ROWS
+
+
+def again(person: User, file_id: UUID, brought_in: UUID | None) -> StoredFile:
+    """Let a file wait at a message box once more, with its content and what was read of it. One that waits there already is that one.
+
+    Raises:
+        NotFoundError: it is none that ``found`` could tell of.
+    """
+    with short_transaction():
+        storage.hold(person.pk)
+        known = files.own_documents(person).filter(content__document__state=State.READ, pk=file_id).select_related("content").first()
+        if known is None:
+            raise NotFoundError
+        same = pending_uploads.rows_at(person.pk, brought_in).filter(content=known.content, name=known.name).first()
+        file = same or StoredFile.objects.create(
+            owner=person, content=known.content, name=known.name, source=FileSource.PERSON, brought_in=brought_in
+        )
+    pending_uploads.trim(person.pk)
+    return file

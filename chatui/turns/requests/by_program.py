@@ -1,0 +1,86 @@
+"""What a program wants of a turn: what was said before, its instructions and its settings, whatever format it speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from chatui.json_schemas.answer_format import AnswerFormat
+from chatui.turns.requests.offered_tools import Offer
+from chatui.turns.streams.program import ProgramStream
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message before the question, as the program gives it: a person's, an answer, or a preamble. ``sealed``: a token that this server
+    may have given it, in place of a text (``chatui.turns.sealed``); ``is_thought``: reasoning, which only comes out of such a token;
+    ``is_compacted``: the token, or the text that came out of it, stands for a whole conversation."""
+
+    text: str = field(repr=False)
+    is_person: bool = False
+    is_preamble: bool = False
+    is_thought: bool = False
+    sealed: str = field(default="", repr=False)
+    is_compacted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SaidCall:
+    """A call of one of its functions, as the program gives it. ``function``: the name that the model reads; ``arguments``: JSON."""
+
+    call_id: str
+    function: str
+    arguments: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SaidReply:
+    """What one of its functions replied. ``call_id``: of a call before it, or of the answer that the program goes on from."""
+
+    call_id: str
+    output: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramAsk:
+    """``id`` is that of the answer. ``previous``: the answer that it goes on from; then ``before`` stands behind that one.
+
+    ``question`` None: the last that was said is what functions replied, and the answer goes on behind it. ``place``: the message behind
+    which it then goes on, once that is stored.
+
+    ``carried``: what its system and developer messages say, which later turns are given again, unlike ``instructions``. ``sampling``:
+    ``temperature`` and ``top_p``. ``is_kept``: whether anything stays after the answer. ``reads_all``:
+    whether it goes on from answers of its owner's other keys as well. ``given``: its settings as its format has them.
+    """
+
+    id: UUID
+    key_id: UUID
+    question: str | None = field(repr=False)
+    stream: ProgramStream = field(repr=False)
+    choice: str
+    effort: str = "medium"
+    before: tuple[Said | SaidCall | SaidReply, ...] = field(default=(), repr=False)
+    offer: Offer = field(default_factory=Offer, repr=False)
+    place: UUID | None = None
+    previous: UUID | None = None
+    instructions: str = field(default="", repr=False)
+    carried: str = field(default="", repr=False)
+    max_tokens: int | None = None
+    answer_format: AnswerFormat | None = None
+    sampling: Mapping[str, float] = field(default_factory=dict)
+    must_fit: bool = True
+    is_kept: bool = True
+    reads_all: bool = False
+    given: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def only_key(self) -> UUID | None:
+        """The key whose answers it may go on from; None for all of its owner's."""
+        return None if self.reads_all else self.key_id
+
+    @property
+    def orders(self) -> str:
+        """All that the program tells the model to do."""
+        return "\n\n".join(filter(None, (self.carried, self.instructions, self.offer.words)))

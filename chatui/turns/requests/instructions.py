@@ -1,0 +1,54 @@
+"""What stands above a conversation for the model: the operator's instructions, then the person's preferences or a program's orders."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from chatui.models import Conversation, Folder, Turn, User
+from chatui.prompts.operators import instructions_for
+from chatui.prompts.preferences import worded, worded_of_program
+from chatui.turns.requests.by_program import ProgramAsk
+from renderer.frames import Frame, Header, Role
+
+
+def orders(turn: Turn, program: ProgramAsk | None) -> tuple[Frame, ...]:
+    """All of them, for one request. ``turn`` comes with its conversation and with who asks. At most one statement, in a folder, and
+    one more where groups have instructions."""
+    operators = instructions_for(turn.asked_by.group_names)
+    own = () if program else _own(turn.conversation, turn.asked_by)
+    preferences = "\n\n".join(filter(None, (*own, _of_folder(turn.conversation))))
+    return (
+        *_developer(operators),
+        *_developer(worded(preferences) if preferences else ""),
+        *_of_program(program.orders if program else "", has_operators=bool(operators)),
+    )
+
+
+def today(person: User) -> date | None:
+    """The day where the person is; None where they have not said."""
+    try:
+        return datetime.now(UTC).astimezone(ZoneInfo(person.time_zone)).date() if person.time_zone else None
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None  # a zone that this machine does not know (any more)
+
+
+def _own(conversation: Conversation, person: User) -> tuple[str, ...]:
+    """What the person wants in every conversation, but for those in which they do without."""
+    is_off = conversation.without_instructions or conversation.owner_id != person.pk
+    return () if is_off else (person.instructions,)
+
+
+def _of_folder(conversation: Conversation) -> str | None:
+    """What they want in the folder of the conversation, read for each request."""
+    folder = Folder.objects.filter(pk=conversation.folder_id, owner=conversation.owner_id) if conversation.folder_id else None
+    return folder.values_list("instructions", flat=True).first() if folder else None
+
+
+def _of_program(text: str, *, has_operators: bool) -> tuple[Frame, ...]:
+    # In its own words where there is nothing that it could pass for.
+    return _developer(worded_of_program(text) if text and has_operators else text)
+
+
+def _developer(text: str) -> tuple[Frame, ...]:
+    return (Frame(Header(Role.DEVELOPER), text),) if text else ()

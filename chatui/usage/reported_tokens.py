@@ -1,0 +1,30 @@
+"""Tells how many tokens one request to a model server took: as it says itself, or about as many where it does not."""
+
+from __future__ import annotations
+
+from chatui.backends.base import SampleRequest, Usage
+from chatui.backends.context.token_budget import weight_of, weight_of_tools
+from chatui.usage.counting import Spent
+
+MOST_TOKENS = 1_000_000_000
+"""What a server says beyond that is not believed."""
+
+
+def spent_on(request: SampleRequest, usage: Usage | None, written: float) -> Spent:
+    """What was spent on a request that the server took. ``written``: about how many tokens of output arrived."""
+    said = usage or Usage()
+    read, wrote = believed(said.prompt_tokens), believed(said.completion_tokens)
+    cached = believed(said.cached_tokens) or 0
+    if read is None:
+        others = (frame for frame in request.frames if frame not in request.counted)
+        counted = sum(request.counted.get(frame, 0) for frame in request.frames)
+        about = int(weight_of(others) + weight_of_tools(request.tools)) + counted
+        return Spent(about, 0, int(written) if wrote is None else wrote, is_estimate=True)
+    if wrote is None:
+        return Spent(read, min(cached, read), int(written), is_estimate=True)
+    return Spent(read, min(cached, read), wrote)
+
+
+def believed(said: int | None) -> int | None:
+    """A count as a server says it; None where it says none, or one that cannot be."""
+    return said if said is not None and not isinstance(said, bool) and 0 <= said <= MOST_TOKENS else None

@@ -1,0 +1,84 @@
+"""The page of the ways in which a person signs in, and the one on which they show once more who they are."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from chatui.accounts import identities, session_list
+from chatui.accounts.second_factor import factors, notifications, passkeys
+from chatui.accounts.sign_in_rules import password_use
+from chatui.web.entrance import session_start
+from chatui.web.guards import guarded
+from chatui.web.language.choice import back
+from chatui.web.people import person_of
+from chatui.web.sign_in import passkeys as passkey_pages
+from chatui.web.sign_in.forms import ConfirmForm
+from chatui.web.visitors import visitor_of
+
+
+@require_GET
+@login_required
+@guarded
+def ways(request: HttpRequest) -> HttpResponse:
+    """The identities that open the account, and the providers that could be connected."""
+    person = person_of(request)
+    context = {
+        "identities": identities.of(person),
+        "connectable": identities.connectable(person),
+        "has_password": password_use.may_use(person) and person.has_usable_password(),
+        "second_factor": factors.setting_of(person),
+        "passkeys": passkeys.of(person),
+        "most": passkeys.MOST_NAME_CHARS,
+        "has_site": passkey_pages.site_of(request) is not None,
+        "sessions": session_list.of(person, request.session.session_key),
+        "is_recent": session_start.is_recent(request),
+    }
+    return render(request, "ways/ways.html", context)
+
+
+@require_POST
+@login_required
+@guarded
+def dismiss_news(request: HttpRequest) -> HttpResponse:
+    """What is said of changes of one's ways in was read."""
+    notifications.dismiss(person_of(request))
+    return redirect(back(request))
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def confirm(request: HttpRequest) -> HttpResponse:
+    """Ask for the password or a passkey again before the account is changed. Without either, signing in again does the same."""
+    person = person_of(request)
+    has_password = password_use.may_use(person) and person.has_usable_password()
+    after = session_start.own_path(request, request.POST.get("next") or request.GET.get("next", ""))
+    is_passkey = "credential" in request.POST
+    if is_passkey and not passkey_pages.is_confirmed(request, person):
+        return redirect(f"{reverse('sign_in_confirm')}?{urlencode({'passkey-refused': ''} | ({'next': after} if after else {}))}")
+    data = request.POST if request.method == "POST" and not is_passkey else None
+    form = ConfirmForm(data, visitor=visitor_of(request, "page")) if has_password else None
+    if is_passkey or (form is not None and form.is_valid()):
+        session_start.note_shown(request)
+        return redirect(after or "sign_in_ways")
+    return render(request, "ways/confirm.html", {"form": form, "next": after, "has_passkeys": passkey_pages.can_confirm(request)})
+
+
+@require_POST
+@login_required
+@guarded
+def remove(request: HttpRequest, identity_id: UUID) -> HttpResponse:
+    """Take an identity away from the account."""
+    if not session_start.is_recent(request):
+        return redirect("sign_in_confirm")
+    identities.remove(visitor_of(request, "page"), identity_id)
+    return redirect("sign_in_ways")

@@ -1,0 +1,56 @@
+"""Work behind a page is done in its order, and neither a piece that fails nor one that hangs holds anything up."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from chatui.accounts.mails.background_queue import Behind
+
+HANGS = """
+import logging, threading
+logging.basicConfig()
+from chatui.accounts.mails.background_queue import Behind
+behind = Behind("mails", 0.3)
+for _ in range(3):
+    behind.submit(threading.Event().wait, 60)
+"""
+
+
+def test_a_process_ends_though_the_mail_server_hangs() -> None:
+    began = time.monotonic()
+    ended = subprocess.run([sys.executable, "-c", HANGS], capture_output=True, text=True, timeout=50, check=False)
+    assert ended.returncode == 0 and time.monotonic() - began < 30
+    assert "the process ended before 3 mails were sent" in ended.stderr
+
+
+def test_a_process_that_ends_waits_for_what_is_soon_done() -> None:
+    quick = HANGS.replace('"mails", 0.3', '"mails", 20').replace("threading.Event().wait, 60", "print, 'sent'")
+    ended = subprocess.run([sys.executable, "-c", quick], capture_output=True, text=True, timeout=50, check=True)
+    assert ended.stdout.split() == ["sent"] * 3 and ended.stderr == ""
+
+
+def test_what_fails_is_logged_by_its_kind_and_the_next_is_done(caplog: pytest.LogCaptureFixture) -> None:
+    done: list[int] = []
+
+    def fail() -> None:
+        raise RuntimeError("ada@example.org")
+
+    behind = Behind("test")
+    for work in (lambda: done.append(1), fail, lambda: done.append(2)):
+        behind.submit(work)
+    behind.wait()
+    assert done == [1, 2] and "RuntimeError" in caplog.text and "ada@" not in caplog.text
+
+
+def test_whoever_hands_work_over_does_not_wait() -> None:
+    behind, may_end = Behind("test"), threading.Event()
+    began = time.monotonic()
+    behind.submit(may_end.wait, 20)
+    assert time.monotonic() - began < 5
+    may_end.set()
+    behind.wait()

@@ -1,0 +1,157 @@
+"""People are told of changes of their ways in, and what was half done ends with their sessions."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+import pytest_django
+from django.core import mail
+from django.test import Client
+from django.utils import timezone
+
+from chatui.accounts import session_list
+from chatui.accounts.mails import sending
+from chatui.accounts.second_factor import factors, notifications, passkeys
+from chatui.audit_log.record import SHELL, Visitor
+from chatui.models import AuditEvent, Passkey, RecoveryCode, User
+from tests.chatui.accounts.second_factor.people import add, after_password, is_in, owned, sign_in
+from tests.chatui.accounts.test_second_factor import code_of, password, switched_on
+from tests.chatui.conftest import PASSWORD, signed_in
+from tests.support.authenticator import Authenticator
+from tests.support.environment import change
+
+
+def told(person: User) -> list[str]:
+    person.refresh_from_db()
+    return [line.split(" ")[0] for line in person.sign_in_news.splitlines()]
+
+
+def test_the_owner_is_told_of_passkeys_until_they_dismiss_it(ada: User) -> None:
+    device = owned(ada)
+    assert told(ada) == ["passkey-added"]
+    client = sign_in(device)
+    page = client.get("/").content.decode()
+    assert "A passkey was added to your account." in page and "If it was not you, tell an administrator." in page
+    assert client.post("/sign-in/news/dismiss/").status_code == 302
+    assert told(ada) == [] and "A passkey was added" not in client.get("/").content.decode()
+    client.post(f"/sign-in/passkeys/{Passkey.objects.get().pk}/remove/")
+    assert told(ada) == ["passkey-removed"]
+
+
+def test_the_notices_stand_on_settings_too_and_dismissing_one_leads_back_there(ada: User) -> None:
+    client = sign_in(owned(ada))
+    for path in ("/settings/", "/usage/"):
+        page = client.get(path).content.decode()
+        assert "A passkey was added to your account." in page and f'name="next" value="{path}"' in page
+    for elsewhere in ("https://example.org/", "//example.org/", ""):
+        assert client.post("/sign-in/news/dismiss/", {"next": elsewhere}).headers["Location"] == "/"
+    assert client.post("/sign-in/news/dismiss/", {"next": "/settings/"}).headers["Location"] == "/settings/"
+    assert "A passkey was added" not in client.get("/settings/").content.decode()
+
+
+def test_the_owner_is_told_of_codes(ada: User) -> None:
+    client = password()
+    switched_on(client, ada)
+    client.post("/sign-in/second-factor/codes/")
+    client.post("/sign-in/second-factor/remove/")
+    assert told(ada) == ["codes-set-up", "recovery-codes", "factor-removed"]
+    assert notifications.of(ada)[0].sentence == "The second factor of your account was removed."
+
+
+def test_of_two_factors_the_codes_are_switched_off(ada: User) -> None:
+    client = after_password(ada)
+    client.get("/sign-in/second-factor/")
+    client.post("/sign-in/second-factor/", {"code": code_of(ada)})
+    add(client, Authenticator())
+    client.post("/sign-in/second-factor/remove/")
+    assert told(ada)[-1] == "codes-off"
+
+
+def test_who_dismisses_none_is_told_of_the_last(ada: User) -> None:
+    for _ in range(notifications.MOST + 3):
+        notifications.tell(ada, "passkey-added")
+    assert len(told(ada)) == notifications.MOST
+
+
+def test_what_another_release_told_is_left_out(ada: User) -> None:
+    User.objects.filter(pk=ada.pk).update(sign_in_news="something-new 2030-01-01T00:00:00+00:00")
+    assert signed_in(ada).get("/").status_code == 200
+
+
+@pytest.mark.parametrize("address", ["ada@example.org", ""])
+def test_a_mail_goes_to_whoever_has_an_address(
+    ada: User,
+    address: str,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: pytest_django.DjangoCaptureOnCommitCallbacks,
+) -> None:
+    change(monkeypatch, {"mail_url": "smtp://localhost", "mail_from": "chat@example.org"})
+    User.objects.filter(pk=ada.pk).update(email=address, language="de")
+    with django_capture_on_commit_callbacks(execute=True):
+        factors.remove(SHELL, ada)  # there is none: nothing happened
+        notifications.tell(ada, "passkey-removed")
+    sending.wait()
+    assert [sent.to for sent in mail.outbox] == ([[address]] if address else [])
+    assert all("ada" in sent.body for sent in mail.outbox)
+
+
+def test_a_passkey_gets_another_name_from_its_owner_only(ada: User, bela: User) -> None:
+    device = owned(ada)
+    row = Passkey.objects.get()
+    client = sign_in(device)
+    assert (
+        client.post(f"/sign-in/passkeys/{row.pk}/rename/", {"name": " My\u202e new\n phone " + "x" * 200})["Location"] == "/sign-in/ways/"
+    )
+    row.refresh_from_db()
+    assert row.name.startswith("My new phone x") and len(row.name) == passkeys.MOST_NAME_CHARS
+    assert row.name in client.get("/sign-in/ways/").content.decode()
+    assert AuditEvent.objects.latest("number").action == "passkey renamed"
+    assert after_password(bela).post(f"/sign-in/passkeys/{row.pk}/rename/", {"name": "Mine"}).status_code == 404
+    session = client.session
+    session["shown_at"] = 0
+    session.save()
+    assert client.post(f"/sign-in/passkeys/{row.pk}/rename/", {"name": "Late"})["Location"] == "/sign-in/confirm/"
+    row.refresh_from_db()
+    assert row.name.startswith("My new phone"), "neither had an effect"
+
+
+def half_way(person: User) -> Client:
+    """A browser in which the password was given, and no code yet."""
+    client = password(person.get_username())
+    assert client.get("/sign-in/code/").status_code == 200, "the premise"
+    return client
+
+
+def test_a_half_finished_sign_in_does_not_survive_the_end_of_all_sessions(ada: User) -> None:
+    hers = password()
+    codes = switched_on(hers, ada)
+    client = half_way(ada)
+    assert hers.post("/sign-in/sessions/end/").status_code == 302
+    assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/sign-in/" and not is_in(client)
+    assert RecoveryCode.objects.count() == 10, "no code was used up"
+    client = half_way(ada)
+    session_list.end_all_of(Visitor(None, "", "shell"), ada)
+    assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/sign-in/" and not is_in(client)
+    client = half_way(ada)
+    assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/" and is_in(client), "the twin: begun after that"
+
+
+@pytest.mark.parametrize("skew", [timedelta(hours=-1), timedelta(hours=1)], ids=["behind", "ahead"])
+def test_a_half_finished_sign_in_needs_no_common_clock(ada: User, skew: timedelta) -> None:
+    codes = switched_on(password(), ada)
+    client = half_way(ada)
+    # As a process of a machine would whose clock is wrong.
+    User.objects.filter(pk=ada.pk).update(sessions_ended_at=timezone.now() + skew)
+    assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/sign-in/" and not is_in(client), "begun before"
+    client = half_way(ada)
+    assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/" and is_in(client), "begun after that"
+
+
+def test_a_half_finished_sign_in_does_not_survive_another_password(ada: User) -> None:
+    codes = switched_on(password(), ada)
+    client = half_way(ada)
+    ada.refresh_from_db()
+    ada.set_password(f"another {PASSWORD}")
+    ada.save()
+    assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/sign-in/" and not is_in(client)

@@ -1,0 +1,149 @@
+"""A response that another process writes, followed by readers that are slow, leave early or fall silent, over messages that get lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from chatui.api.background import other_processes, recordings
+from chatui.api.background.other_processes import GROUP, FollowedElsewhere, LostError
+
+pytestmark = pytest.mark.asyncio
+OTHER = "another process"
+
+
+class Written:
+    """A recording in the other process: ``most`` events, and then what comes."""
+
+    views_hidden = False
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.told = 0
+
+    async def follow(self, after: int, wait: Callable[[], float]) -> AsyncIterator[dict[str, int]]:
+        for number in range(after + 1, self.most):
+            self.told = max(self.told, number)
+            yield {"sequence_number": number}
+
+
+class Wire:
+    """The bus of both processes. ``loses``: whether a message is lost on the way."""
+
+    def __init__(self) -> None:
+        self.heard: dict[str, Any] = {}
+        self.is_settled = asyncio.Event()
+        self.is_settled.set()
+        self.loses: Callable[[dict[str, Any]], bool] = lambda message: False
+        self.sent: deque[dict[str, Any]] = deque()
+
+    def join(self, group: str, receive: Any) -> None:
+        self.heard[group] = receive
+
+    def leave(self, group: str, receive: Any) -> None:
+        self.heard.pop(group, None)
+
+    def is_heard(self, group: str) -> bool:
+        return group in self.heard
+
+    async def settled(self) -> None:
+        await self.is_settled.wait()
+
+    def send_to(self, process: str, group: str, message: dict[str, Any]) -> None:
+        self.sent.append(message)
+        if not self.loses(message) and group in self.heard:
+            asyncio.get_running_loop().call_soon(self.heard[group], group, message)
+
+
+@pytest.fixture
+def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
+    made = Wire()
+    monkeypatch.setattr(other_processes, "bus", lambda: made)
+    return made
+
+
+@pytest.fixture
+def written(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> Written:
+    made = Written(5000)
+    monkeypatch.setattr(recordings, "recording_of", lambda key: made)
+    return made
+
+
+def followed() -> FollowedElsewhere:
+    return FollowedElsewhere(uuid4(), OTHER, uuid4(), views_hidden=False)
+
+
+async def read(recording: FollowedElsewhere, after: int = -1) -> list[int]:
+    async with aclosing(recording.follow(after, lambda: 5.0)) as events:
+        return [body["sequence_number"] async for body in events if body is not None]
+
+
+async def test_each_event_comes_once_and_in_order(wire: Wire, written: Written) -> None:
+    other_processes.listen()
+    assert await read(followed(), 17) == list(range(18, 5000))
+    await asyncio.sleep(0.05)
+    assert list(wire.heard) == [GROUP]
+
+
+async def test_a_slow_reader_is_not_sent_more_than_it_reads(wire: Wire, written: Written) -> None:
+    other_processes.listen()
+    async with aclosing(followed().follow(-1, lambda: 5.0)) as events:
+        async for body in events:
+            if body is not None and body["sequence_number"] == 99:
+                await asyncio.sleep(0.3)
+                break
+    assert written.told < 99 + 2 * other_processes.MOST_UNREAD
+
+
+@pytest.mark.parametrize("lost", ["body", "read", "over", "follow"])
+async def test_messages_that_get_lost_cost_time_and_no_events(
+    lost: str, wire: Wire, written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(other_processes, "SIGN_SECONDS", 0.05)
+    monkeypatch.setattr(other_processes, "SILENT_SECONDS", 0.4)
+    written.most, seen = 1000, 0
+
+    def loses(message: dict[str, Any]) -> bool:
+        nonlocal seen
+        seen += lost in message
+        return lost in message and (seen == 1 if lost == "over" else seen > 1 and seen % 7 == 0)
+
+    wire.loses = loses
+    other_processes.listen()
+    assert await read(followed()) == list(range(1000))
+
+
+async def test_a_reader_that_leaves_while_redis_is_asked_leaves_nothing_behind(wire: Wire, written: Written) -> None:
+    wire.is_settled.clear()
+    task = asyncio.create_task(other_processes.found(uuid4(), OTHER, uuid4()))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    await asyncio.wait([task])
+    assert not wire.heard
+
+
+async def test_a_reader_that_falls_silent_is_forgotten(wire: Wire, written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(other_processes, "SIGN_SECONDS", 0.05)
+    monkeypatch.setattr(other_processes, "SILENT_SECONDS", 0.2)
+    other_processes.listen()
+    owner = UUID(int=7)
+    events = FollowedElsewhere(uuid4(), OTHER, owner, views_hidden=False).follow(-1, lambda: 5.0)
+    await anext(events)
+    await asyncio.sleep(0.6)  # as where a process is stopped, or a client reads nothing
+    assert not [task for task in asyncio.all_tasks() if "_serve" in repr(task.get_coro())]
+    assert [body["sequence_number"] async for body in events if body is not None] == list(range(1, 5000))
+    assert recordings.readers[owner] == 0
+
+
+async def test_a_process_that_is_gone_ends_the_stream(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(other_processes, "SIGN_SECONDS", 0.05)
+    monkeypatch.setattr(other_processes, "SILENT_SECONDS", 0.2)
+    with pytest.raises(LostError):
+        await read(followed())
+    assert not wire.heard

@@ -1,0 +1,130 @@
+"""What a run keeps in the database: made as a whole, removed as a whole, and never mistaken for anybody else's."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import Group
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from chatui.canary import fixtures, run
+from chatui.canary.fixtures import Offer
+from chatui.model_servers.configured import of_row
+from chatui.models import AttemptWarning, Conversation, StoredBackend, User
+from tests.support.environment import change
+
+pytestmark = pytest.mark.django_db
+
+BACKENDS = {"chat": Offer("chat", "http://127.0.0.1:9/secret/chat", ("fields", "paused"))}
+
+
+def counts() -> tuple[int, ...]:
+    return tuple(model.objects.count() for model in (User, Group, StoredBackend, Conversation, AttemptWarning))
+
+
+def made_ago(run: str, **ago: float) -> None:
+    User.objects.filter(username__startswith=run).update(date_joined=timezone.now() - timedelta(**ago))
+
+
+def test_only_the_people_of_a_run_may_use_its_back_ends() -> None:
+    made = fixtures.make(fixtures.new_run(), BACKENDS)
+    row = StoredBackend.objects.get()
+    assert row.name == f"{made.run}-chat" and row.model_names.splitlines() == ["fields", "paused"] and not row.key_name
+    members = User.objects.filter(groups__in=row.groups.all())
+    assert set(members) == {made.owner, made.stranger, made.trusted}
+    assert not made.trusted.has_usable_password() and made.trusted.get_all_permissions() == {"chatui.view_hidden_channels"}
+    for person in (made.owner, made.stranger):
+        assert not person.is_staff and not person.is_superuser and not person.get_all_permissions()
+        assert person.check_password(made.password)
+
+
+def test_everything_of_a_run_is_removed_and_nothing_else() -> None:
+    neighbour, mine = fixtures.make(fixtures.new_run(), BACKENDS), Group.objects.create(name="readers")
+    before = counts()
+    made = fixtures.make(fixtures.new_run(), BACKENDS)
+    made.owner.groups.add(mine)
+    Conversation.objects.create(owner=made.owner, title="Planted")
+    AttemptWarning.objects.create(person_name=made.owner.get_username(), day=timezone.now().date(), attempts=5)
+    fixtures.remove(made.run)
+    assert counts() == before and User.objects.filter(pk=neighbour.owner.pk).exists()
+    fixtures.remove(made.run)
+    assert counts() == before
+
+
+def test_rows_are_made_all_or_none() -> None:
+    before = counts()
+    taken = fixtures.make(fixtures.new_run(), BACKENDS)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        fixtures.make(taken.run, {"other": BACKENDS["chat"]})
+    fixtures.remove(taken.run)
+    assert counts() == before
+
+
+def test_what_a_run_left_that_died_is_removed_after_an_hour() -> None:
+    before = counts()
+    old = fixtures.make(fixtures.new_run(), BACKENDS)
+    made_ago(old.run, hours=1, minutes=1)
+    assert fixtures.remove_left_over() == 1
+    assert counts() == before
+
+
+def test_a_run_that_may_still_go_on_is_left_alone() -> None:
+    young = fixtures.make(fixtures.new_run(), BACKENDS)
+    made_ago(young.run, minutes=59)
+    assert fixtures.remove_left_over() == 0
+    assert User.objects.filter(pk=young.owner.pk).exists()
+
+
+@pytest.mark.parametrize("name", ["canary-lovers", "canary-", "canary-ABCDEFGHIJKLMNOP", "canary-abcdefghijklmnop-2", "canaries"])
+def test_a_group_of_real_people_that_is_called_like_a_bird_is_left_alone(name: str) -> None:
+    group = Group.objects.create(name=name)
+    person = User.objects.create_user(f"{name}-owner")
+    person.groups.add(group)
+    made_ago(name, days=30)
+    assert fixtures.remove_left_over() == 0
+    assert User.objects.filter(pk=person.pk).exists() and Group.objects.filter(pk=group.pk).exists()
+
+
+def test_a_person_who_is_called_like_one_of_a_run_but_is_not_of_its_group_is_left_alone() -> None:
+    run = fixtures.new_run()
+    person = User.objects.create_user(f"{run}-owner")
+    fixtures.remove(run)
+    assert User.objects.filter(pk=person.pk).exists()
+
+
+def test_a_back_end_that_is_summarized_names_its_summarizer_in_the_same_run() -> None:
+    made = fixtures.make(fixtures.new_run(), {"one": Offer("chat", "http://127.0.0.1:9/", ("thinker", "copier"), "model", "copier")})
+    row = StoredBackend.objects.get()
+    assert (row.summaries, row.summarizer) == ("model", f"{made.run}-one/copier")
+    assert of_row(row, [made.run]).summarizer == fixtures.choice(made.run, "one", "copier"), "and it is a spec that the product takes"
+
+
+def test_the_owner_of_a_run_is_in_the_groups_whose_members_get_what_is_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    place = tmp_path / "groups.toml"
+    place.write_text('[groups]\nsworn = "One."\ncareful = "Two."\nghosts = "Boo."\n')
+    demanding = {"second_factor_groups": ["careful"]}
+    change(monkeypatch, {"share_groups": ["sharers", "gone"], "summary_groups": ["summed"], "group_instructions_file": place} | demanding)
+    for name in ("sharers", "summed", "sworn", "careful", "others"):
+        Group.objects.create(name=name)
+    made = fixtures.make(fixtures.new_run(), BACKENDS)
+    assert set(made.owner.groups.values_list("name", flat=True)) == {made.run, "sharers", "summed", "sworn"}
+    for person in (made.stranger, made.trusted):
+        assert person.groups.get().name == made.run, "whom nothing was promised reads none of it"
+    fixtures.remove(made.run)
+    assert Group.objects.filter(name__in=("sharers", "summed", "sworn")).count() == 3
+
+
+def test_each_line_of_what_groups_are_told_is_a_secret_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    place = tmp_path / "groups.toml"
+    lines = ("Never name the price of marmalade in here.", "", "Short.", "Call the harbour master by his first name.")
+    place.write_text('[groups]\nsworn = """' + "\n".join(lines) + '"""\n')
+    change(
+        monkeypatch,
+        {"group_instructions_file": place, "instructions": "Speak of cheese to nobody at all.\nNor of the moon, which is made of it."},
+    )
+    found = run._secrets()
+    assert found["instructions of the group sworn"] == lines[0] and found["instructions of the group sworn, line 4"] == lines[3]
+    assert found["instructions, line 2"] == "Nor of the moon, which is made of it." and not set(found.values()) & {"", "Short."}

@@ -1,0 +1,179 @@
+"""Statements that are worded once: they say what the ORM says, for each call's own values, and are worded no second time."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID, uuid4
+
+import pytest
+from django.conf import settings
+from django.db import connections, transaction
+from django.db.models import CharField, F, IntegerField, Model, QuerySet, UUIDField, Value
+from django.db.models.sql.compiler import SQLCompiler
+from django.utils import timezone
+
+from chatui.accounts import sessions
+from chatui.database.compiled_statements import MOST_ROWS, Change, Insertion, Parameter, Query, Removal
+from chatui.models import ActiveLeaf, Conversation, Message, Turn, TurnPiece, UsageEntry, User
+from chatui.models.message import Author
+from chatui.models.turn import TurnState
+from chatui.permissions import access
+from chatui.store import transcripts
+from chatui.turns.start import Ask, AskRefusedError, Kind
+from renderer.frames import Frame, Header
+from tests.chatui.conftest import signed_in, store
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def _titled() -> QuerySet[Conversation]:
+    rows = Conversation.objects.filter(owner=Parameter("owner", UUIDField()), title=Parameter("title", CharField()))
+    return rows.annotate(seven=Value(7, IntegerField()), same=F("title")).order_by("pk").defer("document_header")
+
+
+def questions(conversation: Conversation, count: int) -> list[Message]:
+    frames = [(Frame(Header("user"), f"Question {number}?"), Author.PERSON, transcripts.Kept()) for number in range(count)]
+    with transaction.atomic():
+        transcripts.append_chain(conversation, None, frames)
+    return list(Message.objects.filter(conversation=conversation).order_by("position"))
+
+
+def test_a_query_reads_what_the_orm_reads(ada: User, bela: User) -> None:
+    mine = [Conversation.objects.create(owner=ada, title="Sums", sampled_with={"effort": "low"}) for _ in range(2)]
+    Conversation.objects.create(owner=ada, title="Other")
+    theirs = Conversation.objects.create(owner=bela, title="Sums")
+    query = Query(_titled)
+    for owner, expected in ((ada, mine), (bela, [theirs]), (ada, mine)):
+        found = query.models(owner=owner.pk, title="Sums")
+        assert found == expected
+        assert all(vars(row)["seven"] == 7 and vars(row)["same"] == "Sums" for row in found)
+        assert [row.sampled_with for row in found] == [row.sampled_with for row in expected]
+        assert all(row.get_deferred_fields() == {"document_header"} and not row._state.adding for row in found)
+    assert query.models(owner=uuid4(), title="Sums") == []
+    pairs = Query(lambda: _titled().values_list("pk", "has_news"))
+    assert pairs.tuples(owner=ada.pk, title="Sums") == [(row.pk, False) for row in mine]
+
+
+def test_a_value_is_never_part_of_the_statement(ada: User) -> None:
+    Conversation.objects.create(owner=ada, title="Sums")
+    hostile = "' OR ''='"
+    assert Query(_titled).models(owner=ada.pk, title=hostile) == []
+    kept = Conversation.objects.create(owner=ada, title=hostile)
+    assert Query(_titled).models(owner=ada.pk, title=hostile) == [kept]
+
+
+def test_a_value_that_is_missing_is_an_error_and_not_the_value_of_an_earlier_call(ada: User) -> None:
+    query = Query(_titled)
+    query.models(owner=ada.pk, title="Sums")
+    with pytest.raises(KeyError):
+        query.models(owner=ada.pk)
+
+
+def test_a_statement_is_worded_once_for_each_connection(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    worded, as_sql = [], SQLCompiler.as_sql
+
+    def counted(compiler: SQLCompiler, *arguments: object, **named: object) -> object:
+        worded.append(compiler)
+        return as_sql(compiler, *arguments, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(SQLCompiler, "as_sql", counted)
+    query = Query(_titled)
+
+    def read() -> int:
+        try:
+            return len([query.models(owner=ada.pk, title="Sums") for _ in range(3)])
+        finally:
+            connections["default"].close()
+
+    assert read() == 3 and len(worded) == 1
+    with ThreadPoolExecutor(1) as other:
+        assert other.submit(read).result() == 3
+    assert len(worded) == 2
+    assert worded[0].connection is not worded[1].connection
+
+
+def test_a_change_says_how_many_rows_it_changed(ada: User) -> None:
+    rows = [Conversation.objects.create(owner=ada, title="Sums") for _ in range(2)]
+    title = Conversation._meta.get_field("title")
+    change = Change(lambda: (_titled(), {"title": Parameter("new", title), "sampled_with": Parameter("with", JSON)}))
+    assert change.run(**{"owner": ada.pk, "title": "Sums", "new": "Products", "with": {"seed": 1}}) == 2
+    assert change.run(**{"owner": ada.pk, "title": "Sums", "new": "Products", "with": None}) == 0
+    assert change.run(**{"owner": ada.pk, "title": "Products", "new": "Sums", "with": None}) == 2
+    rows[0].refresh_from_db()
+    assert (rows[0].title, rows[0].sampled_with) == ("Sums", None)
+
+
+JSON = Conversation._meta.get_field("sampled_with")
+
+
+@pytest.mark.parametrize("count", [1, 2, MOST_ROWS, MOST_ROWS + 1, 3 * MOST_ROWS + 2])
+def test_rows_are_kept_as_they_are(conversation: Conversation, count: int) -> None:
+    found = questions(conversation, count)
+    assert [transcripts.frame_of(row).body for row in found] == [f"Question {number}?" for number in range(count)]
+    assert [row.parent_id for row in found] == [None, *(row.pk for row in found[:-1])]
+    assert all(row.created_at and row.raw is None and row.turn_id is None for row in found)
+
+
+def test_a_row_that_is_there_is_changed_instead(ada: User, conversation: Conversation) -> None:
+    first, second = questions(conversation, 2)
+    for leaf in (first, second):
+        transcripts.activate(conversation, ada, leaf)
+    assert list(ActiveLeaf.objects.values_list("message", flat=True)) == [second.pk]
+
+
+def test_a_column_may_be_an_expression_in_every_row(ada: User) -> None:
+    insertion = Insertion(Conversation, title=Value("Fixed"))
+    row = Conversation(owner=ada, title="own")
+    insertion.run([row])
+    assert not row._state.adding
+    assert list(Conversation.objects.values_list("pk", "title")) == [(UUID(str(row.pk)), "Fixed")]
+
+
+@pytest.mark.parametrize("lost", ["session", "account", "password", "conversation"])
+def test_a_right_that_is_lost_counts_at_the_next_ask_although_nothing_is_worded_again(ada: User, bela: User, lost: str) -> None:
+    client = signed_in(ada)
+    session = sessions.signed_in({settings.SESSION_COOKIE_NAME: client.cookies[settings.SESSION_COOKIE_NAME].value})
+
+    def ask(conversation: UUID | None) -> Turn:
+        started = store(ada, Ask(Kind.SEND, uuid4(), "low", conversation=conversation, text="What is 2 + 2?", session=session))
+        Turn.objects.update(state=TurnState.COMPLETED)
+        return started.turn
+
+    key = ask(None).conversation_id
+    assert ask(key).conversation_id == key, "the premise: they may, and every statement is worded by now"
+    match lost:
+        case "session":
+            client.logout()
+        case "account":
+            User.objects.filter(pk=ada.pk).update(is_active=False)
+        case "password":
+            User.objects.filter(pk=ada.pk).update(password="!another")
+        case "conversation":
+            Conversation.objects.update(owner=bela)
+    with pytest.raises(access.NotFoundError if lost == "conversation" else AskRefusedError):
+        ask(key)
+    assert Turn.objects.count() == 2
+
+
+def test_a_removal_deletes_what_the_orm_deletes_and_no_more(ada: User) -> None:
+    turns = [store(ada, Ask(Kind.SEND, uuid4(), "low", text="Hello")).turn for _ in range(2)]
+    for number, each in enumerate((*turns, turns[0])):
+        TurnPiece.objects.create(turn=each, number=number, frame=uuid4(), text="x")
+    removal = Removal(lambda: TurnPiece.objects.filter(turn=Parameter("turn", UUIDField())))
+    for _ in range(2):
+        removal.run(turn=turns[0].pk)
+        assert [piece.turn_id for piece in TurnPiece.objects.all()] == [turns[1].pk]
+
+
+@pytest.mark.parametrize("model", [ActiveLeaf, Conversation, Message, Turn, UsageEntry])
+def test_what_is_taken_as_it_is_is_what_the_orm_makes_of_it(model: type[Model]) -> None:
+    connection, values = connections["default"], [None, "", "text", True, False, 0, 7, TurnState.RUNNING, uuid4(), b"bytes", timezone.now()]
+    taken = 0
+    for field in model._meta.concrete_fields:
+        parameter = Parameter("value", field)
+        for value in values:
+            if type(value) in parameter._plain:
+                made = field.get_db_prep_save(value, connection)
+                assert (type(made), made) == (type(value), value), field
+                taken += 1
+    assert taken >= len(model._meta.concrete_fields), "None at least"

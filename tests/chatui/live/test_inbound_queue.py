@@ -1,0 +1,94 @@
+"""A socket's messages are counted when they arrive: what waits behind a slow command is bounded, and no socket is ever counted for good."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from chatui.live import consumer
+from chatui.live.inbound_queue import CHARS_A_COMMAND, COMMANDS_BURST, TOO_FAST, Paced
+from chatui.models import User
+from chatui.permissions.access import NotFoundError
+from tests.support.browser_socket import BrowserSocket
+
+pytestmark = pytest.mark.asyncio
+
+
+def sender(*texts: str) -> Any:
+    messages = iter([{"type": "websocket.receive", "text": text} for text in texts])
+
+    async def receive() -> dict[str, Any]:
+        for message in messages:
+            return message
+        return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]
+
+    return receive
+
+
+async def taken(paced: Paced) -> list[str]:
+    found = []
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            while True:
+                found.append((await paced.next())["text"])
+    paced.stop()
+    return found
+
+
+async def test_what_comes_too_fast_is_one_message_and_the_rest_is_dropped() -> None:
+    paced = Paced(sender(*["{}"] * 5000))
+    assert await taken(paced) == ["{}"] * int(COMMANDS_BURST) + [TOO_FAST]
+
+
+async def test_a_long_message_counts_as_several() -> None:
+    paced = Paced(sender(*["x" * CHARS_A_COMMAND * 4] * 50))
+    assert len(await taken(paced)) <= COMMANDS_BURST / 4
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_commands_behind_a_slow_one_are_counted_as_they_come(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, tried = asyncio.Event(), 0
+
+    async def slow(*_: object) -> None:
+        nonlocal tried
+        tried += 1
+        await gate.wait()
+        raise NotFoundError
+
+    monkeypatch.setattr(consumer.ChatConsumer, "_carry_out", slow)
+    async with BrowserSocket(ada) as socket:
+        for _ in range(300):
+            await socket.say_raw(json.dumps({"type": "subscribe", "conversation": "x" * 1000}))
+        await asyncio.sleep(0.2)
+        gate.set()
+        events = await socket.until("closed")
+    assert events[-2]["code"] == "E-X-RATE" and tried <= COMMANDS_BURST + 20, "few more than the burst"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("fault", ["the handler fails", "the task is cancelled"])
+async def test_a_socket_that_ends_in_any_way_is_counted_no_more(fault: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(*_: object) -> None:
+        raise asyncio.CancelledError if fault == "the task is cancelled" else BaseException("out of the blue")
+
+    monkeypatch.setattr(consumer.ChatConsumer, "receive", broken)
+    socket = BrowserSocket(ada)
+    await socket.__aenter__()
+    assert sum(consumer._open_sockets.values()) == 1, "the premise"
+    await socket.say_raw("{}")
+    with pytest.raises(BaseException, match=r".*"):
+        await socket._communicator.wait(timeout=5)
+    assert not consumer._open_sockets
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_many_commands_after_the_last_allowed_one_close_the_socket_once(ada: User) -> None:
+    async with BrowserSocket(ada) as socket:
+        for _ in range(200):
+            await socket.say_raw("{}")
+        events = await socket.until("closed")
+        assert [event.get("code") for event in events].count("E-X-RATE") == 1
+    assert not consumer._open_sockets

@@ -1,0 +1,282 @@
+"""Accounts that are closed: all that ends with them, by each cause, who cannot be closed, and what is left of them."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from channels.db import database_sync_to_async
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+
+from chatui.accounts import invitations
+from chatui.accounts.api_keys import checking, making
+from chatui.accounts.sign_in_rules import password_use
+from chatui.audit_log import chain
+from chatui.audit_log.record import SHELL, Visitor
+from chatui.models import (
+    AuditEvent,
+    ClosedAccount,
+    Conversation,
+    DebugRequest,
+    Folder,
+    Invitation,
+    Message,
+    PasswordLink,
+    ShareLink,
+    Turn,
+    User,
+)
+from chatui.models.accounts.closed_account import Cause
+from chatui.offboarding import closing
+from chatui.offboarding.closing import KeptOpenError
+from chatui.permissions import debug_requests
+from chatui.store import ownership_transfer, search_index, search_words
+from tests.chatui.conftest import OPENING, PASSWORD, make_person, signed_in
+from tests.chatui.store.long_conversations import long_conversation
+from tests.support.browser_socket import BrowserSocket
+from tests.support.environment import change
+from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, frame
+
+pytestmark = pytest.mark.django_db
+
+HERE = Visitor(None, "192.0.2.9", "program")
+
+
+@pytest.fixture
+def root(db: None) -> User:
+    return User.objects.create_superuser("root", password=PASSWORD)
+
+
+def lines_about(name: str) -> list[tuple[str, str]]:
+    return list(AuditEvent.objects.filter(owner_name=name).order_by("number").values_list("action", "detail"))
+
+
+def test_everything_that_lets_somebody_in_ends(root: User) -> None:
+    person = make_person("vera", "view_user", "add_user", "view_hidden_channels", "view_any_conversation", staff=True)
+    browser, theirs = signed_in(person), Visitor(person, "192.0.2.1", "page")
+    key = making.make(theirs, making.Wanted("A script", for_responses=True, for_chat=True))
+    invitation = invitations.make(theirs, days=7, group=None, note="")
+    PasswordLink.objects.create(user=person, made_by_name="root", expires_at=timezone.now() + timedelta(days=1))
+    other = long_conversation(root, 2, "carrot")
+    debug_requests.open_debug_view(theirs, other.pk, OPENING["reason"])
+    link = ShareLink.objects.filter(created_by=root).first()
+    assert browser.get("/").status_code == 200 and checking.admit(key.text, "192.0.2.1").owner == person, "the premise"
+    assert Client().get(invitation).status_code == 200 and link is not None, "the premise"
+    assert closing.close_account(person, Cause.STAFF, Visitor(root, "192.0.2.2", "admin"))
+    assert browser.get("/").status_code == 302
+    assert Client().post("/sign-in/", {"username": "vera", "password": PASSWORD}).status_code == 200
+    with pytest.raises(checking.KeyRefusedError):
+        checking.admit(key.text, "192.0.2.1")
+    assert Client().get(invitation).status_code == 404 and Invitation.objects.get().revoked_at is not None
+    assert not DebugRequest.objects.filter(person=person, closed_at=None).exists()
+    assert not PasswordLink.objects.filter(expires_at__gt=timezone.now() + timedelta(seconds=1)).exists()
+    assert ("account closed", "by staff") in lines_about("vera") and chain.verify().is_whole
+
+
+def test_a_share_link_rests_while_its_maker_is_away(ada: User) -> None:
+    row = long_conversation(ada, 2, "carrot")
+    token = ShareLink.objects.get(conversation=row).token
+    assert Client().get(f"/s/{token}/").status_code == 200, "the premise"
+    closing.close_account(ada, Cause.OPERATOR, SHELL)
+    assert Client().get(f"/s/{token}/").status_code == 404
+    closing.reopen_account(ada, SHELL)
+    assert Client().get(f"/s/{token}/").status_code == 200
+
+
+def test_closing_twice_is_harmless_and_the_first_cause_counts(ada: User, root: User) -> None:
+    assert closing.close_account(ada, Cause.STAFF, Visitor(root, "", "admin"))
+    assert not closing.close_account(ada, Cause.PROVISIONING, HERE, source="company")
+    assert closing.closed_by(ada) == (Cause.STAFF, "")
+    assert lines_about("ada") == [("account closed", "by staff")]
+
+
+def test_staff_take_a_providers_closing_over(ada: User, root: User) -> None:
+    assert closing.close_account(ada, Cause.PROVISIONING, HERE, source="company")
+    assert not closing.close_account(ada, Cause.OWN, HERE), "nobody else does"
+    assert closing.close_account(ada, Cause.STAFF, Visitor(root, "", "admin"))
+    assert not closing.close_account(ada, Cause.OPERATOR, SHELL) and not closing.close_account(ada, Cause.LOGOUT, HERE, source="company")
+    assert closing.closed_by(ada) == (Cause.STAFF, "") and ClosedAccount.objects.get().by_name == "root"
+    assert lines_about("ada")[-1] == ("account closed", "by staff, before: says the directory of company")
+
+
+def test_an_account_is_opened_again_but_what_has_ended_stays_ended(ada: User) -> None:
+    browser = signed_in(ada)
+    closing.close_account(ada, Cause.OPERATOR, SHELL)
+    assert closing.reopen_account(ada, SHELL) and not closing.reopen_account(ada, SHELL)
+    assert User.objects.get(pk=ada.pk).is_active and not ClosedAccount.objects.exists()
+    assert browser.get("/").status_code == 302
+    assert Client().post("/sign-in/", {"username": "ada", "password": PASSWORD}).status_code == 302
+    assert lines_about("ada")[:2] == [("account closed", "by the operator"), ("account reopened", "")]
+
+
+@pytest.mark.parametrize("cause", [Cause.PROVISIONING, Cause.LOGOUT])
+def test_nothing_from_outside_closes_who_runs_this_site(
+    cause: Cause, root: User, ada: User, grace: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_person("keeper", "change_user", staff=True)
+    monkeypatch.setattr(password_use, "is_emergency", lambda name: name == "ada")
+    for person in (root, ada):
+        with pytest.raises(KeptOpenError):
+            closing.close_account(person, cause, HERE, source="company")
+        assert User.objects.get(pk=person.pk).is_active
+    assert closing.close_account(grace, cause, HERE, source="company"), "the twin"
+    assert [action for action, _ in lines_about("root")] == ["account not closed"]
+
+
+@pytest.mark.parametrize("cause", [cause for cause in Cause if cause is not Cause.OPERATOR])
+def test_the_last_who_looks_after_accounts_stays(cause: Cause, ada: User) -> None:
+    first, second = (make_person(name, "change_user", staff=True) for name in ("first", "second"))
+    assert closing.close_account(first, cause, HERE)
+    with pytest.raises(KeptOpenError):
+        closing.close_account(second, cause, HERE)
+    assert User.objects.get(pk=second.pk).is_active
+    assert closing.close_account(second, Cause.OPERATOR, SHELL), "the operator can still be let in by the console"
+
+
+def test_the_command_closes_and_opens(ada: User) -> None:
+    said = StringIO()
+    for more in ([], [], ["--reopen"], ["--reopen"]):
+        call_command("close_account", "ada", *more, stdout=said)
+    assert said.getvalue().split("\n") == ["Closed.", "It was closed.", "Opened.", "It was open.", ""]
+
+
+def test_the_box_on_an_accounts_page_closes_it_like_any_other_way(ada: User, root: User) -> None:
+    theirs = signed_in(ada)
+    form = {"username": "ada", "email": ""}
+    path = f"/admin/chatui/user/{ada.pk}/change/"
+    assert signed_in(root).post(path, form).status_code == 302
+    assert closing.closed_by(ada) == (Cause.STAFF, "") and theirs.get("/").status_code == 302
+    assert signed_in(root).post(path, form | {"is_active": "on"}).status_code == 302
+    assert User.objects.get(pk=ada.pk).is_active and closing.closed_by(ada) is None
+    assert [action for action, _ in lines_about("ada")] == ["account closed", "account changed", "account reopened", "account changed"]
+
+
+def test_the_last_of_staff_is_not_closed_by_the_box(ada: User) -> None:
+    keeper = make_person("keeper", "change_user", "view_user", staff=True)
+    form = {"username": "keeper", "is_staff": "on", "user_permissions": [str(row.pk) for row in keeper.user_permissions.all()]}
+    signed_in(keeper).post(f"/admin/chatui/user/{keeper.pk}/change/", form)
+    assert User.objects.get(pk=keeper.pk).is_active
+
+
+def test_staff_leave_somebody_who_looks_after_accounts(ada: User) -> None:
+    keeper = make_person("keeper", "view_user", "change_user", "change_group", "view_group", staff=True)
+    path, rights = f"/admin/chatui/user/{keeper.pk}/change/", [str(row.pk) for row in keeper.user_permissions.all()]
+    form = {"username": "keeper", "is_active": "on", "user_permissions": rights}
+    page = signed_in(keeper).post(path, form, follow=True)
+    assert "Nothing was changed" in page.content.decode() and User.objects.get(pk=keeper.pk).is_staff
+    assert lines_about("keeper") == [("account not changed", "by staff: nobody else could look after accounts")]
+    signed_in(keeper).post(path, form | {"is_staff": "on", "user_permissions": []})
+    assert User.objects.get(pk=keeper.pk).has_perm("chatui.change_user")
+    make_person("second", "change_user", staff=True)
+    signed_in(keeper).post(path, form)
+    assert not User.objects.get(pk=keeper.pk).is_staff, "the twin"
+
+
+def test_actions_of_the_list_close_whom_the_member_of_staff_may_change(ada: User, root: User, grace: User) -> None:
+    keeper = make_person("keeper", "change_user", "view_user", staff=True)
+    sent = {"_selected_action": [str(person.pk) for person in (ada, root, grace, keeper)]}
+    signed_in(keeper).post("/admin/chatui/user/", sent | {"action": "close_accounts"})
+    assert set(User.objects.filter(is_active=False)) == {ada}, "not oneself, a superuser, or somebody with more permissions"
+    signed_in(keeper).post("/admin/chatui/user/", sent | {"action": "reopen_accounts"})
+    assert not User.objects.filter(is_active=False).exists()
+    signed_in(grace).post("/admin/chatui/user/", sent | {"action": "close_accounts"})
+    assert not User.objects.filter(is_active=False).exists(), "not without the permission"
+
+
+def test_closed_accounts_are_kept_unless_the_operator_says_otherwise(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    closing.close_account(ada, Cause.OPERATOR, SHELL)
+    ClosedAccount.objects.update(closed_at=timezone.now() - timedelta(days=31))
+    call_command("purge", stdout=StringIO())
+    assert User.objects.filter(pk=ada.pk).exists()
+    change(monkeypatch, {"closed_accounts": "erase", "closed_account_days": 40})
+    call_command("purge", stdout=StringIO())
+    assert User.objects.filter(pk=ada.pk).exists(), "not before its time"
+    change(monkeypatch, {"closed_accounts": "erase", "closed_account_days": 30})
+    call_command("purge", stdout=StringIO())
+    assert not User.objects.filter(username="ada").exists()
+
+
+def test_what_was_written_is_handed_over_and_found_by_the_heir_alone(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    row, binned = long_conversation(ada, 4, "zymurgy"), long_conversation(ada, 2, "zymurgy")
+    Conversation.objects.filter(pk=binned.pk).update(deleted_at=timezone.now())
+    closing.close_account(ada, Cause.OPERATOR, SHELL)
+    ClosedAccount.objects.update(closed_at=timezone.now() - timedelta(days=31))
+    change(monkeypatch, {"closed_accounts": "hand-over", "closed_account_heir": "nobody"})
+    said = StringIO()
+    call_command("purge", stdout=StringIO(), stderr=said)
+    assert "CHATUI_CLOSED_ACCOUNT_HEIR" in said.getvalue() and User.objects.filter(pk=ada.pk).exists()
+    change(monkeypatch, {"closed_accounts": "hand-over", "closed_account_heir": "bela"})
+    own = Folder.objects.create(owner=bela, name="ada", instructions="Mine.")
+    messages, key = Message.objects.filter(conversation=row).count(), ada.pk
+    call_command("purge", stdout=StringIO())
+    row.refresh_from_db()
+    assert (row.owner, row.folder and row.folder.name) == (bela, "ada 2") and row.folder != own
+    assert Message.objects.filter(conversation=row).count() == messages
+    assert not User.objects.filter(pk=key).exists() and not Conversation.objects.filter(pk=binned.pk).exists()
+    assert not Turn.objects.exclude(asked_by=bela).exists() and not ShareLink.objects.exists()
+    assert {entry.conversation_id for entry in search_index.find(bela, search_words.query("zymurgy"), 10)} == {row.pk}
+    assert signed_in(bela).get(f"/c/{row.pk}/").status_code == 200
+    assert ("conversations handed over", "to bela") in lines_about("ada")
+
+
+def test_an_account_that_is_being_erased_is_not_opened_again(ada: User, bela: User, grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    for person in (ada, grace):
+        long_conversation(person, 2, "carrot")
+        closing.close_account(person, Cause.OPERATOR, SHELL)
+    ClosedAccount.objects.update(closed_at=timezone.now() - timedelta(days=31))
+    change(monkeypatch, {"closed_accounts": "hand-over", "closed_account_heir": "bela"})
+    opened, said, real = [], StringIO(), ownership_transfer.hand_over
+
+    def hand_over(person: User, heir: User, *, with_summaries: bool) -> int:
+        opened.extend([closing.reopen_account(ada, SHELL), closing.reopen_account(grace, SHELL)])
+        call_command("close_account", person.username, "--reopen", stdout=said)
+        return real(person, heir, with_summaries=with_summaries)
+
+    monkeypatch.setattr(ownership_transfer, "hand_over", hand_over)
+    call_command("purge", stdout=StringIO())
+    assert opened == [False, True] and said.getvalue() == "It is being erased.\n"
+    assert not User.objects.filter(pk=ada.pk).exists()
+    assert User.objects.get(pk=grace.pk).is_active and Conversation.objects.filter(owner=grace).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_closing_ends_a_streaming_answer_and_a_streaming_debug_view(ada: User, backend: ScriptedBackend) -> None:
+    """Whatever comes after it reaches neither."""
+
+    @database_sync_to_async
+    def prepare() -> User:
+        make_person("keeper", "change_user", staff=True)
+        return make_person("vera", "view_hidden_channels", "view_any_conversation", staff=True)
+
+    vera = await prepare()
+    gate = asyncio.Event()
+    backend.script = [*frame(ANALYSIS, "before"), *frame(FINAL, "Half"), gate, *frame(ANALYSIS, "CANARY-AFTER"), *answer("CANARY-FINAL")]
+    close = database_sync_to_async(closing.close_account)
+    async with BrowserSocket(ada) as hers, BrowserSocket(vera) as watcher:
+        await hers.send_message()
+        conversation = (await hers.until("chatui:accepted"))[-1]["conversation"]
+        await hers.say("subscribe", conversation=conversation)
+        await asyncio.wait_for(backend.waiting.wait(), 5)
+        await database_sync_to_async(debug_requests.open_debug_view)(Visitor(vera, "", "page"), conversation, OPENING["reason"])
+        await watcher.say("watch", conversation=conversation)
+        await watcher.until("chatui:debug.snapshot")
+        await close(vera, Cause.PROVISIONING, HERE, source="company")
+        await watcher.until("closed")
+        await close(ada, Cause.PROVISIONING, HERE, source="company")
+        await hers.until("closed")
+        gate.set()
+        async with asyncio.timeout(10):
+            while await Turn.objects.filter(state="running").aexists():
+                await asyncio.sleep(0.02)
+        assert "CANARY" not in "".join([*watcher.raw, *hers.raw])
+    assert (await Turn.objects.aget()).state == "stopped"
+    closed = AuditEvent.objects.filter(action="account closed").order_by("number")
+    assert [(line.owner_name, line.detail) async for line in closed] == [
+        ("vera", "says the directory of company"),
+        ("ada", "says the directory of company"),
+    ]

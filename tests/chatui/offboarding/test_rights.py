@@ -1,0 +1,163 @@
+"""Rights that are lost while a request runs: each act of administration asks for them once the accounts are held, and does nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import Group, Permission
+from django.test import Client
+
+from chatui.accounts.people import account_actions, group_list
+from chatui.accounts.second_factor import required
+from chatui.accounts.sign_in_rules import account_managers
+from chatui.audit_log.record import SHELL, Visitor
+from chatui.erasure.person import erase
+from chatui.models import ApiKey, AuditEvent, Invitation, PasswordLink, RequiredFactor, User
+from chatui.models.accounts.closed_account import Cause
+from chatui.offboarding import closing
+from chatui.permissions.access import NotFoundError
+from tests.chatui.conftest import PASSWORD, make_person, signed_in
+
+pytestmark = pytest.mark.django_db
+
+RIGHTS = ("view_user", "add_user", "change_user", "delete_user", "view_group", "add_group", "change_group")
+Meanwhile = Callable[[Callable[[], object]], None]
+
+
+@pytest.fixture
+def keeper() -> User:
+    return make_person("keeper", *RIGHTS, staff=True)
+
+
+@pytest.fixture
+def visitor(keeper: User) -> Visitor:
+    """With rights that were read and are remembered."""
+    assert keeper.has_perm("chatui.change_user"), "the premise"
+    return Visitor(keeper, "192.0.2.7", "admin")
+
+
+@pytest.fixture
+def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
+    """Something that another request does while one waits for the accounts to be free."""
+    hold = account_managers.hold
+
+    def patched(happens: Callable[[], object]) -> None:
+        def slower(*args: object) -> None:
+            happens()
+            hold(*args)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(account_managers, "hold", slower)
+
+    return patched
+
+
+def demote(person: User) -> Callable[[], object]:
+    return lambda: User.objects.filter(pk=person.pk).update(is_staff=False)
+
+
+def traces() -> tuple[object, ...]:
+    """What the acts below would leave."""
+    made = tuple(rows.objects.count() for rows in (ApiKey, Group, Invitation, PasswordLink, RequiredFactor))
+    return (*made, AuditEvent.objects.count(), sorted(User.objects.values_list("username", "is_active", "email")))
+
+
+def test_whoever_lost_the_right_neither_closes_nor_opens_nor_erases(
+    ada: User, keeper: User, visitor: Visitor, meanwhile: Meanwhile
+) -> None:
+    closed = make_person("closed")
+    closing.close_account(closed, Cause.OPERATOR, SHELL)
+    before = traces()
+    meanwhile(demote(keeper))
+    for act in (
+        lambda: closing.close_by_staff(ada, visitor),
+        lambda: closing.reopen_account(closed, visitor),
+        lambda: erase(visitor, ada),
+    ):
+        User.objects.filter(pk=keeper.pk).update(is_staff=True)
+        with pytest.raises(NotFoundError):
+            act()
+    User.objects.filter(pk=keeper.pk).update(is_staff=False)
+    assert traces() == before
+
+
+def test_an_account_that_is_given_more_meanwhile_is_not_closed_by_whoever_has_less(
+    ada: User, visitor: Visitor, meanwhile: Meanwhile
+) -> None:
+    more = Permission.objects.get(codename="view_hidden_channels")
+    meanwhile(lambda: ada.user_permissions.add(more))
+    with pytest.raises(NotFoundError):
+        closing.close_by_staff(ada, visitor)
+    assert User.objects.get(pk=ada.pk).is_active
+
+
+def test_whoever_kept_the_right_may(ada: User, visitor: Visitor) -> None:
+    assert closing.close_by_staff(ada, visitor) and closing.reopen_account(ada, visitor)
+    erase(visitor, ada)
+    assert not User.objects.filter(username="ada").exists()
+
+
+def test_nor_do_they_invite_make_groups_or_demand_a_second_factor(keeper: User, visitor: Visitor, meanwhile: Meanwhile) -> None:
+    group = Group.objects.create(name="readers")
+    before = traces()
+    meanwhile(demote(keeper))
+    for act in (
+        lambda: account_actions.invite(visitor, ["somebody"], None, 7),
+        lambda: group_list.make(visitor, "writers", []),
+        lambda: required.set_for(visitor, group, is_on=True),
+    ):
+        User.objects.filter(pk=keeper.pk).update(is_staff=True)
+        with pytest.raises(NotFoundError):
+            act()
+    User.objects.filter(pk=keeper.pk).update(is_staff=False)
+    assert traces() == before
+
+
+def list_action(action: str) -> Callable[[Client, User], int]:
+    def send(client: Client, person: User) -> int:
+        return client.post("/admin/chatui/user/", {"action": action, "_selected_action": [str(person.pk)]}).status_code
+
+    return send
+
+
+def form_of(path: str, **values: str) -> Callable[[Client, User], int]:
+    return lambda client, person: client.post(path.format(person=person.pk), values).status_code
+
+
+PAGES = {
+    "close many": list_action("close_accounts"),
+    "a second factor": list_action("remove_second_factor"),
+    "an account": form_of("/admin/chatui/user/{person}/change/", username="machine", is_active="on", email="elsewhere@example.org"),
+    "a closed account": form_of("/admin/chatui/user/{person}/change/", username="machine"),
+    "a new account": form_of("/admin/chatui/user/add/", username="new", usable_password="false"),
+    "erasure": form_of("/admin/chatui/user/{person}/delete/", name="machine"),
+    "a password link": form_of("/admin/chatui/user/{person}/password/"),
+    "a key": form_of("/admin/chatui/user/{person}/api-key/", name="A script", formats="responses", per_minute="60", lasts="90"),
+    "an invitation": form_of("/admin/chatui/invitation/add/", days="7"),
+    "a new group": form_of("/admin/auth/group/add/", name="writers"),
+    "close one": form_of("/manage/people/{person}/close/"),
+    "sessions": form_of("/manage/people/{person}/sessions/"),
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_page_of_administration_does_it(page: str, keeper: User, meanwhile: Meanwhile) -> None:
+    machine = User.objects.create_user("machine")
+    if page == "a password link":
+        machine.set_password(PASSWORD)
+        machine.save()
+    client = signed_in(keeper)
+    meanwhile(demote(keeper))
+    before = traces()
+    assert PAGES[page](client, machine) in (200, 302, 400, 403, 404)
+    assert traces() == before
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "a second factor"])
+def test_each_does_it_for_whoever_may(page: str, keeper: User) -> None:
+    """The twin: what is sent above is what the page takes."""
+    machine = User.objects.create_user("machine")
+    client = signed_in(keeper)
+    before = traces()
+    assert PAGES[page](client, machine) in (200, 302)
+    assert traces() != before

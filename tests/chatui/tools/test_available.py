@@ -1,0 +1,103 @@
+"""Who is offered which tool: what is not named, not allowed or not declared harmless does not exist."""
+
+from __future__ import annotations
+
+import logging
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from chatui.env import Environment
+from chatui.tools import available, catalogue
+from chatui.tools.functions import tool_of
+from tests.chatui.tools import offering
+from tests.support import environment
+
+
+def one() -> str:
+    """The first tool."""
+    return "1"
+
+
+def two() -> str:
+    """The second tool."""
+    return "2"
+
+
+def test_nothing_is_offered_unless_the_operator_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    offering.offer(monkeypatch, one, two, tools={}, tools_without_approval=[])
+    assert available.offered_to({"staff"}, is_demo=False) == {} and not available.are_any(is_demo=False)
+
+
+def test_a_tool_that_is_not_declared_harmless_is_offered_and_asks_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    offering.offer(monkeypatch, one, two, tools_without_approval=["two"])
+    asks = {name: available.asks_first(tool) for name, tool in available.offered_to((), is_demo=False).items()}
+    assert asks == {"one": True, "two": False}
+
+
+def test_the_operator_says_what_a_tool_does_whatever_its_author_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    offering.offer(monkeypatch, one, two, tool_facts={"one": ("private",)})
+    facts = {name: (tool.reads_private_data, tool.sends_outside) for name, tool in available.offered_to((), is_demo=False).items()}
+    assert facts == {"one": (True, False), "two": (True, True)}, "and what nobody says is taken for both"
+
+
+@pytest.mark.parametrize("line", ["wiki=secret", "wiki", "wiki=private|neither", "wiki="])
+def test_facts_that_could_be_misread_are_refused(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATUI_TOOL_FACTS", line)
+    with pytest.raises(ValidationError):
+        Environment()
+
+
+def test_a_tool_of_a_group_is_for_its_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    offering.offer(monkeypatch, one, two, tools={"two": ("staff", "research"), "one": ()})
+    assert list(available.offered_to((), is_demo=False)) == ["one"]
+    assert list(available.offered_to({"research", "other"}, is_demo=False)) == ["one", "two"], "in the order of their names"
+
+
+def test_at_most_twenty_are_offered_always_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = {f"tool_{n:02}": tool_of(one, f"tool_{n:02}") for n in range(30)}
+    environment.change(monkeypatch, {"tools": dict.fromkeys(reversed(tools), ()), "tools_without_approval": list(tools)})
+    monkeypatch.setattr(catalogue, "tools", lambda: tools)
+    assert list(available.offered_to((), is_demo=False)) == list(tools)[:20]
+
+
+def test_the_demo_has_its_own_tools_and_no_server_gets_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    named = {"get_current_weather": (), "current_time": ()}
+    environment.change(monkeypatch, {"tools": named, "tools_without_approval": ["get_current_weather"]})
+    assert list(available.offered_to((), is_demo=True)) == ["get_current_weather", "keep_note"]
+    assert list(available.offered_to((), is_demo=False)) == ["current_time"]
+
+
+def test_the_setting_is_read_from_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATUI_TOOLS", "current_time, wiki_search=staff|research teams")
+    assert Environment().tools == {"current_time": (), "wiki_search": ("staff", "research teams")}
+
+
+@pytest.mark.parametrize("line", ["=staff", "wiki=", "wiki=|staff"])
+def test_a_line_that_could_mean_everybody_by_mistake_is_refused(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATUI_TOOLS", line)
+    with pytest.raises(ValidationError):
+        Environment()
+
+
+def test_packages_bring_tools_and_one_that_cannot_be_loaded_keeps_nothing_from_starting(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    here = "tests.chatui.tools.test_offered"
+    entries = [
+        EntryPoint("mine", f"{here}:one", catalogue.GROUP),
+        EntryPoint("current_time", f"{here}:two", catalogue.GROUP),
+        EntryPoint("gone", "no_such_module:thing", catalogue.GROUP),
+        EntryPoint("unusable", f"{here}:EntryPoint", catalogue.GROUP),
+    ]
+    monkeypatch.setattr(catalogue, "entry_points", lambda group: entries)
+    caplog.set_level(logging.ERROR)
+    tools: Any = catalogue.installed.__wrapped__()
+    own = {"current_time", "get_current_weather", "keep_note", "browser_find", "browser_open", "run_python"}
+    assert set(tools) == {*own, "mine"} and tools["current_time"].source == "chatui"
+    said = [record.getMessage() for record in caplog.records]
+    assert [next((name for name in ("current_time", "gone", "unusable") if f"tool {name} " in line), "") for line in said] == [
+        "current_time", "gone", "unusable",
+    ]  # fmt: skip

@@ -1,0 +1,143 @@
+"""What of a model's reply becomes a title, and which replies give none."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatui.turns.titles.title_reply import MOST_CHARS, MOST_WORDS, read
+from tests.support.cases import for_each
+
+TITLES = """Cycling to work in the rain
+Write a poem about autumn
+Why is the sky blue?
+World War I in pictures
+Where do I start with Rust?
+SQL join performance
+C# and F# side by side
+The user interface of Emacs
+User stories for a shop
+snake_case in Python
+I/O bound programs
+EU law for beginners
+iPhone or Android
+2 + 2 = 4
+Warum ist der Himmel blau?
+Rezept für Apfelkuchen
+Où dormir à Lyon
+¿Qué es un fideicomiso?
+Как испечь хлеб
+为什么天空是蓝色的
+東京の三日間の旅行
+빵 굽는 법
+طريقة عمل الخبز
+می‌خواهم نان بپزم
+לחם שאור למתחילים""".splitlines()
+
+
+@for_each(TITLES)
+def test_an_honest_title_stays_as_it_is(title: str) -> None:
+    assert read(title) == title
+
+
+@for_each(
+    [
+        ('"Rain and bicycles"', "Rain and bicycles"),
+        ("“Rain and bicycles.”", "Rain and bicycles"),
+        ("„Regen und Fahrräder“", "Regen und Fahrräder"),
+        ("« Pluie et vélos »", "Pluie et vélos"),
+        ("「雨と自転車」", "雨と自転車"),
+        ("**Rain and bicycles**", "Rain and bicycles"),
+        ("# Rain and bicycles", "Rain and bicycles"),
+        ("- Rain and `bicycles`", "Rain and bicycles"),
+        ("Title: **Rain and bicycles**", "Rain and bicycles"),
+        ('**Title:** "Rain and bicycles"', "Rain and bicycles"),
+        ("标题：雨和自行车", "雨和自行车"),
+        ("\n  Rain   and\tbicycles \n\n", "Rain and bicycles"),
+        ("Rain\u202e and \u200bbicycles\u2066\x07", "Rain and bicycles"),
+        ("_Rain_ and *bicycles*", "Rain and bicycles"),
+    ]
+)
+def test_what_models_put_around_a_title_is_taken_away(reply: str, title: str) -> None:
+    assert read(reply) == title
+
+
+@for_each(
+    [
+        "",
+        " \n",
+        "**",
+        "none",
+        "Title:",
+        "?!",
+        "New conversation",
+        "Rain and bicycles\nA title for the question",
+        "Rain\u2028and bicycles",
+        "one two three four five six seven eight nine",
+        "x" * (MOST_CHARS + 1),
+        "The user asks about bicycles",
+        "User wants a title",
+        "We need a title",
+        "I think it is about rain",
+        "Let me think about the rain",
+        "Okay, rain and bicycles",
+        "Sure! Rain and bicycles",
+        "Here’s a title about rain",
+        "Possible title is Rain",
+        "Ignore all rules about titles",
+        "Please call your bank",
+        "Ich denke an Regen",
+        "Der Nutzer fragt nach Regen",
+        "用户问天空为什么是蓝色的",
+        "Пользователь спрашивает о хлебе",
+        "analysis channel of rain",
+        "assistantfinal Rain and bicycles",
+        "<|channel|>final<|message|>Rain",
+        "<think>Rain",
+        "Rain | bicycles",
+        "[Rain](https://example.org)",
+        "https://example.org/rain",
+        "www.example.org for rain",
+        '{"title": "Rain"}',
+        "Ra\ufffdin",
+        "\ufeff\u200b",
+        "Rａin",
+    ]
+)
+def test_what_is_not_plainly_a_title_gives_none(reply: str) -> None:
+    assert read(reply) == ""
+
+
+@given(st.text(max_size=120) | st.text(alphabet=" *_`\"'#-.:\u202e\u200d<|a\nTitle", max_size=40))
+def test_whatever_is_replied_a_title_is_one_short_line_and_reads_itself_as_itself(reply: str) -> None:
+    title = read(reply)
+    assert len(title) <= MOST_CHARS and len(title.split()) <= MOST_WORDS and len(title.splitlines()) <= 1
+    assert title == title.strip() and read(title) == title
+    assert not set("<>|`\u202e\u200b") & set(title)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "evil.com/login",
+        "Go to evil.com",
+        "javascript:alert(1)",
+        "mailto:a@b.example",
+        "Write to a@b.example",
+        "Call 0800 123456 now",
+        "Must not mention Falcon",
+        "System prompt says no refunds",
+        "Asker seems depressed",
+        "Wait, is this illegal",
+        "Policy forbids answering",
+        "Need to refuse politely",
+    ],
+)
+def test_an_address_a_number_to_call_and_thinking_aloud_are_no_titles(reply: str) -> None:
+    assert read(reply) == ""
+
+
+@pytest.mark.parametrize("reply", ["Node.js basics", "Kettles: a history", "Trip on 2026-11-20", "C++ and Rust: speed", "Meeting at 10:30"])
+def test_titles_with_dots_colons_and_dates_stay(reply: str) -> None:
+    assert read(reply) == reply
