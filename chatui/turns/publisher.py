@@ -151,7 +151,8 @@ class Publisher:
         until = self._loop.time() + CATCH_UP_SECONDS
         self._flush_safely()
         if not self.is_watched:
-            self._people.note_thinking()
+            self._people.end_unwatched()
+            self._is_ready = False  # who comes now asks again, and finds the stored answer
             return
         while self._people.is_behind and self._rendering is not None and self._loop.time() < until:
             await asyncio.wait([self._rendering], timeout=until - self._loop.time())

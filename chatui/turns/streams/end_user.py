@@ -106,8 +106,8 @@ class EndUserStream:
             self.thought_seconds = round(max(0, elapsed - self._waited) / 1000)
             self._pending.append(wire.ThoughtEnded(self._seconds_before + self.thought_seconds))
 
-    def note_thinking(self) -> None:
-        """How long was thought is known from what has arrived, though none of it is shown. It waits all the same for whoever comes."""
+    def end_unwatched(self) -> None:
+        """The turn ends, and nobody watches: how long was thought is known from what has arrived, though none of it is ever shown."""
         for arrived in self._arrived:
             match arrived.event:
                 case Working():
@@ -115,6 +115,7 @@ class EndUserStream:
                 case VisibleOpened(header=header) if not is_preamble(header):
                     self._has_answer = True
                     self.end_thinking(arrived.elapsed)
+        self._arrived.clear()
 
     def answers_now(self, elapsed: int) -> None:
         """The person has ended the thinking: every page takes the button away."""

@@ -85,7 +85,7 @@ def test_a_line_that_could_mean_everybody_by_mistake_is_refused(line: str, monke
 def test_packages_bring_tools_and_one_that_cannot_be_loaded_keeps_nothing_from_starting(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    here = "tests.chatui.tools.test_offered"
+    here = "tests.chatui.tools.test_available"
     entries = [
         EntryPoint("mine", f"{here}:one", catalogue.GROUP),
         EntryPoint("current_time", f"{here}:two", catalogue.GROUP),

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from chatui import wire
 from chatui.delivery import groups
 from chatui.delivery.bus import PROCESS, bus
 from chatui.turns import publisher as publishing
@@ -116,12 +117,13 @@ async def test_whoever_comes_sees_what_there_was_and_what_comes(joins: int) -> N
     assert all(f"line {number}." in said for number in range(50)) and "A plan." in said and "Well" not in said
 
 
-async def test_whoever_comes_behind_the_answer_sees_it_whole() -> None:
+async def test_whoever_comes_behind_the_answer_is_sent_nothing_of_it_and_asks_again() -> None:
     turn = Turn()
     await turn.answer()
     await turn.publisher.catch_up()
     turn.join()
+    turn.publisher.end(wire.TurnEnded("response.completed", "completed", None, 1))
     await asyncio.sleep(2 * publishing.FLUSH_SECONDS)
-    said = json.dumps(turn.heard)
     turn.publisher.stop()
-    assert all(f"line {number}." in said for number in range(50))
+    assert [event["type"] for event in turn.heard] == ["chatui:thought", "response.completed"], "pages find the stored answer now"
+    assert turn.heard[0]["sequence_number"] > 1, "which tells a page that it has not seen it all"

@@ -93,7 +93,7 @@ def test_it_stands_in_no_folder(ada: User) -> None:
 @pytest.mark.asyncio
 async def test_no_model_is_asked_for_a_title(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "_tasks", tasks := set[asyncio.Task[None]]())
-    monkeypatch.setattr("chatui.turns.titles.background.talk.first_title", lambda text: "")
+    monkeypatch.setattr("chatui.turns.titles.background.title_prompt.first_title", lambda text: "")
     turn = await run(ada, ask(temporary=True))
     assert turn.conversation.title == "" and not tasks and len(backend.requests) == 1
 

@@ -70,7 +70,7 @@ def test_what_is_saved_is_shown_again_and_is_nobody_elses(ada: User, bela: User)
     page = client.get("/settings/?saved").content.decode()
     assert (
         'lang="de"' in page
-        and '<html lang="de" dir="ltr" data-theme="dark">' in " ".join(page.split())
+        and '<html lang="de" dir="ltr" data-theme="dark" data-time-zone="Pacific/Auckland">' in " ".join(page.split())
         and 'value="Ada L."' in page
         and "Be brief." in page
     )
