@@ -53,7 +53,7 @@ Group.objects.create(name='guides')
 User.objects.filter(username='root').update(is_superuser=True)
 from chatui.models import Turn
 from chatui.store.browsing import opened_pages
-from chatui.store.files import keeping
+from chatui.store.files import storage
 from chatui.store.files.storage import NewFile, Place
 from renderer.markup.citations import Cited
 from tests.chatui.store.files.pictures import png
@@ -63,7 +63,7 @@ opened_pages.keep(Turn.objects.filter(conversation='{cited}').earliest('pk').pk,
 turn = Turn.objects.get(conversation='{drawn}')
 place = Place(turn.asked_by_id, turn.conversation_id, turn.pk)
 for name, data in (('plot.png', png(64, 48)), ('a-table-of-' + 'many-' * 10 + 'days.csv', b'a,b'), (arabic + '.txt', b'c')):
-    keeping.keep(place, NewFile.of(name, data))
+    storage.keep(place, NewFile.of(name, data))
 from chatui.documents.reading import Part
 from chatui.store.documents import passages
 from tests.chatui.store.documents.brought import brought_with

@@ -14,8 +14,8 @@ from tests.support.served import Deployment, Server
 pytestmark = pytest.mark.browser
 
 WITH_ARABIC = """import manage
-from chatui.languages import offered
-offered.LANGUAGES["ar"] = "العربية"
+from chatui.languages import available
+available.LANGUAGES["ar"] = "العربية"
 manage.main()"""
 
 
