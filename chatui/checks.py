@@ -7,10 +7,13 @@ import os
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.contrib.auth.models import Group
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
+from django.core.checks.security import base, csrf
 from django.db import DatabaseError
+from django.utils.module_loading import import_string
 
 from chatui.backends import registry
 from chatui.backends.chosen.choosing import AUTO
@@ -26,6 +29,32 @@ from chatui.tools.servers import reading
 
 _NO_SETTINGS = (VARIABLE_PREFIX, "CHATUI_TEST_", "CHATUI_CACHE_DIR", "CHATUI_CHROMIUM", "CHATUI_SHARED_DIR")
 """Names and beginnings of names: of keys that the admin pages name, and of what the tests are told."""
+
+
+@register(checks.Tags.security, deploy=True)
+def with_our_middleware(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Django's checks of what its security middleware does, which it leaves out where that stands under another name."""
+    from django.test.utils import override_settings  # here, as it brings much that a server has no use for
+
+    named = [f"{each.__module__}.{each.__qualname__}" for ours in map(import_string, settings.MIDDLEWARE) for each in ours.__mro__]
+    with override_settings(MIDDLEWARE=named):
+        return [message for check in _DJANGO_CHECKS for message in check(app_configs)]
+
+
+_DJANGO_CHECKS = (
+    base.check_sts,
+    base.check_sts_include_subdomains,
+    base.check_sts_preload,
+    base.check_content_type_nosniff,
+    base.check_ssl_redirect,
+    base.check_referrer_policy,
+    base.check_cross_origin_opener_policy,
+    base.check_xframe_deny,
+    base.check_security_middleware,
+    base.check_xframe_options_middleware,
+    csrf.check_csrf_middleware,
+    csrf.check_csrf_cookie_secure,
+)
 
 
 @register()

@@ -70,7 +70,7 @@ def name_in(headers: Headers, peer: str) -> str | None:
 
 
 def arrive(visitor: Visitor, name: str) -> User:
-    """The account of that name at the proxy, made with the first sign-in; raises as ``arriving.arrive``. None is found by its own name."""
+    """The account of that name at the proxy, made with the first sign-in; raises as ``account_linking.arrive``. None is found by name."""
     said = rule()
     provider = Provider.model_construct(
         key="header", name="header", issuer=f"header:{said.name if said else ''}", client_id="", sign_up=said is not None and said.sign_up

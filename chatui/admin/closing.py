@@ -10,10 +10,12 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop as noop
 
 from chatui.accounts.people.changes import Standing
+from chatui.audit_log.record import Visitor
 from chatui.models import User
 from chatui.models.accounts.closed_account import Cause
 from chatui.offboarding import closing
 from chatui.offboarding.closing import KeptOpenError
+from chatui.permissions.access import NotFoundError
 from chatui.web.visitors import visitor_of
 
 _CAUSES = {
@@ -41,7 +43,7 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def reopen_accounts(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         """Recorded, each."""
         visitor = visitor_of(request, "admin")
-        opened = sum(closing.reopen_account(person, visitor) for person in self.others(request, queryset))
+        opened = sum(self._reopen(visitor, person) for person in self.others(request, queryset))
         words = ngettext("%(count)d account was opened again.", "%(count)d accounts were opened again.", opened)
         messages.success(request, words % {"count": opened})
 
@@ -67,9 +69,17 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         """Those of them that the member of staff may change, and who are somebody else."""
         return [person for person in queryset if person != request.user and self.has_change_permission(request, person)]
 
+    def _reopen(self, visitor: Visitor, person: User) -> bool:
+        try:
+            return closing.reopen_account(person, visitor)
+        except NotFoundError:
+            return False
+
     def _close(self, request: HttpRequest, person: User) -> bool:
         try:
             return closing.close_by_staff(person, visitor_of(request, "admin"))
+        except NotFoundError:
+            return False  # they may not any more, or the account is gone
         except KeptOpenError:
             person.is_active = True
             words = gettext("%(name)s was not closed: nobody else could look after accounts.")

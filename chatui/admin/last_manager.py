@@ -24,6 +24,9 @@ class CaretakingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     What the member of staff may do is asked once they and the account are held: what their request has read of them is from before.
     """
 
+    acts_one_by_one = False
+    """Whether what is done to many asks and holds for each row by itself: all in one transaction would keep everybody's writes waiting."""
+
     def changeform_view(self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None) -> Any:
         """One row, on its own page."""
         view = super().changeform_view
@@ -37,6 +40,8 @@ class CaretakingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """The same for what is done to many."""
         view = super().changelist_view
+        if self.acts_one_by_one:
+            return view(request, extra_context)
         return self._kept(request, None, lambda: view(request, extra_context))
 
     def _kept(self, request: HttpRequest, object_id: str | None, answer: Callable[[], HttpResponse]) -> HttpResponse:

@@ -92,6 +92,8 @@ def _tell(keys: list[UUID]) -> None:
 class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type: ignore[type-arg]
     """People. Nobody can grant a permission that they do not have."""
 
+    acts_one_by_one = True
+
     list_display = ("username", "is_active", "is_staff", "last_login")
     list_filter = ("is_active", "is_staff", "groups")
     fieldsets = (

@@ -139,19 +139,29 @@ def head_of(answer: Answering) -> Head:
 
 async def _stream(answer: Answering, writer: ResponseEvents | ChatChunks, *, is_named: bool) -> AsyncIterator[bytes]:
     yield _written(writer.begin(), is_named=is_named)
+    has_ended = False
     try:
         async with aclosing(answer.events()) as events:
             async for event in events:
                 if event is None:
                     yield sse.STILL_HERE
                     continue
-                if told := _written(writer.feed(event), is_named=is_named):
-                    yield told
-                if writer.ended is not None:
+                told_now = _written(writer.feed(event), is_named=is_named)
+                has_ended = writer.ended is not None
+                if told_now:
+                    yield told_now
+                if has_ended:
                     break
     except Exception as error:  # noqa: BLE001 - the status was sent long ago: the program reads in the stream that it is over, and why
-        yield _written(writer.feed(Ended("failed", _noted(error))), is_named=is_named)
+        code = _noted(error)
+        # Nothing comes of the first where the end itself could not be written: then this is all that is said.
+        if not has_ended:
+            yield _written(writer.feed(Ended("failed", code)), is_named=is_named) or sse.event(_error(code), named=is_named)
     yield sse.DONE
+
+
+def _error(code: ErrorCode) -> Mapping[str, Any]:
+    return {"type": "error", "error": of_code(code).body()}
 
 
 def _written(bodies: Iterable[Mapping[str, Any]], *, is_named: bool) -> bytes:

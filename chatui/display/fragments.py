@@ -10,13 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from uuid import UUID, uuid4
 
 from django.conf import settings
+from django.template.defaultfilters import date
 from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.html import escape
+from django.utils.timezone import template_localtime  # type: ignore[attr-defined] # the stubs have forgotten it
 
 from chatui.display.conversation import EndedTurn, ShownAnswer, ended_answer, shown_question
 from chatui.display.files import documents
@@ -53,7 +56,8 @@ def answer_end(ended: EndedTurn, language: str, sources: Sequence[Cited] = ()) -
         answer = replace(ended_answer(ended), sources=tuple(sources))
         if (blank := _blank(answer)) is not None:
             mould = _answer_end_mould(language, blank, is_demo=is_demo)
-            return _filled(mould, {_CONVERSATION: str(conversation), _MESSAGE: answer.parts[0].message_id})
+            ids = {_CONVERSATION: str(conversation), _MESSAGE: answer.parts[0].message_id}
+            return _filled(mould, ids | dict(zip(_TIMES, _times(answer.at), strict=True)))
         return _rendered("exchange/_answer_end.html", conversation, answer=answer, has_question=True, is_demo=is_demo)
 
 
@@ -63,6 +67,8 @@ def _rendered(template: str, conversation_id: object, **values: object) -> SafeH
 
 # Nearly all of them differ in nothing but some ids and the question: they are rendered once, with these in the place of what differs.
 _CONVERSATION, _MESSAGE, _HTML, _TEXT = (str(uuid4()) for _ in range(4))
+_TIMES = (str(uuid4()), str(uuid4()))
+_A_TIME = datetime(2001, 2, 3, 4, 5, 6, 789, tzinfo=UTC)
 
 
 @lru_cache(maxsize=32)
@@ -75,7 +81,16 @@ def _question_mould(language: str, *, is_long: bool) -> SafeHtml:
 @lru_cache(maxsize=128)
 def _answer_end_mould(language: str, answer: ShownAnswer, *, is_demo: bool) -> SafeHtml:
     with translation.override(language):
-        return _rendered("exchange/_answer_end.html", _CONVERSATION, answer=answer, has_question=True, is_demo=is_demo)
+        mould = _rendered("exchange/_answer_end.html", _CONVERSATION, answer=answer, has_question=True, is_demo=is_demo).html
+        for stand_in, time in zip(_TIMES, _times(_A_TIME), strict=True):
+            mould = mould.replace(time, stand_in)
+        return SafeHtml(mould)
+
+
+def _times(at: datetime | None) -> tuple[str, str]:
+    """A moment as the template writes it: for machines, and for people."""
+    local = template_localtime(at)
+    return escape(date(local, "c")), escape(date(local, "SHORT_DATETIME_FORMAT"))
 
 
 def _blank(answer: ShownAnswer) -> ShownAnswer | None:
@@ -84,7 +99,8 @@ def _blank(answer: ShownAnswer) -> ShownAnswer | None:
     if not is_plain or answer.notice or answer.siblings or answer.sources or answer.cards or answer.files:
         return None
     rated = answer.rated and replace(answer.rated, message_id=_MESSAGE)
-    return replace(answer, turn_id="", context=None, parts=(replace(answer.parts[0], message_id=_MESSAGE),), rated=rated)
+    at = answer.at and _A_TIME
+    return replace(answer, turn_id="", context=None, parts=(replace(answer.parts[0], message_id=_MESSAGE),), rated=rated, at=at)
 
 
 def _filled(mould: SafeHtml, values: Mapping[str, str]) -> SafeHtml:
@@ -92,4 +108,4 @@ def _filled(mould: SafeHtml, values: Mapping[str, str]) -> SafeHtml:
     return SafeHtml(_STAND_INS.sub(lambda found: values[found[0]], mould.html))
 
 
-_STAND_INS = re.compile("|".join((_CONVERSATION, _MESSAGE, _HTML, _TEXT)))
+_STAND_INS = re.compile("|".join((_CONVERSATION, _MESSAGE, _HTML, _TEXT, *_TIMES)))

@@ -72,7 +72,7 @@ class ChatConsumer(PageSocket):
         self._audience_of: dict[str, Audience] = {}
         self._awaiting: set[Audience] = set()
         self._retrying: set[Audience] = set()
-        self._told: dict[str, float] = {}
+        self._told: dict[UUID, float] = {}
         self._own_group = f"socket-{uuid4()}"
         self.begin(self._caught_up)
         session = await pools.commands.run(header_sign_in.session_of, dict(self.scope))
@@ -176,8 +176,8 @@ class ChatConsumer(PageSocket):
     def _tell_followed(self, place: Place) -> None:
         """Tell the process that runs a turn, now and then, that its events are wanted here."""
         now = asyncio.get_running_loop().time()
-        if now - self._told.get(place.process, float("-inf")) > CHECK_SECONDS:
-            self._told = {place.process: now}
+        if now - self._told.get(place.turn_id, float("-inf")) > CHECK_SECONDS:
+            self._told = {place.turn_id: now}
             running.keep_following(place, Audience.END_USER)
 
     def _caught_up(self) -> None:

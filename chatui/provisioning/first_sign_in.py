@@ -18,7 +18,7 @@ from chatui.provisioning.scope import whole
 
 
 def arrive(visitor: Visitor, provider: Provider, said: Said, invitation: str = "") -> User:
-    """As ``arriving.arrive``. What the directory calls somebody may be known only now: then their account and its row find each other."""
+    """As ``account_linking.arrive``. What the directory calls somebody may be known only now: then account and row find each other."""
     identities = OutsideIdentity.objects.filter(issuer=provider.issuer, subject=said.subject)
     identities.exclude(directory_id=said.directory_id).update(directory_id=said.directory_id)
     _settle(visitor, provider, said)
@@ -26,7 +26,7 @@ def arrive(visitor: Visitor, provider: Provider, said: Said, invitation: str = "
 
 
 def connect(visitor: Visitor, provider: Provider, said: Said) -> None:
-    """As ``arriving.connect``. Nobody connects with what the directory has closed, or with what is closed in another account."""
+    """As ``account_linking.connect``. Nobody connects with what the directory has closed, or with what is closed in another account."""
     row = _row(provider, said)
     if row is not None and not row.user.is_active:
         raise NotAdmittedError("the account that the directory means is closed")

@@ -12,7 +12,7 @@ from chatui.permissions import files
 from chatui.store.files import reading
 
 DOWNLOAD_ACTION = "file download"
-"""What the line in the audit log says where staff take a file of somebody's: one of ``looks.DOWNLOADS``."""
+"""What the line in the audit log says where staff take a file of somebody's: one of ``debug_views.DOWNLOADS``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,8 @@ class Publisher:
         first_until = self._loop.time() + FIRST_SECONDS if self._bus.reaches_others else 0.0
         self._elsewhere_until = {Audience.END_USER: first_until, Audience.DEBUG: 0.0}
         self._watched_until = 0.0 if program else first_until
+        self._is_left = False
+        """Nobody watched when the turn began to end. Who comes then is shown the stored answer, or asks for a snapshot."""
         self._is_ready = not is_continuation
         self._rendering: asyncio.Future[None] | None = None
         self._is_stopped = False
@@ -126,7 +128,14 @@ class Publisher:
     @property
     def is_watched(self) -> bool:
         """Whether a page of a person shows the turn, as far as is known here. One that opens it later is sent a snapshot."""
+        if self._is_left:
+            return False
         return self._bus.is_heard(self._group[Audience.END_USER]) or self._loop.time() < self._watched_until
+
+    @property
+    def is_shown_whole(self) -> bool:
+        """Whether pages were sent all that was taken."""
+        return self.is_watched and not self._people.is_behind
 
     def shown(self) -> tuple[ShownPart, ...]:
         """The messages that people see of the answer, without their text."""
@@ -151,8 +160,8 @@ class Publisher:
         until = self._loop.time() + CATCH_UP_SECONDS
         self._flush_safely()
         if not self.is_watched:
-            self._people.end_unwatched()
-            self._is_ready = False  # who comes now asks again, and finds the stored answer
+            self._people.note_thinking()
+            self._is_left = True
             return
         while self._people.is_behind and self._rendering is not None and self._loop.time() < until:
             await asyncio.wait([self._rendering], timeout=until - self._loop.time())
@@ -201,6 +210,7 @@ class Publisher:
             return
         if process != PROCESS:
             self.followed(audience)
+        self._is_left = False
         # Right after a flush, so that what comes next is not in it already.
         self.flush()
         self._compactor.forget()

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
 from django.utils import timezone
 
-from chatui import models, wire
+from chatui import wire
 from chatui.backends.base import BackendError
 from chatui.backends.hosted.tools import HostedTools
 from chatui.codes import ProductCode
@@ -36,7 +36,7 @@ from chatui.turns import ledger
 from chatui.turns.calls.conductor import Conductor
 from chatui.turns.cutting.answer_now import AnswerNow
 from chatui.turns.formats.checked_answers import CheckedAnswers, format_of
-from chatui.turns.kept_frames import KeptFrames, LastFrames
+from chatui.turns.kept_frames import KeptFrames
 from chatui.turns.leases import Held, leases
 from chatui.turns.ledger import Account, LeaseLostError, Outcome
 from chatui.turns.opening import server_tools
@@ -197,14 +197,16 @@ class Runner:
         left_out, by_server = account.turns_left_out + self._job.turns_left_out, server_tools.noted(self._hosted)
         account = replace(account, turns_left_out=left_out, by_server=by_server, ended_at=timezone.now())
         html = None
-        if not self._is_lost:
-            outcome = await self._stored_end(outcome, account)
-        if not self._is_lost:
+        stored = None if self._is_lost else await self._stored_end(outcome, account)
+        if stored is not None:
+            # Also where the lease counts as lost since: a turn that has its end is renewed no more.
+            outcome = stored
             note_end(self._job, outcome, account, self._publisher.elapsed())
             answered = list_events.answered(self._job.conversation_id, timezone.now(), has_news=ledger.is_news(outcome.state))
             bus().send(groups.person(self._job.asked_by_id), answered)
             self._tell_program(Ended(outcome.state, outcome.code, account.input_tokens, account.output_tokens, outcome.retry_after))
             html = await self._shown_end(ledger.ended(self._started.turn, outcome, account))
+        await self._publisher.catch_up()
         self._publisher.end(
             wire.TurnEnded(
                 _WIRE_TYPES.get(outcome.state, "response.failed"),
@@ -218,28 +220,28 @@ class Runner:
             )
         )
 
-    async def _stored_end(self, outcome: Outcome, account: Account) -> Outcome:
-        """Store the end, and with it the frames that waited for it. The outcome, which is another one where these cannot be stored."""
-        frames = self._frames
-        last = frames.take_last() if frames is not None else None
+    async def _stored_end(self, outcome: Outcome, account: Account) -> Outcome | None:
+        """Store the end, and with it the frames that waited for it. The outcome, which is another one where these cannot be stored; None
+        where the turn is not ours any more."""
+        last = self._frames.take_last() if self._frames is not None else None
+        end = last_write.End(self._job, outcome, account, lambda: self._pieces.are_written)
+        if last is None or self._frames is None:
+            await self._stored(partial(end.store, None))
+            return outcome
         try:
-            kept = await self._written_end(outcome, account, last)
-        except Exception as error:
-            if last is None:
-                raise
-            self._fail(error)
-            if self._is_lost:
-                return outcome
-            failed = self._failed_with(error)
-            await self._written_end(failed, account, None)
-            return failed
-        if frames is not None and last is not None:
-            frames.note_kept(kept)
-        return outcome
+            kept, failure = await last_write.store(end, last, self._stored)
+        except LeaseLostError:
+            self._lose()
+            return None
+        if failure is None:
+            self._frames.note_kept(kept)
+            return outcome
+        failed = self._failed_with(failure)
+        await self._stored(partial(replace(end, outcome=failed).store, None))
+        return failed
 
-    async def _written_end(self, outcome: Outcome, account: Account, last: LastFrames | None) -> Sequence[models.Message]:
-        write = partial(last_write.finish, self._job, outcome, account, lambda: self._pieces.are_written, last)
-        return await self._patiently(writer.run(write, order=self._turn_id))
+    async def _stored(self, work: Callable[[], T]) -> T:
+        return await self._patiently(writer.run(work, order=self._turn_id))
 
     def _tell_program(self, ended: Ended) -> None:
         if self._started.program is not None:
@@ -252,9 +254,8 @@ class Runner:
             titles.begin(self._started, frames.written)
 
     async def _shown_end(self, turn: Turn) -> SafeHtml | None:
-        """What stands below the answer. None where nobody looks, or it cannot be read in time: the end waits for nothing, and pages fetch
-        it."""
-        if not self._publisher.is_watched:
+        """What stands below the answer. None where nobody has seen all of it, or it cannot be read in time: pages fetch it."""
+        if not self._publisher.is_shown_whole:
             return None
         written = self._frames.written if self._frames else ()
         texts = [show(frame, Audience.END_USER) for frame in written if is_answer(frame.header)]

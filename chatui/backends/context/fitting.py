@@ -20,7 +20,7 @@ _SPACE_WITHIN = 60
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A request that should fit. ``weight``: about its tokens, see ``room.weight``; ``hidden``: those of the reasoning in it.
+    """A request that should fit. ``weight``: about its tokens, see ``token_budget.weight``; ``hidden``: those of the reasoning in it.
 
     ``turns_left_out``: how many questions are not in it with all that belongs to them. ``is_least``: nothing more can be left out.
     ``is_answer_limited``: its answer may not be as long as was asked for. ``counted``: how much of the weight was counted before.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
@@ -21,6 +21,8 @@ from chatui.tools.python.service import Service
 from chatui.tools.python.sessions import Room, Sessions
 from chatui.tools.python.wording import Given
 from chatui.tools.tool import CallingTurn, Tool, ToolError
+
+log = logging.getLogger(__name__)
 
 _CODE = "code"
 _NOTE_CHARS = 1500
@@ -92,8 +94,10 @@ def forget_from_thread(conversation_id: UUID) -> None:
 def forget_and_wait(conversations: Sequence[UUID], seconds: float = 4.0) -> None:
     """The same for several, as a process may end that only erases something; at most so long."""
     if conversations and _may_be_kept():
-        with contextlib.suppress(TimeoutError):
+        try:
             execution.soon(_forget(conversations)).result(seconds)
+        except Exception as error:  # noqa: BLE001 - what is erased here is erased all the same
+            log.warning("not every Python session of what is erased could be ended at once (%s)", type(error).__name__)
 
 
 def forget_ended_from_thread(conversation_id: UUID) -> None:

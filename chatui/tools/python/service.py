@@ -19,6 +19,8 @@ from chatui.tools.tool import ToolError
 
 MORE_SECONDS = 3.0
 """The service is waited for so much longer than it may let the code run."""
+MOST_TELLING = 16
+"""So many words about ends at once; the connections of runs are not theirs."""
 MOST_BYTES = 1_000_000
 VERSION = 1
 """Of what is told about files."""
@@ -34,6 +36,7 @@ class Service:
         """``url``: paths are added to it."""
         self._url = url.rstrip("/")
         self._used: dict[UUID, None] = {}
+        self._telling = asyncio.Semaphore(MOST_TELLING)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._client = httpx.AsyncClient(headers=headers, trust_env=False, follow_redirects=False, timeout=httpx.Timeout(10.0, read=None))
 
@@ -75,9 +78,15 @@ class Service:
     async def _told(self, method: str, path: str, body: dict[str, Any] | None = None) -> bool:
         """Whether it says that it has done so."""
         try:
-            async with self._client.stream(method, f"{self._url}{path}", json=body, timeout=MORE_SECONDS) as response:
+            # The time is that of all of it, behind the semaphore: a service that sends a byte now and then would hold a connection for
+            # hours, and more at once would find no connection in time.
+            async with (
+                self._telling,
+                asyncio.timeout(MORE_SECONDS),
+                self._client.stream(method, f"{self._url}{path}", json=body, timeout=MORE_SECONDS) as response,
+            ):
                 return response.is_success
-        except httpx.HTTPError:
+        except (httpx.HTTPError, TimeoutError):
             return False
 
     def _use(self, conversation_id: UUID) -> None:

@@ -39,7 +39,7 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> Started:
     Raises:
         NotFoundError: there is no such previous answer of this person's.
         NotStoredError, StillRunningError: see there.
-        UnknownCallError: see ``said_before``.
+        UnknownCallError: see ``earlier_messages``.
         AskRefusedError, IntegrityError: as ``start.start``.
     """
     if asking.was_asked(person, asked.id):

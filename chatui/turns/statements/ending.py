@@ -27,9 +27,9 @@ def place_of(turn: UUID, owner: str, message: UUID) -> tuple[int, bool] | None:
     return next(((last, is_kept) for last, is_kept in _PLACE.tuples(turn=turn, owner=owner, message=message)), None)
 
 
-def is_kept(message: UUID) -> bool:
-    """Whether this message is stored."""
-    return Message.objects.filter(pk=message).exists()
+def has_ended(turn: UUID, state: str, at: datetime | None) -> bool:
+    """Whether the turn has ended, in this state and at this moment."""
+    return at is not None and Turn.objects.filter(pk=turn, state=state, finished_at=at).exists()
 
 
 def _place() -> QuerySet[Turn, tuple[object, ...]]:

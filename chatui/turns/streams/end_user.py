@@ -20,6 +20,8 @@ from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched
 from renderer.markup.citations import Cited
 from renderer.markup.growing import STEP_CHARS, STEP_COST, GrowingMarkdown, MoreText, in_steps
 
+_JOINED_CHARS = 256
+
 
 @dataclass(frozen=True, slots=True)
 class _Arrived:
@@ -80,9 +82,22 @@ class EndUserStream:
         if isinstance(admitted, VisibleWithdrawn):
             self._withdraw()
         elif isinstance(admitted, VisibleDelta) and self._cut is None:
-            self._arrived.extend(_Arrived(VisibleDelta(text), str(key), elapsed) for text in in_steps(admitted.text))
+            self._take_text(admitted.text, str(key), elapsed)
         elif admitted is not None:
             self._arrived.append(_Arrived(admitted, str(key), elapsed))
+
+    def _take_text(self, text: VisibleText, key: str, elapsed: int) -> None:
+        """Short pieces are joined while they wait: of a turn that nobody watches, all do."""
+        last = self._arrived[-1] if self._arrived else None
+        if (
+            last is not None
+            and last.key == key
+            and isinstance(last.event, VisibleDelta)
+            and len(last.event.text) + len(text) <= _JOINED_CHARS
+        ):
+            self._arrived[-1] = _Arrived(VisibleDelta(VisibleText.joined([last.event.text, text])), key, last.elapsed)
+        else:
+            self._arrived.extend(_Arrived(VisibleDelta(step), key, elapsed) for step in in_steps(text))
 
     def add_event(self, event: wire.Event) -> None:
         """An event of the turn itself."""
@@ -106,8 +121,8 @@ class EndUserStream:
             self.thought_seconds = round(max(0, elapsed - self._waited) / 1000)
             self._pending.append(wire.ThoughtEnded(self._seconds_before + self.thought_seconds))
 
-    def end_unwatched(self) -> None:
-        """The turn ends, and nobody watches: how long was thought is known from what has arrived, though none of it is ever shown."""
+    def note_thinking(self) -> None:
+        """How long was thought is known from what has arrived, though none of it is shown. It waits all the same for whoever comes."""
         for arrived in self._arrived:
             match arrived.event:
                 case Working():
@@ -115,7 +130,6 @@ class EndUserStream:
                 case VisibleOpened(header=header) if not is_preamble(header):
                     self._has_answer = True
                     self.end_thinking(arrived.elapsed)
-        self._arrived.clear()
 
     def answers_now(self, elapsed: int) -> None:
         """The person has ended the thinking: every page takes the button away."""

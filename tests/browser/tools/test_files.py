@@ -23,13 +23,13 @@ pytestmark = pytest.mark.browser
 
 PLANT = """
 from chatui.models import Turn
-from chatui.store.files import keeping
+from chatui.store.files import storage
 from chatui.store.files.storage import NewFile, Place
 from tests.chatui.store.files.pictures import png
 turn = Turn.objects.get(conversation='{}')
 place = Place(turn.asked_by_id, turn.conversation_id, turn.pk)
 for name, data in (('plot.png', png(640, 480)), ('a.csv', b'a,b'), ('x.svg', b"<svg onload='alert(1)'/>")):
-    print(keeping.keep(place, NewFile.of(name, data)).pk)
+    print(storage.keep(place, NewFile.of(name, data)).pk)
 """
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.template.loader import render_to_string
-from django.utils import translation
+from django.utils import timezone, translation
 
 from chatui.display import fragments
 from chatui.display.conversation import EndedTurn, ShownPart, ended_answer, shown_question
@@ -48,7 +48,8 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def turn_of(person: User, text: str = "Hello", **columns: object) -> Turn:
     turn = store(person, ask(text=text)).turn
-    for name, value in {"state": TurnState.COMPLETED, "model": "a-model", **columns}.items():
+    ended = {"state": TurnState.COMPLETED, "model": "a-model", "finished_at": timezone.now()}
+    for name, value in (ended | columns).items():
         setattr(turn, name, value)
     return turn
 

@@ -176,7 +176,7 @@ async def test_a_first_answer_waits_for_few_threads(
         monkeypatch.setattr(Writer, "post", noted_write)
         await turn(socket, backend, statements, send(None))
     # The summary asks for its model server by itself, and no answer waits for it.
-    assert [name for name in waits if name != "spec_of"] == ["start", "opening_of", "finish"]
+    assert [name for name in waits if name != "spec_of"] == ["start", "opening_of", "store"]
 
 
 def name_of(work: Any) -> str:

@@ -19,7 +19,7 @@ from django.db import transaction
 from chatui.documents.reading import Part
 from chatui.models import Conversation, DocumentPassage, User
 from chatui.store import search_words
-from chatui.store.documents import own_search, passages, sent
+from chatui.store.documents import attached, own_search, passages
 from chatui.store.documents.budget import Room
 from chatui.store.documents.passages import Branch
 from chatui.store.documents.attached import FileUse
@@ -33,7 +33,7 @@ for name, word in (("ada", "green tea"), ("bela", "cocoa")):
     row = Conversation.objects.create(owner=person)
     with transaction.atomic():
         files[name] = brought_with(person, f"{name}.pdf", *parts, kind="pdf")
-        end = sent.put(row, Place(None, 0), sent.ready(person.pk, [FileUse(files[name].pk, "search")], rooms))
+        end = attached.put(row, Place(None, 0), attached.ready(person.pk, [FileUse(files[name].pk, "search")], rooms))
     branches[name] = Branch(row.pk, row.messages.order_by("-position").first().pk)
     passages.index(files[name].content_id)
 def found(name, asked): return [[each.name, each.label] for each in passages.find(branches[name], asked, "", 3)]
@@ -43,7 +43,7 @@ def own(name, asked):
 asked = {text: found("ada", text)[:1] for text in ("price tea", "UBERSEE", "\\u8336\\u306e\\u4fa1", "harvest17", "cocoa", "' & ( | : *")}
 owned = {text: own("ada", text) for text in ("price tea", "price cocoa")}
 before = DocumentPassage.objects.count()
-sent.delete(files["ada"])
+attached.delete(files["ada"])
 print("ANSWER" + json.dumps([asked, owned, found("ada", "price"), before, DocumentPassage.objects.count()]))
 """
 

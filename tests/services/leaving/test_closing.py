@@ -30,7 +30,7 @@ from chatui.audit_log.record import SHELL
 from chatui.offboarding import closing
 from chatui.models import ProvisionedGroup, User
 from chatui.models.accounts.closed_account import Cause
-from chatui.provisioning import groups, people, said
+from chatui.provisioning import attributes, groups, people
 
 errors = []
 
@@ -65,7 +65,7 @@ ours = Group.objects.create(name="people")
 company = provider_of("company")
 kept = []
 for number in range(5):
-    ada = people.create(SHELL, company, said.Said(user_name=f"ada{number}", external_id=f"00u{number}"))
+    ada = people.create(SHELL, company, attributes.Said(user_name=f"ada{number}", external_id=f"00u{number}"))
     for name in ("One", "Two"):
         groups.create(SHELL, company, {"displayName": name, "members": [{"value": str(ada.pk)}]})
     assert ada.user.groups.count() == 1

@@ -101,6 +101,7 @@ async def test_a_citation_over_each_wire_format(format_: str, ada: User, monkeyp
     async with web() as peer, model(monkeypatch, made, *answers, **options) as server:
         set_up(monkeypatch, peer)
         monkeypatch.setattr("chatui.tools.catalogue.tools", lambda: {each.name: each for each in browser_tools()})
+        monkeypatch.setattr("chatui.turns.publisher.Publisher.is_watched", True)
         turn = await run(ada, ask())
         assert (turn.state, turn.error_code) == ("completed", "")
         tea = f"http://tea.example:{peer.port}/tea"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
@@ -10,12 +10,14 @@ from uuid import UUID, uuid4
 import pytest
 from channels.db import database_sync_to_async
 from django.db import DataError, transaction
+from django.utils import timezone
 
 from chatui.models import Message, Turn, TurnPiece, UsageEntry, User
 from chatui.models.turn import TurnState
 from chatui.turns import kept_frames, ledger
 from chatui.turns.kept_frames import LastFrames
-from chatui.turns.outcomes import last_write
+from chatui.turns.outcomes.last_write import End
+from chatui.turns.runner import Runner
 from renderer.events import Finished
 from renderer.frames import Frame, Terminator
 from tests.chatui.conftest import store
@@ -27,25 +29,29 @@ pytestmark = pytest.mark.django_db(transaction=True)
 COMPLETED = ledger.Outcome(TurnState.COMPLETED)
 
 
+def end_of(job: ledger.Job, has_pieces: Callable[[], bool] = lambda: False) -> End:
+    return End(job, COMPLETED, ledger.Account(ended_at=timezone.now()), has_pieces)
+
+
 def one(job: ledger.Job) -> LastFrames:
     return LastFrames([job.question_id], [(uuid4(), Finished(Frame(FINAL, "Four.", Terminator.RETURN)))])
 
 
 def test_what_took_effect_unheard_is_not_done_again(ada: User) -> None:
     job = ledger.load(store(ada, ask()).turn)
-    last, no_pieces = one(job), lambda: False
-    [kept] = last_write.finish(job, COMPLETED, ledger.Account(), no_pieces, last)
+    last, end = one(job), end_of(job)
+    [kept] = end.store(last)
     assert kept.pk == last.written[0][0]
-    assert last_write.finish(job, COMPLETED, ledger.Account(), no_pieces, last) == ()
+    assert end.store(last) == ()
     assert (Message.objects.filter(turn=job.turn_id).count(), UsageEntry.objects.count()) == (1, 1)
     with pytest.raises(ledger.LeaseLostError):
-        last_write.finish(job, COMPLETED, ledger.Account(), no_pieces, one(job))
+        end_of(job).store(last)
 
 
 def test_nothing_is_stored_of_a_turn_that_another_process_has(ada: User) -> None:
     job = ledger.load(store(ada, ask()).turn)
     with pytest.raises(ledger.LeaseLostError):
-        last_write.finish(replace(job, lease_owner="another"), COMPLETED, ledger.Account(), lambda: False, one(job))
+        end_of(replace(job, lease_owner="another")).store(one(job))
     assert Turn.objects.get().state == "running" and not Message.objects.filter(turn=job.turn_id).exists()
 
 
@@ -57,7 +63,7 @@ def test_pieces_that_came_just_before_the_end_are_deleted(ada: User) -> None:
         return True
 
     with transaction.atomic():
-        last_write.finish(job, COMPLETED, ledger.Account(), just_now, one(job))
+        end_of(job, just_now).store(one(job))
     assert not TurnPiece.objects.exists()
 
 
@@ -76,18 +82,51 @@ async def test_an_answer_that_cannot_be_stored_fails_the_turn(ada: User, backend
 
 
 @pytest.mark.asyncio
+async def test_an_end_that_is_refused_takes_nothing_along_of_what_was_written(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*given: Any, **named: Any) -> Any:
+        raise DataError("a number is too large")
+
+    monkeypatch.setattr(ledger, "finish", refuse)
+    backend.script = answer()
+    turn = await run(ada, ask())
+    stored = await database_sync_to_async(lambda: list(Message.objects.filter(turn=turn).order_by("position")))()
+    assert [message.channel for message in stored] == ["analysis", "final"] and stored[-1].is_complete
+
+
+@pytest.mark.asyncio
+async def test_a_lease_that_counts_as_lost_right_behind_the_end_changes_nothing(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[object] = []
+    monkeypatch.setattr("chatui.turns.runner.note_end", lambda *given: ended.append(given))
+    store_end = Runner._stored_end
+
+    async def lost(runner: Runner, *given: Any) -> Any:
+        outcome = await store_end(runner, *given)
+        runner._is_lost = True
+        return outcome
+
+    monkeypatch.setattr(Runner, "_stored_end", lost)
+    backend.script = answer()
+    turn = await run(ada, ask())
+    assert turn.state == "completed" and len(ended) == 1
+
+
+@pytest.mark.asyncio
 async def test_an_answer_whose_turn_does_not_end_at_once_is_stored_before(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept_frames, "LINGER_SECONDS", 0.0)
     ends: list[object] = []
-    finish = last_write.finish
+    store_end = End.store
 
-    def noted(*given: Any) -> Any:
-        ends.append(given[-1])
-        return finish(*given)
+    def noted(end: End, last: LastFrames | None) -> Any:
+        ends.append(last)
+        return store_end(end, last)
 
-    monkeypatch.setattr(last_write, "finish", noted)
+    monkeypatch.setattr(End, "store", noted)
     backend.script = answer()
     turn = await run(ada, ask())
     stored = await database_sync_to_async(lambda: list(Message.objects.filter(turn=turn).order_by("position")))()

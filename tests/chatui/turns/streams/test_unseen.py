@@ -117,13 +117,40 @@ async def test_whoever_comes_sees_what_there_was_and_what_comes(joins: int) -> N
     assert all(f"line {number}." in said for number in range(50)) and "A plan." in said and "Well" not in said
 
 
-async def test_whoever_comes_behind_the_answer_is_sent_nothing_of_it_and_asks_again() -> None:
+ENDED = wire.TurnEnded("response.completed", "completed", None, 1)
+
+
+async def test_whoever_asks_behind_the_answer_sees_it_whole() -> None:
     turn = Turn()
     await turn.answer()
     await turn.publisher.catch_up()
     turn.join()
-    turn.publisher.end(wire.TurnEnded("response.completed", "completed", None, 1))
+    await turn.publisher.catch_up()
+    assert turn.publisher.is_shown_whole
+    turn.publisher.end(ENDED)
+    turn.publisher.stop()
+    said = json.dumps(turn.heard)
+    assert all(f"line {number}." in said for number in range(50)) and turn.heard[-1]["type"] == "response.completed"
+
+
+async def test_who_was_told_of_the_stored_answer_is_sent_nothing_of_it_again() -> None:
+    turn = Turn()
+    await turn.answer()
+    await turn.publisher.catch_up()
+    bus().join(groups.audience(turn.conversation, Audience.END_USER), turn._hear, elsewhere=False)
+    await turn.publisher.catch_up()
+    assert not turn.publisher.is_shown_whole, "what stands below the answer is left to the page, which reads the answer with it"
+    turn.publisher.end(ENDED)
     await asyncio.sleep(2 * publishing.FLUSH_SECONDS)
     turn.publisher.stop()
-    assert [event["type"] for event in turn.heard] == ["chatui:thought", "response.completed"], "pages find the stored answer now"
-    assert turn.heard[0]["sequence_number"] > 1, "which tells a page that it has not seen it all"
+    assert "line" not in json.dumps(turn.heard) and turn.heard[-1]["type"] == "response.completed"
+
+
+async def test_what_waits_is_kept_in_few_pieces() -> None:
+    turn = Turn()
+    await turn.think()
+    key = uuid4()
+    turn.publisher.take(FrameOpened(ANSWER), key)
+    await turn.write(["word "] * 5_000, key)
+    assert len(turn.publisher._people._arrived) < 150
+    turn.publisher.stop()

@@ -54,7 +54,7 @@ def test_nothing_is_rendered_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("feed", "tail"):
         monkeypatch.setattr(GrowingMarkdown, name, lambda *_: pytest.fail("it was rendered"))
     stream = streamed(EVENTS, watched_from=len(EVENTS))
-    stream.end_unwatched()
+    stream.note_thinking()
     assert stream.thought_seconds == thought is not None
 
 

@@ -1,0 +1,41 @@
+"""What ``manage.py check --deploy`` says of Django's middleware, which stands in the settings as classes made of it."""
+
+from __future__ import annotations
+
+import pytest
+from django.conf import settings
+from django.core import checks
+from django.utils.module_loading import import_string
+
+from chatui.checks import with_our_middleware
+
+HTTPS = {"SECURE_HSTS_SECONDS": 31_536_000, "SECURE_SSL_REDIRECT": True, "CSRF_COOKIE_SECURE": True}
+
+
+def found() -> set[str | None]:
+    return {message.id for message in with_our_middleware(None)}
+
+
+def test_what_is_missing_for_https_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in HTTPS:
+        monkeypatch.setattr(settings, name, 0)
+    assert found() == {"security.W004", "security.W008", "security.W016"}
+    assert with_our_middleware in checks.registry.registry.get_checks(include_deployment_checks=True)
+
+
+def test_where_all_is_there_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in HTTPS.items():
+        monkeypatch.setattr(settings, name, value)
+    assert not {each for each in found() if each not in ("security.W005", "security.W021")}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "django.middleware.security.SecurityMiddleware",
+        "django.middleware.clickjacking.XFrameOptionsMiddleware",
+        "django.middleware.csrf.CsrfViewMiddleware",
+    ],
+)
+def test_what_the_silenced_checks_look_for_is_there(name: str) -> None:
+    assert any(issubclass(import_string(ours), import_string(name)) for ours in settings.MIDDLEWARE)
