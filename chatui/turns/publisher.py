@@ -134,8 +134,8 @@ class Publisher:
 
     @property
     def is_shown_whole(self) -> bool:
-        """Whether pages were sent all that was taken."""
-        return self.is_watched and not self._people.is_behind
+        """Whether all text that was taken is rendered for pages."""
+        return self.is_watched and not self._people.has_unshown
 
     def shown(self) -> tuple[ShownPart, ...]:
         """The messages that people see of the answer, without their text."""

@@ -163,9 +163,14 @@ class EndUserStream:
         return numbered
 
     @property
+    def has_unshown(self) -> bool:
+        """Whether text, or something behind it, waits to be rendered."""
+        return self._rendering is not None or bool(self._arrived)
+
+    @property
     def is_behind(self) -> bool:
         """Whether something that arrived is not in what ``flush`` has returned."""
-        return self._rendering is not None or bool(self._arrived or self._pending)
+        return self.has_unshown or bool(self._pending)
 
     def take_rendering(self) -> Rendering | None:
         """What another thread is to render now, once. Until it is given to ``rendered``, what arrives waits."""
