@@ -200,9 +200,11 @@ def statements(target: Target, turns: int = 10) -> Iterator[Figure]:
 
 
 def _firsts(streams: int, outcomes: Outcomes) -> Iterator[Figure]:
-    p50, p99 = _milliseconds(outcomes, "first_p50"), _milliseconds(outcomes, "first_p99")
-    yield Figure(f"first_p50_{streams}", f"first word added p50, {streams} begun in 1 s", "ms", p50, is_judged=_is_quiet(outcomes))
-    yield Figure(f"first_p99_{streams}", "  p99", "ms", p99, is_judged=_is_quiet(outcomes))
+    quiet = _is_quiet(outcomes)
+    for key, title in (("first", f"first word added p50, {streams} begun in 1 s"), ("wait", "  from the question to it, p50")):
+        p50, p99 = _milliseconds(outcomes, f"{key}_p50"), _milliseconds(outcomes, f"{key}_p99")
+        yield Figure(f"{key}_p50_{streams}", title, "ms", p50, is_judged=quiet)
+        yield Figure(f"{key}_p99_{streams}", "  p99", "ms", p99, is_judged=quiet)
 
 
 def _milliseconds(outcomes: Outcomes, what: str) -> Mapping[str, float]:

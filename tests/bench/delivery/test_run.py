@@ -28,6 +28,7 @@ def test_the_relays_and_the_product_bring_every_word() -> None:
     assert {outcome.turns for outcome in outcomes.values()} == {2}
     assert outcomes["relay"].frames == 400, "a frame a token"
     assert all(0 < outcome.p50 <= outcome.p99 for outcome in outcomes.values())
+    assert all(0 < outcome.wait_p50 <= outcome.wait_p99 < 30 for outcome in outcomes.values())
     assert all(outcome.cpu > 0 and outcome.received > 0 and outcome.memory > 10 for outcome in outcomes.values())
     assert outcomes["product"].fetched == 0, "a turn comes by events alone"
     first, whole, fetching = (figure.values["product"] for figure in counted)

@@ -35,8 +35,9 @@ class Outcome:
     ``waited`` the share of the time for which the server could have run and its core did something else.
 
     ``frames`` brought text, ``received`` are the bytes of all, ``memory`` is the server's in MB while the pages are still open. The ``p``
-    are percentiles of how long words were on their way, the ``first`` those of each answer's first word. ``statements`` are per turn, the
-    ``first`` ones up to its first word. ``missed`` answers had ended before the page could follow them.
+    are percentiles of how long words were on their way, the ``first`` those of each answer's first word, and the ``wait`` those of the time
+    from a question to that word. ``statements`` are per turn, the ``first`` ones up to its first word. ``missed`` answers had ended before
+    the page could follow them.
     """
 
     cpu: float = 0.0
@@ -52,6 +53,8 @@ class Outcome:
     p99: float = 0.0
     first_p50: float = 0.0
     first_p99: float = 0.0
+    wait_p50: float = 0.0
+    wait_p99: float = 0.0
     statements: float = 0.0
     first_statements: float = 0.0
     is_compressed: bool = False

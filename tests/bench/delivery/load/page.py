@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 from tests.bench.delivery.load import stamps
 from tests.bench.delivery.load.dialects import DIALECTS, Heard
@@ -34,6 +35,7 @@ class Page:
         self._statements_before = 0
         self.delays: list[float] = []
         self.firsts: list[float] = []
+        self.waits: list[float] = []
         self.frames = self.fetched = self.missed = self.statements = self.first_statements = 0
         self.faults: list[str] = []
 
@@ -57,6 +59,7 @@ class Page:
         self._ended.clear()
         self._listener = stamps.Listener(stamps.now())
         self._statements_before = self._count.value if self._count else 0
+        self._asked = time.monotonic()
         self.socket.send(self._dialect.ask(f"tokens={self._job.tokens} rate={self._job.rate}"))
         try:
             if self.socket.closed:
@@ -99,6 +102,7 @@ class Page:
         self.frames += 1
         if not self._words:
             self.firsts.append(delays[0])
+            self.waits.append(received - self._asked)
             self.first_statements += self._count.value - self._statements_before if self._count else 0
         self._words += len(delays)
         self.delays += delays
