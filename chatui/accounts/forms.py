@@ -1,4 +1,4 @@
-"""The forms that ask for a secret (console code, password, old password). Each counts a guess before judging it."""
+"""The forms that take a secret (console code, password, old password). Each counts a guess before it checks it."""
 
 from __future__ import annotations
 

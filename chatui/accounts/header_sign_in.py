@@ -1,4 +1,4 @@
-"""Reads who a trusted proxy says is there. Anything that is not exactly as it must be is refused; nothing is guessed."""
+"""Reads the signed-in person from a trusted proxy's header. A header that is not exactly right is refused; nothing is guessed."""
 
 from __future__ import annotations
 

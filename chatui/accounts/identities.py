@@ -1,4 +1,4 @@
-"""A person's identities at sign-in services: which there are, and how one is taken away again."""
+"""A person's identities at sign-in services: lists them, and removes one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Invitations: one-time links with which people make accounts of their own, so that nobody chooses a password for somebody else."""
+"""Invitations: one-time links with which people create their own accounts and choose their own passwords."""
 
 from __future__ import annotations
 

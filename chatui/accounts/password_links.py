@@ -1,4 +1,4 @@
-"""One-time links for choosing a new password: staff make a link and pass it on, and never learn the password."""
+"""One-time links for choosing a new password: staff create a link and pass it on, and never learn the password."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A new password for whoever has forgotten theirs: a one-time link by e-mail, where the operator has configured that.
+"""Password reset: e-mails a one-time link to a person who has forgotten their password, where the operator has configured that.
 
 Nothing that a visitor sees, nor how long it takes, depends on whether there is such an account: all of it happens behind the page.
 """

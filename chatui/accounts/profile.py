@@ -1,4 +1,4 @@
-"""What people say about themselves and about how they want the product to be."""
+"""A person's own settings: their name, and how they want the product to behave."""
 
 from __future__ import annotations
 

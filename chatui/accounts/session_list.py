@@ -1,4 +1,4 @@
-"""The sessions of a person: where each began, and how they end one."""
+"""A person's sessions: lists where each began, and ends them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the key and the person behind a request of a program, in the database each time: what was taken back works no more."""
+"""Checks the API key of a request and finds its owner. Reads the database each time, so that a revoked key stops working at once."""
 
 from __future__ import annotations
 

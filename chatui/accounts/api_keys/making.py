@@ -1,4 +1,4 @@
-"""Keys as their owners and admins handle them: made, listed and taken back. Each change is recorded, with the key's beginning only."""
+"""Creates, lists and revokes API keys, for their owners and for admins. The audit log records each change with the key's prefix only."""
 
 from __future__ import annotations
 

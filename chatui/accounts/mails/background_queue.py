@@ -1,4 +1,4 @@
-"""Work behind the page, one piece after the other, that holds nobody up: not whoever waits for the page, and not a process that ends."""
+"""A queue of background work, such as sending mail. Neither a page nor a process that is shutting down waits for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sends the links of invitations to people who are named by an e-mail address."""
+"""E-mails invitation links to people who were invited by an e-mail address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sends mail behind the page: nobody waits for a mail server, and one that is down ends nothing."""
+"""Sends mail in the background: no page waits for a mail server, and one that is down breaks nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What whoever looks after accounts does to one: puts it into groups, makes it staff, ends its sessions, takes its second factor away."""
+"""Account managers' actions on an account: set groups and staff status, end sessions, remove the second factor, invite."""
 
 from __future__ import annotations
 

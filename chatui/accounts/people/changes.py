@@ -1,4 +1,4 @@
-"""Writes changes that staff make to the audit log: accounts, groups and permissions, in words."""
+"""Records in the audit log how staff changed accounts, groups and permissions, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The groups for those who look after accounts: how many people are in each, what it allows, and whether it demands a second factor."""
+"""The group list for account managers: the members and permissions of each group, and whether it requires a second factor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The groups that the operator's settings name. One that does not exist changes for nobody what the setting says: that has to be told."""
+"""The groups that settings name. A setting has no effect where its group does not exist, so missing groups are reported."""
 
 from __future__ import annotations
 

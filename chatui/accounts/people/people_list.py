@@ -1,4 +1,4 @@
-"""The list of people for those who look after accounts: names, groups and states, and nothing that anybody wrote."""
+"""The list of people for account managers: names, groups and states, but nothing that anybody wrote."""
 
 from __future__ import annotations
 

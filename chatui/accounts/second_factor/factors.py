@@ -1,4 +1,4 @@
-"""Sets one-time codes up, checks them, and takes factors away. Each change is recorded, and each code is good once."""
+"""Sets up, checks and removes one-time codes. Each change is recorded, and each code works once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells people of changes of their ways in: by a notice on their pages until they dismiss it, and by mail where that is configured."""
+"""Notifies people when their sign-in methods change: on their pages until dismissed, and by mail where that is configured."""
 
 from __future__ import annotations
 

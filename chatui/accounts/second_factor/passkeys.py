@@ -1,4 +1,4 @@
-"""A person's passkeys: adds, lists and removes them, and finds out whose was used. Each change and each refusal is recorded."""
+"""A person's passkeys: adds, lists and removes them, and finds the owner of one that was used. Each change and refusal is recorded."""
 
 from __future__ import annotations
 

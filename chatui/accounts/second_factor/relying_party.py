@@ -1,4 +1,4 @@
-"""For which host passkeys are, and on which origin they are used: what the operator says, never what a request alone says."""
+"""The host and origin that passkeys are valid for. They come from the operator's settings, never from a request alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who needs a second factor: members of groups that the operator names in the environment, or that staff have set so. Recorded."""
+"""Decides who needs a second factor: members of groups that the operator's settings or account managers name. Changes are recorded."""
 
 from __future__ import annotations
 

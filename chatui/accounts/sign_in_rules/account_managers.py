@@ -1,4 +1,4 @@
-"""Those who look after accounts: somebody always has to be left who can get in and let others in again."""
+"""Protects the last account manager: somebody must always be able to sign in and manage accounts."""
 
 from __future__ import annotations
 

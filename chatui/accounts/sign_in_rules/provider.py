@@ -1,4 +1,4 @@
-"""What the operator says of one OpenID provider."""
+"""The operator's settings for one OpenID provider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds or makes the account of somebody whom a provider has signed in, and connects an identity with the account of whoever asks.
+"""Finds or creates the account of a person who signs in with a provider, and links a provider's identity to a signed-in person's account.
 
 An account is found by issuer and subject, and by nothing else: whoever can choose their address or name at some provider must not get
 into an account that has the same.

@@ -1,4 +1,4 @@
-"""What a provider's claims say of a person, read strictly: a value of an unexpected shape says nothing."""
+"""Reads a provider's claims about a person, strictly: a value of an unexpected type is ignored."""
 
 from __future__ import annotations
 

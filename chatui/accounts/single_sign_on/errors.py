@@ -1,4 +1,4 @@
-"""What can go wrong when somebody signs in with a provider. Each error has a code, whose sentence people read."""
+"""The errors of a sign-in with a provider. Each has a code, whose message people see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The authorization code flow with PKCE, state and nonce (OpenID Connect Core 1.0, RFC 7636): there with a question, back with claims."""
+"""The authorization code flow with PKCE, state and nonce (OpenID Connect Core 1.0, RFC 7636): sends the browser off, and gets claims
+back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Brings a person's managed groups, and whether they are staff, in step with what their provider says. Each change is recorded."""
+"""Updates a person's managed groups and staff status from their provider's claims. Each change is recorded."""
 
 from __future__ import annotations
 
