@@ -1,4 +1,4 @@
-"""The admin page of the keys that people made for programs: whose there are, and how to take them back. Nobody can read a key there."""
+"""The admin page for API keys: lists whose they are, and revokes them. It never shows a key."""
 
 from __future__ import annotations
 

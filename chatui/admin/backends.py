@@ -1,4 +1,4 @@
-"""The admin pages for back ends: a form that is checked before saving, and never holds a key, only the name of one."""
+"""The admin pages for back ends. The form is checked before saving, and holds only the name of a key, never the key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Closing and reopening accounts on the admin pages: by actions of the list, and by the box *active* on an account's own page."""
+"""Closes and reopens accounts in the admin: as list actions, and with the *active* check box of an account's own page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The admin page that erases an account: it shows what will be deleted, and asks for the account name as confirmation."""
+"""The admin page that erases an account. It shows what will be deleted, and asks for the account name as confirmation."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The admin page of failed answers: finds a failure by the number that a person was shown, and says what caused it. It shows no text of
-anybody's, and not whose conversation it was."""
+"""The admin page for failed answers: finds a failure by the number that a person was shown, and gives its cause. It shows no
+conversation text, and not whose conversation it was."""
 
 from __future__ import annotations
 

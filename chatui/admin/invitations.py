@@ -1,4 +1,4 @@
-"""The admin pages of invitations: who was invited by whom and what became of it; makes new ones and takes them back."""
+"""The admin pages for invitations: creates and revokes them, and shows who invited whom and with what result."""
 
 from __future__ import annotations
 

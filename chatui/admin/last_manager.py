@@ -1,4 +1,4 @@
-"""Keeps staff from changing accounts and groups so that nobody is left who could look after accounts, or with rights that they lost."""
+"""Stops staff from removing the last account manager, and from using permissions that they have lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of a doctor's report, and how a page shows it: names of closed lists and numbers, nothing that a server said."""
+"""Stores a doctor's report and prepares it for a page. It holds names from closed lists and numbers, never a server's own text."""
 
 from __future__ import annotations
 

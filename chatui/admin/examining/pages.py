@@ -1,4 +1,4 @@
-"""The administration page of one model server: examines it, and shows how far that is and what was found."""
+"""The admin page that examines one model server, and shows the progress and the findings."""
 
 from __future__ import annotations
 

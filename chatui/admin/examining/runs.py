@@ -1,4 +1,4 @@
-"""Runs the doctor in the background: one examination at a time for each server and in each process, and none without an end."""
+"""Runs the doctor in the background: one examination at a time for each server and each process, always with a time limit."""
 
 from __future__ import annotations
 
