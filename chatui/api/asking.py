@@ -1,4 +1,4 @@
-"""The addresses of the API at which a program asks: ``/v1/responses`` and ``/v1/chat/completions``."""
+"""The endpoints that start an answer: ``/v1/responses`` and ``/v1/chat/completions``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors as programs read them: the specification's error object, with sentences of the product's own that quote nothing."""
+"""API errors: the specification's error object, with messages of our own that quote nothing from the request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lets a program in by its key, and answers each error as a program expects it. Cookies count for nothing here."""
+"""Authenticates a program by its key, and returns each error in the API's format. Cookies are ignored here."""
 
 from __future__ import annotations
 

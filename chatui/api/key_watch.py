@@ -1,4 +1,4 @@
-"""Checks a key again and again while something is sent to its holder; a database that is busy is borne only for a while."""
+"""Rechecks a key while a response is streamed. If the database is busy, the stream goes on, but only for a while."""
 
 from __future__ import annotations
 

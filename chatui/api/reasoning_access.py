@@ -1,4 +1,4 @@
-"""Raw reasoning in replies to programs: who is sent it, and what is recorded before that."""
+"""Raw reasoning in API responses: who may receive it, and the audit record that is written first."""
 
 from __future__ import annotations
 

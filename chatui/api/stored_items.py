@@ -1,4 +1,4 @@
-"""The items of stored answers, and of what was said before them."""
+"""Converts stored messages into the Response items of an answer's input and output."""
 
 from __future__ import annotations
 

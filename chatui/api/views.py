@@ -1,4 +1,4 @@
-"""The addresses of the API that read: models, and answers that are kept."""
+"""The read endpoints of the API: models and stored responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The events of a response in the background: as any other's, but for its beginning, when it may have to wait."""
+"""The events of a background response: as in a normal stream, but it begins as queued."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remembers what happened in a response in the background, for as long as somebody may come back for it.
+"""Records the events of a background response, for as long as a program may still fetch them.
 
 Not its events are kept, but what they are made of: each reader has a writer of its own, which gives the same events the same numbers.
 What was withdrawn is forgotten here as well; its events go on to exist, without their text.

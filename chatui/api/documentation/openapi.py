@@ -1,4 +1,4 @@
-"""The OpenAPI document of the API, made of its addresses, their handlers and the models of its requests: it cannot fall behind them."""
+"""The OpenAPI document of the API, generated from its routes, handlers and request models, so that it cannot become outdated."""
 
 from __future__ import annotations
 

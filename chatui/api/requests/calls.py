@@ -1,4 +1,4 @@
-"""Calls of a program's own functions, and what these replied, as programs send them back; for both formats."""
+"""Calls of a program's own functions and their results, as programs send them back, in both formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request to ``/v1/chat/completions``: its fields, which of them are refused, and what a turn needs of them."""
+"""Parses a request to ``/v1/chat/completions``: its fields, which of them are refused, and what a turn needs of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages as programs write them: text, or parts of which some are text. What a model cannot read is named, not dropped."""
+"""Parses the messages of an API request: text, or content parts. Parts that a model cannot read are named, not dropped."""
 
 from __future__ import annotations
 

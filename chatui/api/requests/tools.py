@@ -1,4 +1,4 @@
-"""The functions that a program offers to the model, and its choice among them; for both formats. Other kinds of tools are skipped."""
+"""The functions that a program offers to the model, and its tool choice, in both formats. Other kinds of tools are skipped."""
 
 from __future__ import annotations
 

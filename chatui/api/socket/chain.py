@@ -1,4 +1,4 @@
-"""What a connection remembers of its last response that is not stored, so that the next can go on from it."""
+"""Remembers a connection's last response if it is not stored, so that the next request can continue from it."""
 
 from __future__ import annotations
 

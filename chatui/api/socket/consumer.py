@@ -1,4 +1,4 @@
-"""One connection of a program: it asks for one response after the other, and is told each as it is written."""
+"""The WebSocket consumer for programs: one response at a time, streamed as it is written."""
 
 from __future__ import annotations
 

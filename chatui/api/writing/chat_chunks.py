@@ -1,4 +1,4 @@
-"""The chunks of a streamed chat completion, and the whole of one: one text and calls, without any field for reasoning."""
+"""Writes a chat completion, streamed in chunks or whole: text and calls, without any field for reasoning."""
 
 from __future__ import annotations
 

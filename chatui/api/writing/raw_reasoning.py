@@ -1,4 +1,4 @@
-"""The part of a reasoning item that holds raw reasoning, for a program that may read it. For any other it stays empty, and is not there."""
+"""The raw reasoning part of a reasoning item, for a program that may read it. For others the part is left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The events of a streamed response, in the specification's order: what happens in a turn in, events out. No other order can come of it."""
+"""Converts a turn's events into the events of a streamed response, always in the specification's order."""
 
 from __future__ import annotations
 
