@@ -1,4 +1,4 @@
-"""Shared by the back ends that detect, by asking, which server they talk to, which models it has and how much these can read."""
+"""The base of the back ends that detect their server's product, models and context lengths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks a model server which product it is, which models it offers, and how much they can read at once."""
+"""Asks a model server for its product name, its models, and their context lengths."""
 
 from __future__ import annotations
 

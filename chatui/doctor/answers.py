@@ -1,4 +1,4 @@
-"""The answers that one wire format gave to the doctor's questions, and the findings from them."""
+"""The answers to the doctor's questions in one wire format, and the findings from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``manage.py check`` messages about the back ends from the operator's file and the admin pages.
+"""Django system checks of the back ends from the operator's file and the admin pages.
 
 A mistake on the admin pages is at most a warning: it must not keep the server from starting.
 """

@@ -1,4 +1,4 @@
-"""The models that a person may choose from, and which of them a stored choice means."""
+"""The models that a person may choose from, and which of them a stored choice refers to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collects the reasoning of a Chat Completions stream in the fields in which the server gave it, to be given back beside a call.
+"""Collects the reasoning fields of a Chat Completions stream, so that they can be sent back to the server with a tool call.
 
 Servers differ in what they call it, and some sign or encrypt parts of it: only what comes back unchanged is the same reasoning to them.
 """

@@ -1,4 +1,4 @@
-"""The back end of the kind ``auto``: it asks its server which wire format fits, and is then a back end of that kind."""
+"""The ``auto`` back end: detects which wire format fits its server, then acts as a back end of that kind."""
 
 from __future__ import annotations
 

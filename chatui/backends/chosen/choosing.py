@@ -1,4 +1,4 @@
-"""Chooses the wire format for a server by asking it: token ids where it gives them for a gpt-oss model, else Chat Completions."""
+"""Chooses the wire format for a server by querying it: token ids if it supports them and runs a gpt-oss model, else Chat Completions."""
 
 from __future__ import annotations
 

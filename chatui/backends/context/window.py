@@ -1,4 +1,4 @@
-"""What is known of how much one model of one server can read at once: from the operator, from the server, or from its refusals."""
+"""The known context length of one model on one server: from the operator, from the server, or from its refusals."""
 
 from __future__ import annotations
 

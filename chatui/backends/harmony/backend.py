@@ -1,4 +1,4 @@
-"""The back end that samples a gpt-oss model by token ids, so that a quoted marker is never taken for a real one."""
+"""The back end that samples a gpt-oss model by token ids, so that a quoted marker is never mistaken for a real one."""
 
 from __future__ import annotations
 

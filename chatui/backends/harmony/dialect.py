@@ -1,4 +1,4 @@
-"""The interface of a token-id dialect: how one server is asked, and how its chunks are read."""
+"""The interface of a token-id dialect: how one server product is requested, and how its chunks are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Has a call written where one is required: the model thinks freely, and what it opens instead of a call is dropped for a call of ours.
+"""Forces a tool call where one is required: the model reasons freely, but any other message that it opens is replaced by a call.
 
 No token-id server can be told that a call must come. So the header of the call is written here, behind the reasoning and the preambles;
 which function it names is the model's choice among those that it may call, and its arguments are the model's.

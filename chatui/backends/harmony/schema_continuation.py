@@ -1,4 +1,4 @@
-"""Writes the request that goes on behind what was sampled, where the rest of it has to fit a schema."""
+"""Builds the request that continues a sample where the rest must fit a schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks a token-id server, each time with one request: for the events of an answer, or for one word."""
+"""Sends requests to a token-id server: streams the events of an answer, or gets a single word."""
 
 from __future__ import annotations
 

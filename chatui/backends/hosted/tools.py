@@ -1,4 +1,4 @@
-"""Tools that a model server runs by itself, such as its own web search: what it is offered in a turn, and what it says it has used."""
+"""Tools that a model server executes itself, such as its own web search: what it is offered in a turn, and what it reports using."""
 
 from __future__ import annotations
 

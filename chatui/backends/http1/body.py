@@ -1,4 +1,4 @@
-"""Takes the body out of the bytes of a response: chunked, of a known length, or until the server closes.
+"""Decodes the body of an HTTP response: chunked, of a known length, or until the server closes.
 
 h11 does this as well, with an event for each chunk. A model server sends a chunk for each token, and those events then cost more than all
 that is done with the token.

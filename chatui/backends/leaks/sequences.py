@@ -1,4 +1,4 @@
-"""Judges special tokens that stand next to each other: a header, an end before a start, an example of a whole message."""
+"""Classifies special tokens that stand next to each other: a header, an end before a start, an example of a whole message."""
 
 from __future__ import annotations
 

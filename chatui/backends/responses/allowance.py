@@ -1,4 +1,4 @@
-"""The size budgets of one sample: how many characters a model may still write, and at how many tokens its server cuts it."""
+"""The size limits of one sample: how many characters a model may still write, and after how many tokens its server stops it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One back end at several addresses: the least busy one is asked, and another one where it fails before its first event."""
+"""A back end with several addresses: requests go to the least busy one, and to another if it fails before its first event."""
 
 from __future__ import annotations
 
