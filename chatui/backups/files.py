@@ -1,4 +1,4 @@
-"""Database files: copied while others write, put on disk for good, and examined; for their owner alone to read."""
+"""Database files: copies them while they are in use, syncs them to disk, and checks them. Only their owner can read them."""
 
 from __future__ import annotations
 

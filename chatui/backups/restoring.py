@@ -1,4 +1,4 @@
-"""Restores a backup. It is made ready beside the database, with the erasures that it does not know of, and only then put in its place."""
+"""Restores a backup. It is prepared beside the database, with all later erasures applied, and only then put in its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was taken back since a backup was made, and must not come back with it: accounts, keys of programs, and share links.
+"""Keeps a restored backup from reviving what was revoked since: accounts, API keys and share links.
 
 The database that is replaced knows of it. Where a row is there no more it was deleted, which takes it back as well.
 """

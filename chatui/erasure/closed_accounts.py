@@ -1,4 +1,4 @@
-"""Does with closed accounts what the operator's settings say, once they could have been opened again for long enough."""
+"""Applies the operator's retention settings to closed accounts, after the time in which they could be reopened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What there is of a person in the database, in numbers: what an erasure takes away."""
+"""Counts what the database holds about a person, which is what an erasure deletes."""
 
 from __future__ import annotations
 

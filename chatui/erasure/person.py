@@ -1,4 +1,4 @@
-"""Erases a person, whatever they wrote: recorded first, then step by step, so that what was cut off can simply be done again."""
+"""Erases a person and everything they wrote: recorded first, then in steps that can be repeated after an interruption."""
 
 from __future__ import annotations
 

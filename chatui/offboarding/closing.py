@@ -1,4 +1,4 @@
-"""Closes and reopens accounts: the one way to do it, for staff, the operator, directories, sign-in services and people themselves."""
+"""Closes and reopens accounts: the single implementation for staff, operator, directories, sign-in services and people themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a directory says of a person: read from a whole resource, or from the changes of a PATCH. None: nothing is said of it."""
+"""The attributes that a directory sends about a person, from a whole resource or a PATCH. None means that it sent nothing."""
 
 from __future__ import annotations
 

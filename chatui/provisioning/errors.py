@@ -1,4 +1,4 @@
-"""What can be wrong with a directory's request. Each error has a status and, where RFC 7644 has one, a word for its kind."""
+"""SCIM errors. Each has a status and, where RFC 7644 defines one, an error type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signs somebody in of whom a directory may have told: into the account that it means, with the groups of which it tells."""
+"""Connects a first sign-in with the account and groups that a directory has provisioned."""
 
 from __future__ import annotations
 

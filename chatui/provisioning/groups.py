@@ -1,4 +1,4 @@
-"""Groups of a provider's directory and their members. What they stand for here, the operator's table alone decides."""
+"""A directory's groups and their members. Only the operator's table decides which of our groups they stand for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose account a directory means: the one into which the person signs, as soon as that is known, and not a second one beside it."""
+"""Finds the account that a directory means: the one that the person signs in to, so that no duplicate is created."""
 
 from __future__ import annotations
 

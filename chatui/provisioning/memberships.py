@@ -1,4 +1,4 @@
-"""What members of a directory's groups have for it: brought in step after every change. The operator's table says what that is."""
+"""Updates what the members of a directory's groups have here, after every change. The operator's table defines it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the bodies of PATCH requests, in all the forms that directories write them, as one kind of change (RFC 7644, section 3.5.2)."""
+"""Parses PATCH requests, in all the forms that directories send, into one kind of change (RFC 7644, section 3.5.2)."""
 
 from __future__ import annotations
 

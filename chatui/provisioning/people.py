@@ -1,4 +1,4 @@
-"""Makes, changes and closes accounts as a provider's directory says, found by what it calls them and never by their name here."""
+"""Creates, changes and closes accounts for a provider's directory, which are found by the directory's ids and never by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which accounts a directory may change, and what holds for each of its requests: all of it is done, or nothing."""
+"""Decides which accounts a directory may change, and runs each of its requests in one transaction."""
 
 from __future__ import annotations
 

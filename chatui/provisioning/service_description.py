@@ -1,4 +1,4 @@
-"""What this server says of its SCIM: what it can do, which resources there are, and their fields (RFC 7643, sections 5 to 7)."""
+"""The SCIM service description: features, resource types and schemas (RFC 7643, sections 5 to 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tokens with which directories come: one for each provider, stored as a digest, good for the addresses of SCIM alone."""
+"""SCIM tokens: one for each provider, stored as a digest, valid only for the SCIM endpoints."""
 
 from __future__ import annotations
 

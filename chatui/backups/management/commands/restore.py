@@ -1,4 +1,4 @@
-"""``manage.py restore``: puts a checked backup in the place of the SQLite database, without the people who were erased since."""
+"""``manage.py restore``: replaces the SQLite database with a checked backup, without the people who were erased since."""
 
 from __future__ import annotations
 
