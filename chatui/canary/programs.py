@@ -1,4 +1,4 @@
-"""Programs as visitors of a run: with an ordinary key, one that may read raw reasoning, one that was revoked, and somebody else's."""
+"""The API clients of a canary run: with an ordinary key, one that may read raw reasoning, a revoked one, and another person's."""
 
 from __future__ import annotations
 

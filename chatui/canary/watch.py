@@ -1,4 +1,4 @@
-"""Checks all output of the product for markers and keeps where one was found, never the text around it."""
+"""Checks all output of the product for markers, and records where one was found, but never the text around it."""
 
 from __future__ import annotations
 

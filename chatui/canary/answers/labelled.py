@@ -1,4 +1,4 @@
-"""Scripted answers whose text a label calls something else: each label in each place of each wire format, at once, ahead and too late."""
+"""Scripted answers with text that a label marks as not the answer: every label, in every place of every wire format, and at every time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A simulated browser: fetches pages with cookies and CSRF tokens. All that it receives is checked."""
+"""A simulated browser: fetches pages with cookies and CSRF tokens, and checks everything that it receives."""
 
 from __future__ import annotations
 

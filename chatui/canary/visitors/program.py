@@ -1,4 +1,4 @@
-"""A simulated program: asks at ``/v1`` with a key, over HTTP and over the socket. All that it receives is checked."""
+"""A simulated API client: sends requests to ``/v1`` with a key, over HTTP and WebSocket, and checks everything that it receives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A simulated tab: the product's WebSocket, with the cookies and origin of a Browser. All that it receives is checked."""
+"""A simulated tab: the product's WebSocket, with a Browser's cookies and origin. Checks everything that it receives."""
 
 from __future__ import annotations
 
