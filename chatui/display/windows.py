@@ -1,4 +1,4 @@
-"""Shows a conversation in windows: the last exchanges at once, and earlier or later ones as they are asked for."""
+"""Pages through a conversation: the last exchanges first, then earlier or later ones on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values that the debug view's templates show. Every text in them has passed the gate for the DEBUG audience."""
+"""The data classes of the debug view's templates. Every text in them has passed the gate for the DEBUG audience."""
 
 from __future__ import annotations
 

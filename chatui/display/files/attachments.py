@@ -1,5 +1,4 @@
-"""The files below an answer: those that its tools made for the person. They are for the owner of the conversation alone; no share link
-has them."""
+"""Prepares the files that tools made, shown below an answer to its owner only, never through a share link."""
 
 from __future__ import annotations
 

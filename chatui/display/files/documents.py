@@ -1,4 +1,4 @@
-"""The documents of a question, as chips below it: for the owner of the conversation alone. Their text is nowhere on a page."""
+"""Prepares a question's documents as chips below it, for the conversation's owner only. No page contains their text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The actions of an owner on folders: create, change and delete one, and move a conversation into one or out of it."""
+"""An owner's actions on folders: create, change and delete one, and move a conversation into one or out of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that failed, by code and model server, for those who look after the model servers. No text of anybody's, and no names."""
+"""Failed answers, by error code and model server, for the admin pages. Contains no conversation text and no names."""
 
 from __future__ import annotations
 

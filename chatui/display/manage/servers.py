@@ -1,4 +1,4 @@
-"""The model servers as those who look after them see them: whether each answers, how much it has to do, and what failed of late."""
+"""The status of the model servers for the admin pages: whether each responds, its load, and its recent failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads and deletes stored answers to programs, and says what they were asked."""
+"""Reads and deletes the stored answers of programs, with their input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person does with an answer of theirs: rates it, with a reason, or takes that back."""
+"""A person rates an answer, with a reason, or removes their rating."""
 
 from __future__ import annotations
 

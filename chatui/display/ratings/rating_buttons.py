@@ -1,4 +1,4 @@
-"""The thumbs below an answer, as pages show them to whoever may press them."""
+"""The rating buttons (thumbs) below an answer, for the person who may use them."""
 
 from __future__ import annotations
 

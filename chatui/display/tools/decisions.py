@@ -1,4 +1,4 @@
-"""A person decides about a call that waits for them. One decision counts, and each is a line of the audit log."""
+"""A person allows or declines a waiting tool call. Only one decision counts, and each is written to the audit log."""
 
 from __future__ import annotations
 

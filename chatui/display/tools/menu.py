@@ -1,4 +1,4 @@
-"""The tools at the message box: which of those that a person is offered are on in a conversation, and which cannot be together."""
+"""The tool menu at the message box: which tools are on in a conversation, and which exclude each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums of the ledger as pages show them: written numbers, names in words, and bars."""
+"""Usage tables and charts: formatted numbers, names in words, and bars."""
 
 from __future__ import annotations
 
