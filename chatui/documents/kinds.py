@@ -1,4 +1,4 @@
-"""Says what a file is: by its name and by its first bytes, by fixed tables. Both have to agree, and a file that is unpacked is no judge."""
+"""Detects a file's type by its name and its first bytes, from fixed tables. Both must agree, and nothing is unpacked to find out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a file that a person brings: as parts of text, or as a word for why there is none."""
+"""Reads an uploaded file: returns its text in parts, or a reason why there is none."""
 
 from __future__ import annotations
 

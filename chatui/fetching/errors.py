@@ -1,4 +1,4 @@
-"""What can be wrong with a fetch. No text tells a port that is closed from one that is silent: a model could look around with it."""
+"""The errors of a fetch. Their messages do not tell a closed port from a silent one, or a model could scan the network."""
 
 from __future__ import annotations
 

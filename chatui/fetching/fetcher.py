@@ -1,4 +1,4 @@
-"""Fetches one page, within bounds on its address, its redirects, its size and its time. No cookies, no proxies, nothing is remembered."""
+"""Fetches one page, with limits on its address, redirects, size and time. No cookies, no proxies, no state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Asks a service that the operator named, such as a search engine: its address may be a private one, and its key goes nowhere else."""
+"""Requests to a service that the operator configured, such as a search engine. Its address may be private, and its key is sent nowhere
+else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The format that an answer has to have: JSON that fits a schema, as a person or a program asks for it."""
+"""The required output format of an answer: JSON that fits a schema, as a person or a program requests it."""
 
 from __future__ import annotations
 

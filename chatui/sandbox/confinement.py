@@ -1,4 +1,4 @@
-"""Confines the process that calls it, for good: limits first, then the filter of system calls, after which it opens and starts nothing.
+"""Confines the current process permanently: first limits, then the system call filter, after which it can open and start nothing.
 
 A process that reads a stranger's file imports what it needs, confines itself, and only then looks at the file. This needs no rights, no
 namespaces and no program beside Python, so it also holds in containers.

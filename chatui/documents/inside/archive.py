@@ -1,4 +1,4 @@
-"""Opens the zip archive that a document is, and reads entries of it within bounds. Nothing is written, so their names lead nowhere."""
+"""Reads entries of a document's zip archive, with size limits. Nothing is written to disk, so entry names are harmless."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads an HTML document as the text that people see of it, as browsers parse it.
+"""Parses an HTML document as browsers do, and returns the visible text.
 
 With links, one is ``【id†text†host】`` in the text, and ``links[id]`` is where it leads; the host is left out where it is that of the page.
 """

@@ -1,4 +1,4 @@
-"""Finds the parts of an Office document: what its relationships name. What lies outside of the document is never asked for."""
+"""Finds the parts of an Office document by its relationships. External targets are never loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collects the text of a file, part by part, within a budget."""
+"""Collects the text of a file, part by part, within a limit on size and time."""
 
 from __future__ import annotations
 
