@@ -1,4 +1,4 @@
-"""A folder of a person's conversations, with instructions of their own for all that is asked in it."""
+"""A folder of a person's conversations, with custom instructions for all questions in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One row of the search index: the words of a visible message, or of a title that is not the beginning of one. Holds nothing hidden."""
+"""One row of the search index: the words of a visible message, or of a title. Contains nothing hidden."""
 
 from __future__ import annotations
 

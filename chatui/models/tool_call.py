@@ -1,4 +1,4 @@
-"""A tool call that was claimed: written before the tool runs, so that no call is ever carried out twice."""
+"""A claim on a tool call: written before the tool runs, so that no call is ever executed twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where and when a session began: what its person recognizes it by."""
+"""Where and when a session began, so that its person can recognise it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An invitation: a one-time link with which somebody makes an account of their own."""
+"""An invitation: a one-time link with which a person creates their own account."""
 
 from __future__ import annotations
 

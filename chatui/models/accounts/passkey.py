@@ -1,4 +1,4 @@
-"""A person's passkeys: what is needed to check that one was used, and nothing with which one could be made."""
+"""A person's passkeys: the public data that is needed to verify one, and nothing that could create one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A group whose members need a second factor, as those say who look after groups; the operator names others in the environment."""
+"""A group whose members must have a second factor, as set in the product; the operator's settings can name others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person's second factor: one-time codes of an app, and recovery codes for when it is lost."""
+"""A person's second factor: one-time codes from an app, and recovery codes in case it is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A warning to staff: somebody asked for hidden channels too often without the permission."""
+"""A warning to staff: a person requested hidden channels too often without the permission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened again after a line of the audit log: counted here until one more line of the log holds the sum."""
+"""Counts repetitions of an audit event, until one more line of the log records the total."""
 
 from __future__ import annotations
 

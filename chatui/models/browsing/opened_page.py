@@ -1,4 +1,4 @@
-"""A page that a model opened: what a citation of it leads to, also years later."""
+"""A web page that a model opened, so that a citation of it still works years later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The passages of documents that are to be searched, by their words."""
+"""Passages of documents, indexed by their words for the document search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file in a conversation: its name there, and its content, which is kept once for each person who has it."""
+"""A file in a conversation: its name there, and its content, which is stored once for each person who has it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A key with which a program asks in the name of its owner. The key itself is not stored."""
+"""An API key, with which a program acts for its owner. The key itself is not stored."""
 
 from __future__ import annotations
 

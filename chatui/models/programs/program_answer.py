@@ -1,4 +1,4 @@
-"""An answer that a program asked for: what belongs to its turn besides what any turn has."""
+"""An answer that a program requested: the data that its turn has in addition to any other turn's."""
 
 from __future__ import annotations
 

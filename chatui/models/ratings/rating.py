@@ -1,4 +1,4 @@
-"""A rating: what a person says of one answer, a thumb and a reason."""
+"""A person's rating of one answer: a thumb up or down, and a reason."""
 
 from __future__ import annotations
 

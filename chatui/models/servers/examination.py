@@ -1,4 +1,4 @@
-"""The last examination of a model server that was begun on the administration pages: one row for each server, by its name."""
+"""The last examination of a model server from the admin pages: one row for each server, by its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call of a tool that waits for its person's decision, or has waited for it."""
+"""A tool call that needs its person's approval, and the decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person has settled about a tool for one conversation: that it runs without asking, or that it is off."""
+"""A person's rule for a tool in one conversation: it runs without asking, or it is off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A line of the ledger: how many tokens one turn took, or one request that the product made beside it. It holds no text."""
+"""A line of the usage ledger: the tokens of one turn, or of one background request such as a title. Contains no text."""
 
 from __future__ import annotations
 
