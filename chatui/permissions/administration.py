@@ -1,4 +1,4 @@
-"""Who may look after what: the parts of the administration pages, whose account a member of staff may change, and what they may give."""
+"""Admin permissions: which parts of the admin pages staff may use, whose accounts they may change, and what they may grant."""
 
 from __future__ import annotations
 

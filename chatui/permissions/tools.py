@@ -1,4 +1,4 @@
-"""Decides which tools may be called in a conversation, and who may answer for a call: its owner, and nobody else."""
+"""Decides which tools may be called in a conversation, and that only its owner may approve a call."""
 
 from __future__ import annotations
 
