@@ -1,4 +1,4 @@
-"""Faults of the database: which pass by themselves, what callers are told, and when the last one was."""
+"""Database faults: which are temporary, which error callers get, and when the last one occurred."""
 
 from __future__ import annotations
 

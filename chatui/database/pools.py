@@ -1,4 +1,4 @@
-"""Bounded pools of threads for database work: a full pool refuses, and nobody waits beyond a deadline. The event loop never waits."""
+"""Bounded thread pools for database work: a full pool refuses, every job has a deadline, and the event loop never blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The single writer of a process: one thread, one connection, and one transaction for all writes that wait.
+"""The single writer of a process: one thread, one connection, and one transaction for all pending writes.
 
 SQLite has one writer at a time anyway, and a commit costs the same for one write as for fifty. Each has a savepoint, so that one that fails
 does so alone. A caller hears of a write only after COMMIT.

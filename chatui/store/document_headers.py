@@ -1,4 +1,4 @@
-"""The document header of a conversation: what an import came with, kept as text, and what its answers here were sampled with."""
+"""The document header of a conversation: an import's header, stored as text, and the settings of the answers written here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a running turn's frames that are not kept yet: collected here, appended to the database once a second, read after a crash."""
+"""The unstored text of a running turn: buffered here, appended to the database once a second, and read after a crash."""
 
 from __future__ import annotations
 

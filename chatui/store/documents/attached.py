@@ -1,4 +1,4 @@
-"""Puts documents before the question that they came with, finds them again, and takes one away."""
+"""Attaches documents to a question, finds a question's documents, and removes one."""
 
 from __future__ import annotations
 

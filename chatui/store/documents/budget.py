@@ -1,4 +1,4 @@
-"""How much of what a model can read at once is there for documents. All of its arithmetic is here."""
+"""Computes how much of the model's context window documents may use. All of this arithmetic is here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words the frame of a document: one line that says what it is, and then its text, which stays the same for ever.
+"""Writes a document's frame: a line that describes it, and then its text. The same document always gives the same frame.
 
 The line is in English whatever the page's language, as models were trained, and says that what follows is data.
 """

@@ -1,4 +1,4 @@
-"""Reads which pages, sheets or slides of a document are wanted, as people write it: ``1-12, 15``."""
+"""Parses page ranges as people write them, such as ``1-12, 15``, for pages, sheets and slides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searches the documents of a conversation that their owner wants searched, with the database's own full text.
+"""Full-text search in a conversation's documents, for those that are too long for the context window.
 
 Every word is stored with a prefix that belongs to the content: a search reads the words of the documents that it is for, and of no others.
 """

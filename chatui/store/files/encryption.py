@@ -1,4 +1,5 @@
-"""Encrypts the pieces of files where the operator names a key: AES-GCM, each piece with a key of its own, bound to its content and place.
+"""Encrypts files piece by piece if the operator sets a key: AES-GCM, with a derived key for each piece that binds it to its content and
+position.
 
 Only the bytes of files: what was read of them stands in transcripts, as everything that people write does.
 """

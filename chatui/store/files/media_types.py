@@ -1,4 +1,4 @@
-"""What the bytes of a file are, read from the bytes themselves: a name can say anything."""
+"""Detects the media type of a file from its bytes, because its name proves nothing."""
 
 from __future__ import annotations
 

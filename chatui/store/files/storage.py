@@ -1,4 +1,4 @@
-"""Keeps files, each content once for a person, and within what one may have; deletes those that nothing needs any more."""
+"""Stores files, each content once for a person and within their quota, and deletes files that are no longer needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes hidden text out of stored messages, when a turn ends or after some days (``CHATUI_HIDDEN_DAYS``).
+"""Removes hidden text from stored messages, when a turn ends or after some days (``CHATUI_HIDDEN_DAYS``).
 
 The message stays with its place, its author and who spoke to whom, so that conversations go on, and a debug view says that there was
 something. It becomes a frame for debugging (specification section 6): hidden from people as before, and sent to no model again.
