@@ -1,4 +1,4 @@
-"""Keeps the ids of calls unique in a conversation: several servers begin to count anew with each completion."""
+"""Makes call ids unique in a conversation, because several servers restart their numbering with each completion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tools go together: one that reads private data, and another that sends something out, are not offered in one conversation.
+"""Prevents dangerous tool combinations: one that reads private data and one that sends data out are never offered together.
 
 A model that has read what a stranger wrote may do what that stranger wants. With both it could carry the data away; with one side alone it
 cannot. A tool that does both by itself is a combination with every other tool of either kind, but not with itself.

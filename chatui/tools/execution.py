@@ -1,4 +1,4 @@
-"""Runs the function of a tool for so long and no longer, where it can block neither the event loop of the server nor another turn.
+"""Executes tools with a time limit, in threads where they cannot block the server's event loop or another turn.
 
 A plain function runs in a thread of its own, of which there are only so many; a coroutine runs on one event loop that all tools share,
 in a thread. A thread cannot be ended from outside: one that goes on after its time keeps its place until it ends, and its result is

@@ -1,4 +1,4 @@
-"""Files between a tool and the conversation that it works for: what it made for the person, what there is already, and what is searched."""
+"""The file interface of tools: files that a tool makes, files of the conversation, and the document search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reply to a call, as the model reads it: the envelope of the specification (section 8.2), of bounded length.
+"""Writes the reply to a call: the envelope of the specification (section 8.2), of bounded length.
 
 What went wrong is a reply as well, with a code and a sentence that the model can act on.
 """

@@ -1,4 +1,4 @@
-"""A tool: what a model is told about it, what people are told about it, and the function that carries it out."""
+"""A tool: its description for the model, its label for people, and the function that runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which addresses a model may open: those that the person wrote, and those that a page or a search showed it. It can compose none.
+"""Decides which URLs a model may open: only those that the person wrote, or that a page or search result contained.
 
 An address that is opened goes to a stranger's server, and one that is cited is shown: in an address of its own making, a model that was
 talked into it could send away what it knows, reasoning included.

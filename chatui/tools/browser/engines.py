@@ -1,4 +1,4 @@
-"""Search engines: how each is asked, and where its results stand in what it answers."""
+"""Search engines: how to query each one, and where its response has the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The browser of one turn: the pages that it has open, by cursor, and what the model may do with them."""
+"""The browser session of one turn: its open pages, by cursor, and the functions that the model can call on them."""
 
 from __future__ import annotations
 

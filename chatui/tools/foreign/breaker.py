@@ -1,4 +1,4 @@
-"""Leaves a server alone for a while that failed several times in a row, so that nobody waits for it again and again."""
+"""A circuit breaker for tool servers: after several failures in a row, a server is left alone for a while."""
 
 from __future__ import annotations
 

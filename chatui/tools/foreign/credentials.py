@@ -1,4 +1,4 @@
-"""Credentials for tool servers: read from the environment or a file when they are needed, and taken out of whatever comes back."""
+"""Credentials for tool servers: read from the environment or a file when needed, and redacted from every response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One HTTP request to a tool server and its answer, bounded in bytes. How long it may take, the caller says by cancelling.
+"""One HTTP request to a tool server and its response, limited in bytes. The caller limits the time by cancelling.
 
 Below httpx's client, on purpose: no cookies that one person's call could leave for another's, no redirects, no proxies, no compression.
 """

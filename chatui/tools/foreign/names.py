@@ -1,4 +1,4 @@
-"""Our own names for the tools of other servers: ``server_tool``. They are mapped back by a table, never by taking them apart."""
+"""Local names for the tools of other servers: ``server_tool``. A table maps them back; they are never parsed."""
 
 from __future__ import annotations
 

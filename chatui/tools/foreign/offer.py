@@ -1,4 +1,4 @@
-"""An offer: what a model is told of a server's tool, and how a call of it is sent. Its digest is what the operator confirms."""
+"""Offer: what a model is shown of a server's tool, and how a call is sent. The operator confirms its digest."""
 
 from __future__ import annotations
 

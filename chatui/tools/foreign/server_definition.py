@@ -1,4 +1,4 @@
-"""What the operator says of a tool server, in a table of the tools file: where it is, which of its tools, and with which credentials."""
+"""The definition of a tool server in the operator's tools file: its address, its tools, and its credentials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests to an MCP server over streamable HTTP: each is one POST, answered with JSON or with a short stream of events.
+"""MCP over streamable HTTP: each request is one POST, answered with JSON or a short event stream.
 
 There is no connection that several calls share: one that is reset costs its own call. Streams that a server would open by itself are never
 asked for.

@@ -1,4 +1,4 @@
-"""An MCP server of the tools file: lists the tools that the operator named, and carries out calls of them."""
+"""An MCP server of the tools file: lists the tools that the operator named, and calls them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests to an MCP server that is a program: started when it is first asked, shared by all calls, and started again after it ended.
+"""MCP over stdio, to a server that is a local program: started on first use, shared by all calls, and restarted if it has ended.
 
 It gets the variables that the operator named and a PATH, nothing else of ours; what it writes to standard error is dropped. Whatever it
 does, it is ended with all that it started: when it floods, when it says what is no message, and when the product ends.

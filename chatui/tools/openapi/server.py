@@ -1,4 +1,4 @@
-"""The server behind an OpenAPI document: lists the operations that the operator named, and carries out calls of them."""
+"""The server behind an OpenAPI document: lists the operations that the operator named, and calls them."""
 
 from __future__ import annotations
 

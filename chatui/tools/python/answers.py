@@ -1,4 +1,4 @@
-"""Reads what comes out of the sandbox, piece by piece: output of any length, kept to a limit, and the end of an answer.
+"""Reads the sandbox's output piece by piece, truncates it to a limit, and finds the end of an answer.
 
 What ran can write anything, an end included. So an end is taken for nothing but the end of its own answer, and what it says for words.
 """

@@ -1,4 +1,4 @@
-"""Takes out of a sandbox what code has put into ``/mnt/data``: plain files, each of bounded size, read from outside.
+"""Copies the files that code wrote to ``/mnt/data`` out of a sandbox: regular files only, of bounded size, read from outside.
 
 The directory belongs to the code of a model, and so do all names in it. Nothing in it is opened by a path: each step opens one name in a
 directory that is open already and follows no link, because a link of the sandbox's that is followed out here leads to a file of the host's.

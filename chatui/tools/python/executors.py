@@ -1,4 +1,4 @@
-"""What carries out code for a conversation: the sandbox of this machine, or a service of the operator's."""
+"""The interface that runs code for a conversation: in this machine's sandbox, or in the operator's own service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One interpreter in its sandbox: started, given code, interrupted, stopped between calls, and killed.
+"""One interpreter in its sandbox: starts it, runs code, interrupts it, pauses it between calls, and kills it.
 
 All of it belongs to one event loop. The processes of the sandbox are one process group, which the sandbox has no means to leave: what
 is sent to the group reaches all of them. They end with the thread that started them, so with the product, however it ends.

@@ -1,4 +1,4 @@
-"""The tool ``python`` as a model calls it: code in, what it wrote out, in an interpreter that a conversation keeps."""
+"""The tool ``python``: code in, output out, in an interpreter that the conversation keeps between calls."""
 
 from __future__ import annotations
 

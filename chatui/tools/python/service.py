@@ -1,4 +1,4 @@
-"""Runs code in a service of the operator's, such as containers with gVisor, over a small protocol that ``docs/tools.md`` describes."""
+"""Runs code in the operator's own service, such as containers with gVisor, over a small protocol that ``docs/tools.md`` describes."""
 
 from __future__ import annotations
 

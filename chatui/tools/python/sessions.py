@@ -1,4 +1,4 @@
-"""The interpreters of this process: one for each conversation that has one, so many at a time, and none for longer than it is used.
+"""The interpreters of this process: one per conversation, limited in number, and closed when idle.
 
 What an interpreter holds is in memory and goes with it: nothing of a conversation is left behind when it is deleted.
 """

@@ -1,4 +1,4 @@
-"""The reply to a call of ``python``, in the words in which a model reads it."""
+"""Writes the reply to a ``python`` call, as the model reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One tool server in this process: calls of its tools, and whether what it offers is still what the operator confirmed."""
+"""One tool server in this process: calls its tools, and checks that they are still what the operator confirmed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the operator's TOML file of tool servers: the valid ones, and a sentence for each mistake. No sentence quotes a value."""
+"""Reads the operator's TOML file of tool servers: the valid ones, and a message for each mistake, which never quotes a value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the servers of the tools file offer now, beside what the operator confirmed: for the operator to look at, before a model does."""
+"""Compares what tool servers offer now with what the operator confirmed, for the operator's review."""
 
 from __future__ import annotations
 
