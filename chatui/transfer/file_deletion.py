@@ -1,4 +1,4 @@
-"""What a person does with a file that they brought: read what was read of it, and delete it."""
+"""A person's actions on an uploaded file: show its extracted text, and delete it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Takes a file that a person brings: checked, kept, read in a process of its own, and counted. What has no text is not kept."""
+"""Accepts an uploaded file: checks it, stores it, reads it in a separate process, and counts its tokens. A file without text is not
+stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files as they leave the product: one by its address, or all of a conversation for an archive."""
+"""File downloads: one file by its URL, or all of a conversation's files for an archive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Has each person's files read one after the other, so that whoever brings many keeps nobody else waiting; and not too many at once."""
+"""The upload queue: reads each person's files one after another, so that many uploads delay nobody else, and limits the total."""
 
 from __future__ import annotations
 

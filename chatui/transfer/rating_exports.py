@@ -1,4 +1,4 @@
-"""Writes ratings as JSON lines for whoever judges or trains models: each with the conversation up to the rated answer.
+"""Exports ratings as JSON lines for evaluation or training: each with the conversation up to the rated answer.
 
 No line says who rated. Without the permission for hidden channels a line holds what its person could see when they rated, and nothing more.
 """

@@ -1,4 +1,4 @@
-"""Makes frames of foreign messages: what a person said, what a model answered, and everything else, which is hidden.
+"""Converts foreign messages into frames: questions, answers, and everything else, which is hidden.
 
 Hidden messages other than reasoning and instructions have the intent ``debug``: no model reads them again, as no tool of theirs is here.
 """
