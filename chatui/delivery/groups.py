@@ -1,4 +1,4 @@
-"""The names of the groups to which messages are sent. Each audience has its own, so that hidden text is never sent to end users."""
+"""The names of the message groups. Each audience has its own, so that hidden text is never sent to end users."""
 
 from __future__ import annotations
 

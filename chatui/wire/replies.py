@@ -1,4 +1,4 @@
-"""The events that are not part of a turn: replies to commands, changes of the person's list, the reason why the socket closes."""
+"""The events outside a turn: replies to commands, changes of the conversation list, the reason why the socket closes."""
 
 from __future__ import annotations
 
