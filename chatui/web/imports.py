@@ -1,4 +1,4 @@
-"""The page on which a person uploads a transcript, or the export of another chat product."""
+"""The page on which a person uploads a transcript or another chat product's export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The account pages: creating the first account, signing in and out, changing the password.
+"""The account pages: create the first account, sign in and out, change the password.
 
 The first account needs the code from the server's console. Staff create all others on the admin pages.
 """

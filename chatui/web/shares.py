@@ -1,4 +1,4 @@
-"""The pages for share links: creating one after a preview, listing one's own, and reading a shared conversation."""
+"""The pages for share links: create one after a preview, list one's own, and read a shared conversation."""
 
 from __future__ import annotations
 

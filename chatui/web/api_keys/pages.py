@@ -1,4 +1,4 @@
-"""The page of a person's keys for programs."""
+"""The page of a person's API keys."""
 
 from __future__ import annotations
 

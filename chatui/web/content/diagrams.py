@@ -1,4 +1,4 @@
-"""The document in which diagrams are drawn: a sandbox without an origin and without a network, with a policy of its own."""
+"""The document in which diagrams are drawn: sandboxed, without an origin or a network, and with its own content security policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Begins a session, whatever the way in: recorded first, with the time at which the person showed who they are."""
+"""Starts a session, for every sign-in method: recorded first, with the time of authentication."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of folders: a new one, its name and instructions, its end, and to which folder a conversation is moved."""
+"""The folder pages: create, edit and delete a folder, and move a conversation into one."""
 
 from __future__ import annotations
 

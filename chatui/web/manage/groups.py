@@ -1,4 +1,4 @@
-"""The administration pages about groups: what each allows, who is in it, and whether its members need a second factor."""
+"""The administration pages about groups: permissions, members, and whether a second factor is required."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Signs in whom a trusted proxy names, and ends a session when the proxy names somebody else or nobody: looked at with every request."""
+"""Header sign-in: signs in the person whom a trusted proxy names, and ends the session when the header changes. Checked on every
+request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on which staff with the permission export what people have said of answers."""
+"""The page on which staff with the permission export ratings."""
 
 from __future__ import annotations
 

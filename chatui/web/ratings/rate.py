@@ -1,4 +1,4 @@
-"""The page on which a person says what they think of an answer. Scripts show its form in a dialog."""
+"""The page on which a person rates an answer. Scripts show its form in a dialog."""
 
 from __future__ import annotations
 

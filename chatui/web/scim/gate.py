@@ -1,4 +1,4 @@
-"""The decorator of all addresses of SCIM: token in, JSON out. A session counts for nothing here, and the token for nothing elsewhere."""
+"""The decorator of all SCIM endpoints: token in, JSON out. Sessions are ignored here, and the token is valid nowhere else."""
 
 from __future__ import annotations
 

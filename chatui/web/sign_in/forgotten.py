@@ -1,4 +1,4 @@
-"""The page for whoever has forgotten their password."""
+"""The forgotten password page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of the ways in which a person signs in, and the one on which they show once more who they are."""
+"""The page of a person's sign-in methods, and the page on which they confirm their identity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The addresses of passkeys: signing in with one, the step after a password, adding one and taking one away."""
+"""The passkey endpoints: sign in with one, use one after the password, add one and remove one."""
 
 from __future__ import annotations
 

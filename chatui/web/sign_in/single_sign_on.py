@@ -1,4 +1,4 @@
-"""The two addresses of a sign-in with a provider: one sends the browser there, at the other it comes back."""
+"""The two endpoints of a sign-in with a provider: one sends the browser there, the other receives it back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages on which a person says that the answers of a conversation, or of the next new one, are to be JSON that fits a schema."""
+"""The pages that set a JSON Schema for the answers of a conversation, or of the next new one."""
 
 from __future__ import annotations
 
