@@ -1,4 +1,4 @@
-"""The metrics for a monitoring system, in Prometheus's format: what this process measures, and counts of what the database holds."""
+"""Writes metrics in Prometheus's format: this process's measurements, and counts from the database."""
 
 from __future__ import annotations
 

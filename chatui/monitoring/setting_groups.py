@@ -1,4 +1,4 @@
-"""The headings under which settings are shown, each with the documentation that says more."""
+"""The headings for settings, each with the documentation page that explains them."""
 
 from __future__ import annotations
 

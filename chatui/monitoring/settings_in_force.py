@@ -1,4 +1,4 @@
-"""The settings that are in force, and where each comes from. Of a secret only whether it is set."""
+"""The settings in force, and where each comes from. For a secret, only whether it is set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sends spans to the operator's collector with OpenTelemetry's own packages, from a thread that nothing waits for.
+"""Sends spans to the operator's collector with OpenTelemetry, from a background thread.
 
 A collector that is away, slow or hostile costs the spans and one line in the log: the queue is bounded, the body of an answer is not read,
 and a redirect is not followed.

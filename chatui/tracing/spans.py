@@ -1,4 +1,4 @@
-"""What the product says of its work to whoever collects traces: ids, codes, counts and seconds. Nobody collects them unless told so.
+"""Spans of the product's work, with ids, codes, counts and seconds only. They are discarded unless tracing is on.
 
 Imports nothing of OpenTelemetry: where traces are off, a span costs one look at a name.
 """

@@ -1,4 +1,4 @@
-"""How many tokens something took, and what they were for: values that backends report or that are estimated."""
+"""The data classes for tokens and their purposes, whether a back end reported or we estimated them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a person stands: what they have used and reserved, beside what they may use."""
+"""A person's usage status: what they have used and reserved, compared with their limits."""
 
 from __future__ import annotations
 

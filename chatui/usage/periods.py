@@ -1,4 +1,4 @@
-"""The days and months of limits and of the ledger: those of the calendar, in UTC."""
+"""The days and months of limits and of the ledger: calendar periods in UTC."""
 
 from __future__ import annotations
 
