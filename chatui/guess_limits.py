@@ -1,4 +1,4 @@
-"""Limits guesses at passwords and other secrets: per account, per address and per network, with growing waits after wrong guesses.
+"""Limits guesses at passwords and other secrets: per account, per address and per network, with growing delays after wrong guesses.
 
 Counts are stored in Django's cache, so that all processes share them. A guess is counted before it is judged, so that many guesses sent
 at once get no further than many in a row.

@@ -1,4 +1,4 @@
-"""Counts what happens again and again after a line of the audit log, and sums it up in one more line when it has ended.
+"""Aggregates repeated events in the audit log: counts them after the first line, and writes one more line with the total.
 
 The first line is always written at once, and each repetition is counted in the database before anything is shown: when a process dies,
 what was counted stays, and whoever comes next writes the sum. Lines are only ever added. Rows that count are written by whoever holds the

@@ -1,4 +1,4 @@
-"""The audit log grouped by look: one entry for each debug view that was open, with what was seen in it."""
+"""Lists debug views from the audit log: one entry for each, with what was viewed in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts lines of the audit log by person, by owner and by day; a line that sums up attempts counts as that many."""
+"""Counts audit lines by person, owner and day. A line that aggregates attempts counts as that many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages show in the product's place: a name, and the addresses of the mark and of the style sheets."""
+"""The brand that pages show: the name, and the URLs of the mark and of the style sheets."""
 
 from __future__ import annotations
 

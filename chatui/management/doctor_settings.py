@@ -1,4 +1,4 @@
-"""Writes the settings that the doctor recommends: into the operator's file of back ends, or to the terminal."""
+"""Writes the settings that the doctor recommends, into the operator's file of back ends or to the terminal."""
 
 from __future__ import annotations
 

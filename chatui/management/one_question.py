@@ -1,4 +1,4 @@
-"""Shared by ``ask`` and ``record_backend``: the options that name a model server, and asking it one question."""
+"""Shared by ``ask`` and ``record_backend``: the options that name a model server, and sending it one question."""
 
 from __future__ import annotations
 

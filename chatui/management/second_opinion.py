@@ -1,4 +1,4 @@
-"""Compares a transcript with openai-harmony's reading and writing of it, for ``transcript check``."""
+"""Compares our reading and writing of a transcript with openai-harmony's, for ``transcript check``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joins ES modules into few files, so that a page is loaded with few requests and few bytes.
+"""Bundles ES modules into a few files, so that a page loads with few requests and few bytes.
 
 A file holds the modules that exactly the same entries need, as bundlers split code: nothing is loaded that is not needed, and each module
 runs once, after those that it imports. A module becomes a function that returns what it exports. That means the same as long as nothing is

@@ -1,4 +1,4 @@
-"""Leaves out of our own scripts and style sheets what browsers do not need: comments, indentation, empty lines and long private names.
+"""Minifies our own scripts and style sheets: removes comments, indentation and empty lines, and shortens private names.
 
 These are a few patterns for code in the one format that this repository has, not a reader of the languages. Tests read each file with and
 without with TypeScript's own scanner, and with Chromium's, and find the same tokens, but for private names, and the same rules.

@@ -1,4 +1,4 @@
-"""``manage.py ratings``: writes what people have said of answers as JSON lines, each with the conversation up to the answer."""
+"""``manage.py ratings``: exports ratings of answers as JSON lines, each with the conversation up to the answer."""
 
 from __future__ import annotations
 
