@@ -30,7 +30,7 @@ AWAY_SECONDS = 30
 
 
 class MustWaitError(Exception):
-    """No guess is judged now. ``seconds`` is the wait until the next one may be, if nobody else is faster."""
+    """No guess is accepted now. ``seconds``: the wait until the next one, if nobody else is faster."""
 
     code = ProductCode.RATE
 

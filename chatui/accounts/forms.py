@@ -66,7 +66,7 @@ class FirstAccountForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-
 
 
 class InvitedForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-arg]
-    """Name, and password twice, for whoever was invited."""
+    """Name, and password twice, for an invited person."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -156,4 +156,4 @@ class PasswordForm(NewPassword, PasswordChangeForm):
 
 
 class LinkedPasswordForm(NewPassword, SetPasswordForm):  # type: ignore[type-arg]
-    """A new password twice, for whoever has a link for it."""
+    """A new password twice, for a person with a one-time link."""

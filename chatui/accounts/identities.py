@@ -18,7 +18,8 @@ from chatui.permissions.access import NotFoundError, person_of
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """One for the page. ``service`` is the provider's name, ``name`` what it calls the person. ``may_go``: another way in is left then."""
+    """An identity as the page shows it. ``service``: the provider's name. ``name``: the provider's name for the person. ``may_go``: it
+    can be removed, because another sign-in method is left."""
 
     id: UUID
     service: str

@@ -32,7 +32,7 @@ _made = Throttle("invitations", attempts=MOST_PER_HOUR, seconds=3600)
 
 
 class TooManyInvitedError(Exception):
-    """No more can be made now. ``minutes``: until then."""
+    """No more invitations can be created now. ``minutes``: how long to wait."""
 
     def __init__(self, minutes: int) -> None:
         super().__init__(minutes)

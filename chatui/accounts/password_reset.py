@@ -17,7 +17,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from chatui.accounts import password_links
-from chatui.accounts.mails.background_queue import Behind
+from chatui.accounts.mails.background_queue import BackgroundQueue
 from chatui.accounts.sign_in_rules import password_use
 from chatui.audit_log.record import Visitor, record
 from chatui.branding.brand import brand
@@ -34,7 +34,7 @@ MOST_ACCOUNTS = 3
 
 _asks = GuessLimit("forgotten password", address=Scope(free=5, longest=600, window=3600), network=Scope(free=20, longest=600, window=3600))
 _mails = Throttle("password-mail", attempts=3, seconds=3600)
-_behind = Behind("password-mail")
+_behind = BackgroundQueue("password-mail")
 
 
 def is_on() -> bool:

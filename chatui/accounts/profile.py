@@ -15,8 +15,8 @@ SHOWN_CHARS = 150
 
 @dataclass(frozen=True, slots=True)
 class Personal:
-    """A person's own settings: columns of the account, of which an empty one means the usual. ``name``: as others read it.
-    ``finds_documents``: their search looks into what they sent."""
+    """A person's own settings: columns of the account, in which an empty value means the default. ``name``: as others read it.
+    ``finds_documents``: their search covers the documents that they sent."""
 
     name: str = ""
     language: str = ""

@@ -23,7 +23,8 @@ _SYSTEMS = (("Android", "Android"), ("iPhone", "iPhone"), ("iPad", "iPad"), ("Wi
 
 @dataclass(frozen=True, slots=True)
 class OwnSession:
-    """One for the page. ``service``: the name of the provider that began it, empty for others. ``is_this``: the one that asks."""
+    """A session as the page shows it. ``service``: the provider that started it, empty for other sign-ins. ``is_this``: the current
+    one."""
 
     id: UUID
     begun_at: datetime
@@ -78,7 +79,7 @@ def forget_ended() -> None:
     BegunSession.objects.exclude(key__in=lasting).delete()
 
 
-def moved(before: str | None, key: str | None) -> None:
+def change_key(before: str | None, key: str | None) -> None:
     """A session goes on under another key."""
     BegunSession.objects.filter(key=before).update(key=key)
 

@@ -18,7 +18,7 @@ from chatui.web.visitors import visitor_of
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(ReadOnlyAdmin):
-    """Seen by those who may see accounts, and taken back by those who may change them."""
+    """API keys: visible to those who may see accounts, and revoked by those who may change them."""
 
     list_display = ("prefix", "owner", "name", "views_hidden", "created_at", "expires_at", "last_used_on", "revoked_at")
     fields = readonly_fields = (*list_display, "choices", "tools", "for_responses", "for_chat", "per_minute", "reads_all", "made_by_name")

@@ -9,7 +9,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop as noop
 
-from chatui.accounts.people.changes import Standing
+from chatui.accounts.people.changes import AccountSnapshot
 from chatui.audit_log.record import Visitor
 from chatui.models import User
 from chatui.models.accounts.closed_account import Cause
@@ -28,7 +28,7 @@ _CAUSES = {
 
 
 class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Of accounts that the member of staff may change, but never their own from the list."""
+    """Closes and reopens accounts that the member of staff may change, but never their own from the list."""
 
     actions = ["close_accounts", "reopen_accounts"]
 
@@ -53,7 +53,7 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         found = closing.closed_by(person)
         return f"{gettext(_CAUSES[found[0]])} {found[1]}".strip() if found else "-"
 
-    def carry_out(self, request: HttpRequest, person: User, before: Standing) -> None:
+    def carry_out(self, request: HttpRequest, person: User, before: AccountSnapshot) -> None:
         """What follows from the box *active*: a change of it is a closing or a reopening like any other."""
         was_active = "active" in before.states
         if was_active == person.is_active:

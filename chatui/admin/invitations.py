@@ -38,7 +38,8 @@ class InvitationForm(forms.Form):
 
 @admin.register(Invitation)
 class InvitationAdmin(ReadOnlyAdmin):
-    """Seen by those who may see accounts, made by those who may add them, and taken back by both of those and who may change them."""
+    """Invitations: visible to those who may see accounts, created by those who may add them, and revoked by both of those and by those
+    who may change accounts."""
 
     list_display = ("made_at", "note", "group", "made_by", "expires_at", "used_at", "used_by", "revoked_at")
     fields = readonly_fields = list_display

@@ -29,7 +29,7 @@ from chatui.turns.streams.program import Ended
 
 
 class CompactRequest(BaseModel):
-    """What is to be compacted: the input, behind a stored response if one is named. Other fields are ignored."""
+    """The input to compact, after a stored response if one is named. Other fields are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     model: str

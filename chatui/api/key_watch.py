@@ -20,7 +20,7 @@ GRACE_SECONDS = 20.0
 
 
 class KeyWatch:
-    """One for each answer that is sent. ``wait`` says how long there is until the next check."""
+    """Watches the key of one streamed response. ``wait`` returns how long until the next check."""
 
     def __init__(self, key: LiveKey) -> None:
         self._key = key

@@ -35,7 +35,7 @@ _MORE = re.compile(rf"{SUM_BEGINS}\d+: (\d+) more\b.*; last (\d{{4}}-\d\d-\d\d \
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """One more time. ``number``: how many times this was counted. ``is_new_network``: the first from there."""
+    """One repetition of an event. ``number``: how often it was counted. ``is_new_network``: the first from that network."""
 
     number: int
     is_new_network: bool

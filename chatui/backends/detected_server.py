@@ -44,7 +44,7 @@ class FoundServer:
         return self._discovered[1].models
 
     def know(self, found: Discovered) -> None:
-        """Take what another asked just now, see ``chosen.backend.Knowing``."""
+        """Take what another asked just now, see ``chosen.backend.AcceptsDiscovery``."""
         self._discovered = (asyncio.get_running_loop().time() + _KEEP_SECONDS, found)
         self._ask_context_at = asyncio.get_running_loop().time() + _KEEP_CONTEXT_SECONDS
 

@@ -42,7 +42,7 @@ def ends_one_statement(error: BaseException) -> bool:
     return isinstance(error, OperationalError) and _sqlstate(error).startswith(_OWN_FAULT_CLASSES)
 
 
-def told(error: BaseException) -> DatabaseBusyError:
+def busy_error(error: BaseException) -> DatabaseBusyError:
     """What a caller is told who cannot wait for a fault to pass."""
     return DatabaseBusyError(ProductCode.STORAGE_FULL if is_full(error) else ProductCode.SERVER_BUSY)
 

@@ -21,7 +21,7 @@ from django.db import transaction
 
 from chatui import measures
 from chatui.database.connections import ThreadConnection
-from chatui.database.faults import ends_one_statement, is_full, passes, told
+from chatui.database.faults import busy_error, ends_one_statement, is_full, passes
 
 log = logging.getLogger(__name__)
 
@@ -211,7 +211,7 @@ class Writer:
         now = time.monotonic()
         for entry in entries:
             if now >= entry.give_up_at or (is_full(error) and entry.give_up_at != float("inf")):
-                _tell(entry, entry.future.set_exception, told(error))
+                _tell(entry, entry.future.set_exception, busy_error(error))
                 continue
             entry.not_before = now + entry.pause * random.uniform(0.5, 1.0)  # noqa: S311 - so that processes do not collide again; no secret
             entry.pause = min(2 * entry.pause, LONGEST_PAUSE)

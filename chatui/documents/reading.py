@@ -21,7 +21,7 @@ AT_A_TIME = 2
 
 
 class State(StrEnum):
-    """What became of a file."""
+    """The result of reading a file."""
 
     READ = "read"
     EMPTY = "empty"  # nothing readable, as in a scanned PDF

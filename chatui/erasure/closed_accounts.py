@@ -21,12 +21,12 @@ HANDED_OVER = "conversations handed over"
 
 
 class NoHeirError(Exception):
-    """Conversations are to be handed over, and nobody is there who could be handed them: nothing is erased."""
+    """Conversations are to be transferred, but there is nobody to transfer them to: nothing is erased."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What was done with one account. ``warning``: as of ``erase``."""
+    """The result for one account. ``warning``: as of ``erase``."""
 
     name: str
     handed_over: int

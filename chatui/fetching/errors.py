@@ -4,11 +4,11 @@ from __future__ import annotations
 
 
 class FetchError(Exception):
-    """A page could not be had. The text is for the model, and says nothing of the network."""
+    """A page could not be fetched. The text is for the model, and reveals nothing about the network."""
 
 
 class AddressRefusedError(FetchError):
-    """The address may not be asked, wherever it leads."""
+    """The URL is not allowed, wherever it leads."""
 
     def __init__(self) -> None:
         super().__init__("This address cannot be opened here.")

@@ -20,7 +20,7 @@ class ServiceError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ServiceRequest:
     """A request: a GET with ``params``, or a POST of ``body`` where there is one."""
 
     url: str
@@ -29,7 +29,7 @@ class Question:
     body: Mapping[str, Any] | None = field(default=None, repr=False)
 
 
-async def ask(question: Question, seconds: float = SECONDS) -> dict[str, Any]:
+async def ask(question: ServiceRequest, seconds: float = SECONDS) -> dict[str, Any]:
     """The JSON object that the service answers. Redirects are not followed: the key belongs to this address.
 
     Raises:

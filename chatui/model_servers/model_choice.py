@@ -13,7 +13,7 @@ from chatui.models import User
 
 
 class NoSuchModelError(Exception):
-    """There is no such back end or model, or this person may not use it."""
+    """The back end or model does not exist, or this person may not use it."""
 
     code = ProductCode.NO_SUCH_MODEL
 

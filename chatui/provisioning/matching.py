@@ -40,7 +40,7 @@ def settle(visitor: Visitor, provider: Provider, row: ProvisionedAccount) -> Non
     row, they stay two, of which the log tells, and are closed together.
 
     Raises:
-        KeptOpenError, LastCaretakerError: an account that is closed, or loses its rights by this, is the last that looks after accounts.
+        KeptOpenError, LastAccountManagerError: an account that is closed, or loses its rights by this, is the last account manager.
     """
     others = [user for user in used_by(provider, row.external_id) if user.pk != row.user_id]
     if not others:
@@ -60,7 +60,7 @@ def settle(visitor: Visitor, provider: Provider, row: ProvisionedAccount) -> Non
     record("account changed", visitor, row.user.get_username(), detail=f"is the one that the directory of {provider.key} means now")
     memberships.take_all(visitor, provider, made)
     closing.close_account(made, Cause.PROVISIONING, visitor, source=provider.key)
-    memberships.bring_in_step(visitor, provider, [row.pk])
+    memberships.sync_members(visitor, provider, [row.pk])
 
 
 def _is_unused(row: ProvisionedAccount) -> bool:

@@ -21,7 +21,7 @@ _SET_DEATH_SIGNAL, _NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 1, 38, 22, 2
 
 
 class NotConfinedError(Exception):
-    """The kernel would not. Nothing of a stranger's may be read in this process."""
+    """The kernel refused the confinement. Nothing untrusted may be read in this process."""
 
 
 @dataclass(frozen=True, slots=True)

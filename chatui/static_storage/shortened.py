@@ -29,7 +29,7 @@ def uncommented(text: str) -> str:
     return _BLOCK.sub("", _LINE.sub("", text))
 
 
-def spoiled(text: str) -> str:
+def misread_line(text: str) -> str:
     """The first line of a script that would not mean the same any more; empty where there is none. Some others are taken for one."""
     for line in uncommented(text).splitlines():
         types = [line[: found.start()] for found in _TYPE.finditer(line)]

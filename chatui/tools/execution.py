@@ -29,7 +29,7 @@ _cancelled: contextvars.ContextVar[threading.Event | None] = contextvars.Context
 
 
 class ToolsBusyError(Exception):
-    """All threads were taken until the time was over."""
+    """No thread became free within the time limit."""
 
 
 class ToolFailedError(Exception):
@@ -48,7 +48,7 @@ def cancel_all() -> None:
         execution.cancel(ToolCancel(execution.call_id, "shutdown"))
 
 
-def soon(task: Coroutine[Any, Any, None]) -> concurrent.futures.Future[None]:
+def run_on_tools_loop(task: Coroutine[Any, Any, None]) -> concurrent.futures.Future[None]:
     """Run what belongs to asynchronous tools on their event loop, from any thread; whoever has to may wait for it. It must not raise."""
     return asyncio.run_coroutine_threadsafe(task, tools_loop())
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 
 class NotKeptError(Exception):
-    """A file is not kept. The text says why, for the model."""
+    """A file is not stored. The text gives the reason, for the model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,10 @@ from chatui.store.files.storage import FileRefusedError, NewFile
 from chatui.store.files.storage import Place as Place  # who brings, makes it
 from chatui.store.short_transactions import short_transaction
 from chatui.transfer import scanning
-from chatui.transfer.one_at_a_time import Line, TooManyError
+from chatui.transfer.one_at_a_time import TooManyError, UploadQueue
 from chatui.transfer.scanning import Verdict
 
-_line = Line()
+_line = UploadQueue()
 
 T = TypeVar("T")
 

@@ -81,7 +81,7 @@ def used_by(person: User, period: Period) -> Used:
     )
 
 
-def standing_of(person: User) -> list[Line]:
+def status_of(person: User) -> list[Line]:
     """The limits of a person, for their page. Empty where they have none."""
     period = now()
     limits = limits_of(person)

@@ -122,7 +122,7 @@ def _forgotten(response: HttpResponse) -> HttpResponse:
 
 @method_decorator(login_required, name="dispatch")
 class Password(views.PasswordChangeView):
-    """Change the password. Other sessions of this person end."""
+    """The page that changes the password. The person's other sessions end."""
 
     template_name = "account/password.html"
     success_url = reverse_lazy("home")
@@ -143,7 +143,7 @@ class Password(views.PasswordChangeView):
         session is still valid."""
         before = self.request.session.session_key
         response = super().form_valid(form)  # type: ignore[arg-type]
-        session_list.moved(before, self.request.session.session_key)
+        session_list.change_key(before, self.request.session.session_key)
         if isinstance(form, PasswordForm) and form.revokes_keys:
             making.revoke_with_password(visitor_of(self.request, "page"), person_of(self.request))
         session_start.note_shown(self.request)

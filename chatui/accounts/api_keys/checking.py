@@ -29,7 +29,7 @@ _requests = Throttle("api", attempts=0, seconds=WINDOW_SECONDS)
 
 
 class KeyRefusedError(Exception):
-    """There is no such key, or it works no more. Both look the same."""
+    """The key does not exist or is no longer valid. Both look the same to the caller."""
 
 
 @dataclass(frozen=True, slots=True)

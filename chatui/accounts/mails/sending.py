@@ -9,12 +9,12 @@ from smtplib import SMTPException
 from django.core.mail import EmailMessage
 from django.db import transaction
 
-from chatui.accounts.mails.background_queue import Behind
+from chatui.accounts.mails.background_queue import BackgroundQueue
 from chatui.env import environment
 
 log = logging.getLogger(__name__)
 
-_behind = Behind("account-mail")
+_behind = BackgroundQueue("account-mail")
 
 
 def is_on() -> bool:

@@ -29,7 +29,7 @@ _Encoded = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_len
 
 
 class RefusedPasskeyError(Exception):
-    """It is not accepted. ``why`` is for the audit log: a few words of ours, and nothing that was sent."""
+    """The passkey is not accepted. ``why`` is for the audit log: a few words of ours, and nothing that was sent."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -38,7 +38,7 @@ class RefusedPasskeyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewPasskey:
-    """What is kept of one that was just made. ``public_key`` is a COSE key."""
+    """The stored data of a newly created passkey. ``public_key`` is a COSE key."""
 
     credential_id: bytes
     public_key: bytes
@@ -47,7 +47,7 @@ class NewPasskey:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a browser sent, so far only read: nothing in it is true until ``count_of`` has checked the signature."""
+    """A browser's response, parsed but not verified: nothing in it can be trusted until ``count_of`` has checked the signature."""
 
     credential_id: bytes
     user_handle: bytes

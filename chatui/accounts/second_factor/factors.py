@@ -28,8 +28,9 @@ class WrongCodeError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """Where a person stands. ``has_app``: with one-time codes; ``codes_left``: how many recovery codes are unused."""
+class SecondFactorStatus:
+    """The status of a person's second factor. ``has_app``: one-time codes are set up; ``codes_left``: how many recovery codes are
+    unused."""
 
     is_on: bool
     has_app: bool
@@ -37,9 +38,11 @@ class Setting:
     codes_left: int
 
 
-def setting_of(person: User) -> Setting:
+def setting_of(person: User) -> SecondFactorStatus:
     """For the page."""
-    return Setting(is_on(person), has_app(person), required.is_required(person), RecoveryCode.objects.filter(user=person).count())
+    return SecondFactorStatus(
+        is_on(person), has_app(person), required.is_required(person), RecoveryCode.objects.filter(user=person).count()
+    )
 
 
 def is_on(person: User) -> bool:
@@ -129,7 +132,7 @@ def first_codes(person: User) -> list[str]:
     return [] if RecoveryCode.objects.filter(user=person).exists() else _new_codes(person)
 
 
-def forget_codes_of_nothing(person: User) -> None:
+def delete_unneeded_codes(person: User) -> None:
     """Without a factor there is nothing to recover. In the transaction in which one was taken away."""
     if not is_on(person):
         RecoveryCode.objects.filter(user=person).delete()

@@ -28,7 +28,7 @@ SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """One thing that happened. ``sentence`` is in the language of the page."""
+    """One change to notify about. ``sentence`` is in the language of the page."""
 
     sentence: str
     at: datetime

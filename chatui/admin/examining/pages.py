@@ -47,7 +47,7 @@ def _begin(request: HttpRequest, spec: BackendSpec) -> HttpResponse:
 def _page(request: HttpRequest, spec: BackendSpec, *, is_busy: bool = False) -> HttpResponse:
     context: dict[str, object] = {
         "server": {"name": spec.name, "label": spec.label, "addresses": 1 + len(spec.more_urls)},
-        "found": runs.standing_of(spec),
+        "found": runs.status_of(spec),
         "most": runs.most_questions(spec),
         "seconds": round(SECONDS),
         "may_examine": administration.may_examine(person_of(request)),

@@ -10,7 +10,7 @@ from chatui.turns.streams.program import ProgramEvent
 
 
 class BackgroundEvents(ResponseEvents):
-    """It is queued until the model writes its first."""
+    """The response is queued until the model writes its first event."""
 
     _has_begun = False
 

@@ -35,7 +35,7 @@ class LostError(Exception):
 
 
 class FollowedElsewhere:
-    """A recording of another process: what ``Recording`` is for its readers."""
+    """A recording that another process holds, with the interface that ``Recording`` has for its readers."""
 
     def __init__(self, key: UUID, process: str, owner_id: UUID, *, views_hidden: bool) -> None:
         self._key, self._process = key, process

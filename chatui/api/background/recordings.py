@@ -40,7 +40,7 @@ NOTHING = VisibleText.joined(())
 
 
 class TooManyReadersError(Exception):
-    """The person follows as many responses at once as may be."""
+    """The person already follows the maximum number of responses."""
 
 
 class Recording:

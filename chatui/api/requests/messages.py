@@ -16,9 +16,9 @@ _IMAGES = {"image_url", "input_image"}
 
 
 @dataclass(slots=True)
-class Read:
-    """What the messages of a request come to: the ``orders`` of the program, what was said before, and the question. ``calls``: the ids of
-    calls among that."""
+class ParsedMessages:
+    """The parsed messages of a request: the program's instructions (``orders``), the earlier messages, and the question. ``calls``: the
+    ids of calls in the earlier messages."""
 
     orders: list[str] = field(default_factory=list, repr=False)
     said: list[Said | SaidCall | SaidReply] = field(default_factory=list, repr=False)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from chatui.backends.base import BackendError
 from chatui.backends.chosen.family import knows_markers
 from chatui.backends.discovery import Discovered, ask
-from chatui.backends.harmony.dialect import Asked
+from chatui.backends.harmony.dialect import CompletionRequest
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.http import WHOLE, Upstream
 from chatui.codes import ProductCode
@@ -116,7 +116,7 @@ async def _gives_ids(upstream: Upstream, product: str, model: str | None, vocabu
     prompt = [MARKER_IDS[Token.START], *vocabulary.encode("assistant")]
     chunks = dialect.chunks(vocabulary)
     try:
-        sampled = upstream.stream(dialect.path, dialect.payload(Asked(prompt, 1, model)))
+        sampled = upstream.stream(dialect.path, dialect.payload(CompletionRequest(prompt, 1, model)))
         async with asyncio.timeout(_SAMPLE_WAITS * upstream.limits.discover), aclosing(sampled) as read:
             async for events in read:
                 for event in events:

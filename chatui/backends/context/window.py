@@ -12,8 +12,8 @@ from chatui.backends.context.refusals import Overflow
 
 
 @runtime_checkable
-class Sized(Protocol):
-    """A back end of which this process may know how much its models can read."""
+class HasContextWindow(Protocol):
+    """A back end that may know how much its models can read."""
 
     def known_context(self, model: str | None) -> int | None:
         """In tokens of prompt and answer together. May be called in any thread, and waits for nothing."""

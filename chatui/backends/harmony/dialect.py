@@ -12,7 +12,7 @@ from renderer.harmony.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CompletionRequest:
     """One request: the ids of the prompt, how many more may be sampled, and the model's name for servers that have several;
     ``sampling`` as for a SampleRequest.
 
@@ -52,7 +52,7 @@ class Dialect(Protocol):
         """Where requests go."""
         ...
 
-    def payload(self, asked: Asked) -> dict[str, object]:
+    def payload(self, asked: CompletionRequest) -> dict[str, object]:
         """The body of the request."""
         ...
 

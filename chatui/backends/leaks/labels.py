@@ -37,7 +37,7 @@ class Label:
 
 
 class Undecided:
-    """With more text it may become a label."""
+    """A text that may become a label when more arrives."""
 
 
 UNDECIDED = Undecided()

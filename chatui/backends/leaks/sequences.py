@@ -12,7 +12,7 @@ from chatui.backends.leaks.mentions import LOOK_AHEAD, QUOTES, is_mention
 
 
 class Verdict(Enum):
-    """What a special token is."""
+    """The kinds of special tokens."""
 
     WAIT = auto()
     MENTION = auto()

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from chatui.backends.base import Backend, BackendError, SampleEvent, SampleRequest
-from chatui.backends.context.window import Sized
+from chatui.backends.context.window import HasContextWindow
 from chatui.backends.http import Watchable, Watcher
 from chatui.codes import ProductCode
 from renderer.frames import Role
@@ -87,7 +87,7 @@ class PooledBackend:
     def known_context(self, model: str | None) -> int | None:
         """See ``context.window.Sized``: the least of what is known, since any of them may be asked."""
         backends = [member.backend for member in self._members]
-        sizes = [size for backend in backends if isinstance(backend, Sized) and (size := backend.known_context(model))]
+        sizes = [size for backend in backends if isinstance(backend, HasContextWindow) and (size := backend.known_context(model))]
         return min(sizes, default=None)
 
     def watch(self, watcher: Watcher) -> None:

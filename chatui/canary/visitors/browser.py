@@ -23,7 +23,7 @@ File = tuple[str, bytes, str]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came."""
+    """A response, as the visitor received it."""
 
     status: int
     headers: httpx.Headers

@@ -28,7 +28,7 @@ _OF_STAFF = ("chatui:debug", "chatui:frame")
 
 
 class SilentError(CanaryError):
-    """Nothing was heard for too long."""
+    """No event arrived in time."""
 
 
 class Tab:

@@ -50,8 +50,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """One of them. ``number``: as the person was shown it. ``conversation_id`` is for the address of the debug view: None where the viewer
-    may not open it, and where there is none to open."""
+    """One failed answer. ``number``: as the person was shown it. ``conversation_id`` is for the address of the debug view: None where
+    the viewer may not open it, and where there is none to open."""
 
     number: str
     at: datetime
@@ -63,7 +63,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which ones: of the last ``hours``, and of a code or a server, if one is named."""
+    """The filter: the last ``hours``, and a code or a server, if one is named."""
 
     hours: int
     code: str = ""

@@ -47,9 +47,9 @@ class Errors:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One of them. ``place``: host and port of each of its addresses. ``problem``: a code's name or words of ours where it did not answer,
-    or where some of several addresses did not, with ``is_alive``; ``milliseconds``: how long its answer took. ``running`` answers are being
-    written now or wait for it."""
+    """One model server. ``place``: host and port of each of its addresses. ``problem``: a code's name or words of ours where it did not
+    answer, or where some of several addresses did not, with ``is_alive``; ``milliseconds``: how long its answer took. ``running``
+    answers are being written now or wait for it."""
 
     name: str
     label: str

@@ -26,22 +26,22 @@ class NoRatingError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What somebody says of an answer. An empty ``verdict`` takes the rating back."""
+class RatingInput:
+    """A submitted rating. An empty ``verdict`` removes the rating."""
 
     verdict: str
     reason: str = ""
     note: str = field(default="", repr=False)
 
 
-def current(visitor: Visitor, conversation_id: object, message_id: object) -> Given:
+def current(visitor: Visitor, conversation_id: object, message_id: object) -> RatingInput:
     """What this person has said of the answer so far. Raises as ``ratings.ratable`` does."""
     message = ratings.ratable(visitor, conversation_id, message_id)
     row = Rating.objects.filter(message=message, person=visitor.user).first()
-    return Given(row.verdict, row.reason, row.note) if row else Given("")
+    return RatingInput(row.verdict, row.reason, row.note) if row else RatingInput("")
 
 
-def rate(visitor: Visitor, conversation_id: object, message_id: object, given: Given) -> None:
+def rate(visitor: Visitor, conversation_id: object, message_id: object, given: RatingInput) -> None:
     """Keep a rating in place of an earlier one, or take it back.
 
     Raises:

@@ -116,7 +116,7 @@ def plot(rows: Sequence[Row], days: Days) -> Plot:
 
 def limits_of(person: User) -> list[ShownLimit]:
     """The limits in force for a person, with what is used of each."""
-    return [_limit(line) for line in limit_status.standing_of(person)]
+    return [_limit(line) for line in limit_status.status_of(person)]
 
 
 def unpriced(row: Row) -> str:

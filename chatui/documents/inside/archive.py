@@ -75,6 +75,6 @@ class Archive:
             raise RefusedError(Reason.BROKEN) from None
 
 
-def beside(part: str, target: str) -> str:
+def resolve_name(part: str, target: str) -> str:
     """The name of the entry that a part names, relative to itself; none that leaves the archive is in it."""
     return target.lstrip("/") if target.startswith("/") else normpath(join(part.rpartition("/")[0], target))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from chatui.documents.inside import xml
-from chatui.documents.inside.archive import Archive, beside
+from chatui.documents.inside.archive import Archive, resolve_name
 from chatui.documents.inside.text_collector import RefusedError
 from chatui.documents.kinds import Reason
 
@@ -22,7 +22,7 @@ class Relations:
         """Take a relationship."""
         if name == "Relationship" and attributes.get("TargetMode") != "External":
             kind = attributes.get("Type", "").rpartition("/")[2]
-            self.by_id[attributes.get("Id", "")] = kind, beside(self.part, attributes.get("Target", ""))
+            self.by_id[attributes.get("Id", "")] = kind, resolve_name(self.part, attributes.get("Target", ""))
 
     def end(self, name: str) -> None:
         """Nothing follows from it."""

@@ -10,7 +10,7 @@ _RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:[-–]\s*([0-9]{1,6})\s*)?")
 
 
 class PlacesError(ValueError):
-    """These are no places, or none of this document."""
+    """The page range is invalid, or outside this document."""
 
 
 def read(text: str, most: int) -> tuple[int, ...]:

@@ -28,7 +28,8 @@ _DELETED_BYTES = 8 * MEBIBYTE
 
 
 class FileRefusedError(Exception):
-    """A file is not kept. The text says why, in English for a model, and names nothing of it; ``why`` says it in a word."""
+    """A file is not stored. The text gives the reason, in English for a model, without the file's content; ``why`` is the reason as a
+    code."""
 
     def __init__(self, text: str, why: str) -> None:
         super().__init__(text)

@@ -17,8 +17,8 @@ _WRITTEN = re.compile(
 _TAIL = ".,;:!?)]}'\"*_~>»”’、。）】"
 
 
-class Reach:
-    """Has ``found`` an address that was ``shown`` before, or that stands in one of the ``questions``."""
+class AllowedAddresses:
+    """The addresses that a model may open: those that it was ``shown``, and those in the ``questions``. ``found`` checks one."""
 
     def __init__(self, questions: Iterable[str]) -> None:
         self._known: dict[str, str] = {}

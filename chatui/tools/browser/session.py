@@ -9,7 +9,7 @@ from chatui.env import Environment
 from chatui.fetching.errors import FetchError
 from chatui.fetching.fetcher import Fetcher
 from chatui.tools.browser import engines, reading, showing
-from chatui.tools.browser.allowed_addresses import Reach
+from chatui.tools.browser.allowed_addresses import AllowedAddresses
 from chatui.tools.browser.reading import Page
 from chatui.tools.tool import CallingTurn, ToolError
 from renderer.markup.citations import Cited
@@ -27,11 +27,11 @@ class Browser:
     env: Environment
     fetcher: Fetcher
     _pages: dict[int, Page] = field(default_factory=dict, repr=False)
-    _reach: Reach = field(init=False, repr=False)
+    _reach: AllowedAddresses = field(init=False, repr=False)
     _latest: int | None = None
 
     def __post_init__(self) -> None:
-        self._reach = Reach(self.turn.questions)
+        self._reach = AllowedAddresses(self.turn.questions)
         self._reach.shown(page.url for page in self.turn.pages.values() if page.host)
 
     async def search(self, query: str, topn: int = 10) -> str:

@@ -23,7 +23,7 @@ _REDIRECTS = range(300, 400)
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A request. Headers hold credentials, so nothing of it is ever shown."""
+    """An HTTP request. Its headers contain credentials, so it is never shown."""
 
     method: str
     url: str = field(repr=False)

@@ -35,7 +35,7 @@ _FORBIDDEN = (401, 403)
 
 
 class StatusError(ServerError):
-    """An answer with a status that is no success."""
+    """The server responded with an error status."""
 
     def __init__(self, status: int) -> None:
         super().__init__(f"the server answered with status {status}")

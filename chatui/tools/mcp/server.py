@@ -18,7 +18,7 @@ MOST_LISTED = 1000
 
 
 class Peer(Protocol):
-    """Whom to ask, by whatever way."""
+    """The transport to an MCP server, HTTP or stdio."""
 
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The result of a request. Raises RefusedError and ServerError."""

@@ -12,7 +12,7 @@ from chatui.tools.python.data_files import Taken
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CodeRequest:
     """Code to run for a conversation. ``person_id``: who asked; interpreters are counted for each person.
 
     ``files``: what is laid into a new interpreter's ``/mnt/data``; None where files neither go in nor come out. Of those that a call makes,
@@ -52,7 +52,7 @@ class Outcome:
 class Executor(Protocol):
     """Runs code, in a state that is kept between the calls of a conversation."""
 
-    async def run(self, asked: Asked) -> Outcome:
+    async def run(self, asked: CodeRequest) -> Outcome:
         """Run code. Cancelled, it ends what runs within a second.
 
         Raises:

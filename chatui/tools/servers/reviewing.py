@@ -14,12 +14,12 @@ from chatui.tools.foreign.offer import Listing, Offer, ServerError
 from chatui.tools.foreign.server_definition import McpSpec, OpenApiSpec
 from chatui.tools.servers import reading, registry
 from chatui.tools.servers.confirmations import Confirmations
-from chatui.tools.servers.connection import LIST_SECONDS, Watched
+from chatui.tools.servers.connection import LIST_SECONDS, ServerConnection
 from chatui.tools.tool import ToolUnusableError
 
 
 class State(Enum):
-    """How a tool stands."""
+    """The review states of a tool."""
 
     CONFIRMED = 1
     CHANGED = 2
@@ -48,7 +48,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """All of them, and a sentence for each thing that is wrong with the file or a server."""
+    """All reviews, and a message for each problem with the file or a server."""
 
     tools: tuple[Review, ...]
     problems: tuple[str, ...]
@@ -92,7 +92,7 @@ def _of_server(spec: OpenApiSpec | McpSpec, listing: Listing, confirmations: Con
         found = confirmations.of(offer)
         before = found.offer if found else None
         try:
-            registry.tool_of(offer, Watched(spec, registry.server_of(spec)))
+            registry.tool_of(offer, ServerConnection(spec, registry.server_of(spec)))
         except ToolUnusableError as error:
             yield Review(offer.name, State.UNUSABLE, before=before, problem=str(error))
             continue

@@ -15,7 +15,7 @@ from chatui.delivery import groups
 from chatui.delivery.bus import send_from_thread
 from chatui.display import list_events
 from chatui.display.ratings import actions
-from chatui.display.ratings.actions import MOST_CHARS, REASONS, Given, NoRatingError
+from chatui.display.ratings.actions import MOST_CHARS, REASONS, NoRatingError, RatingInput
 from chatui.permissions import access
 from chatui.throttle import Throttle
 from chatui.web.guards import guarded
@@ -59,7 +59,7 @@ def rating(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Htt
     return render(request, "ratings/rating.html", context)
 
 
-def _given(request: HttpRequest) -> Given:
+def _given(request: HttpRequest) -> RatingInput:
     sent = request.POST
     # A form has CR LF where its textarea, and so its longest length, counts one character.
-    return Given(sent.get("verdict", ""), sent.get("reason", ""), sent.get("note", "").replace("\r\n", "\n"))
+    return RatingInput(sent.get("verdict", ""), sent.get("reason", ""), sent.get("note", "").replace("\r\n", "\n"))

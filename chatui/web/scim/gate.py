@@ -28,7 +28,7 @@ TYPE = "application/scim+json"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request of a directory. ``base``: the address of SCIM here; ``body``: the object that was sent, empty where there is none."""
+    """A directory's request. ``base``: the SCIM base URL; ``body``: the JSON object that was sent, empty if none."""
 
     visitor: Visitor
     provider: Provider

@@ -30,7 +30,7 @@ _MOST_TABS = 5
 
 
 class SchemaForm(forms.Form):
-    """The schema."""
+    """The form for a JSON Schema."""
 
     schema = forms.CharField(
         label=gettext_lazy("JSON schema"),
