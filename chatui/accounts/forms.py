@@ -118,7 +118,7 @@ class SignInForm(AuthenticationForm):
 
 
 class PasswordForm(NewPassword, PasswordChangeForm):
-    """The old password, and a new one twice; whoever has API keys is asked whether they end as well."""
+    """The old password, and a new one twice; a person with API keys is asked whether to revoke them as well."""
 
     also = forms.MultipleChoiceField(
         label=_("If somebody else may have known the old one"),

@@ -40,7 +40,7 @@ def of(person: User) -> list[Identity]:
 
 
 def connectable(person: User) -> Sequence[tuple[str, str]]:
-    """Providers of whom the person has no identity yet: key and name."""
+    """Providers with which the person has no identity yet: key and name."""
     if person.is_superuser or password_use.is_emergency(person.get_username()):
         return []
     taken = set(OutsideIdentity.objects.filter(user=person).values_list("issuer", flat=True))
@@ -48,7 +48,7 @@ def connectable(person: User) -> Sequence[tuple[str, str]]:
 
 
 def may_remove(person: User, identity_id: UUID) -> bool:
-    """Whether another way in is left when one identity is gone. One of a provider that is not configured any more lets nobody in."""
+    """Whether another sign-in method is left without this identity. One of a provider that is not configured any more lets nobody in."""
     if password_use.may_use(person) and (person.has_usable_password() or Passkey.objects.filter(user=person).exists()):
         return True
     issuers = [provider.issuer for provider in sign_in_file().providers]

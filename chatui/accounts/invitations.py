@@ -95,7 +95,7 @@ def accept(visitor: Visitor, invitation_id: UUID | str, token: str, person: User
 
 
 def make_account(visitor: Visitor, invitation_id: UUID, token: str, name: str, password: str) -> User:
-    """Make the account of whoever has the link, with the name and password that they chose. Raises NotFoundError as ``accept``."""
+    """Create the account of an invited person, with the name and password that they chose. Raises NotFoundError as ``accept``."""
     with transaction.atomic():
         good(invitation_id, token)
         person: User = User.objects.create_user(name, password=password)
@@ -104,7 +104,7 @@ def make_account(visitor: Visitor, invitation_id: UUID, token: str, name: str, p
 
 
 def revoke(visitor: Visitor, rows: Sequence[Invitation]) -> int:
-    """Take back those that are still good; returns how many. Recorded, each."""
+    """Revoke those that are still valid; returns how many. Recorded, each."""
     count = 0
     for row in rows:
         with transaction.atomic():

@@ -61,7 +61,7 @@ def person_of(link_id: UUID, token: str) -> User:
 
 
 def use(visitor: Visitor, link_id: UUID, token: str, password: str) -> User:
-    """Set the password that the person has chosen, once, and take back the keys that were made with the old one. Recorded.
+    """Set the password that the person has chosen, once, and revoke the keys that were created with the old one. Recorded.
 
     Raises:
         NotFoundError: as ``person_of``; also if the link was used in the meantime.

@@ -38,7 +38,7 @@ _behind = BackgroundQueue("password-mail")
 
 
 def is_on() -> bool:
-    """Whether there is a way to send mail, an address of ours for it to name, and passwords are for everybody."""
+    """Whether mail can be sent, the address for links is configured, and everybody may use passwords."""
     return bool(environment().mail_url and environment().origins) and password_use.is_for_everybody()
 
 

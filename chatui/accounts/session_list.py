@@ -74,7 +74,7 @@ def way_of(provider: str) -> str:
 
 
 def forget_ended() -> None:
-    """Where sessions began that have ended is nobody's business any more."""
+    """Delete the records of ended sessions."""
     lasting = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
     BegunSession.objects.exclude(key__in=lasting).delete()
 
@@ -113,7 +113,7 @@ def end_others(visitor: Visitor, this: str | None) -> None:
 
 
 def end_all_of(visitor: Visitor, person: User) -> int:
-    """End all of somebody's, for whoever looks after accounts and has checked that they may. Recorded; how many there were."""
+    """End all of a person's sessions, for an account manager whose permission was checked. Recorded; how many there were."""
     with transaction.atomic():
         ended = sessions.end_all(person)
         BegunSession.objects.filter(user=person).delete()

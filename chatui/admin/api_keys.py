@@ -37,11 +37,11 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         return False
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Whoever may see accounts."""
+        """For those who may see accounts."""
         return isinstance(request.user, User) and request.user.is_staff and request.user.has_perm("chatui.view_user")
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
-        """Whoever may change accounts."""
+        """For those who may change accounts."""
         return self.has_view_permission(request) and request.user.has_perm("chatui.change_user")
 
     def has_module_permission(self, request: HttpRequest) -> bool:

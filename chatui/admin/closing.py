@@ -34,7 +34,7 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @admin.action(description=_("Close the chosen accounts"), permissions=["change"])
     def close_accounts(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        """Whoever is in them is out at once; nothing is erased. Recorded, each."""
+        """Ends all access to these accounts at once; nothing is erased. Recorded, each."""
         closed = sum(self._close(request, person) for person in self.others(request, queryset))
         words = ngettext("%(count)d account was closed.", "%(count)d accounts were closed.", closed)
         messages.success(request, words % {"count": closed})
@@ -49,7 +49,7 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @admin.display(description=_("Closed"))
     def closed(self, person: User) -> str:
-        """By whom or what, where it was."""
+        """Who or what closed the account."""
         found = closing.closed_by(person)
         return f"{gettext(_CAUSES[found[0]])} {found[1]}".strip() if found else "-"
 

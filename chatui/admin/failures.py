@@ -49,7 +49,7 @@ class FailedAnswerAdmin(ReadOnlyAdmin):
         return lookup.partition("__")[0] in ("error_code", "started_at")
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Whoever may see back ends."""
+        """For those who may see back ends."""
         return access.can_see_failures(access.as_person(request.user))
 
     def has_module_permission(self, request: HttpRequest) -> bool:

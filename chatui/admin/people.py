@@ -110,7 +110,7 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
 
     @admin.action(description=_("Remove the second factor of the chosen people"), permissions=["change"])
     def remove_second_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        """For whoever has lost theirs. Not of accounts that this member of staff may not change. Recorded, each."""
+        """For people who have lost theirs. Not of accounts that this member of staff may not change. Recorded, each."""
         for person in self.others(request, queryset):
             try:
                 account_actions.remove_second_factor(visitor_of(request, "admin"), person.pk)

@@ -39,7 +39,7 @@ class CompactRequest(BaseModel):
 
 
 async def compact(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
-    """The compacted conversation, as one item that stands for all of it. Nothing stays here."""
+    """The compacted conversation, as a single item. Nothing stays here."""
     if not key.for_responses:
         raise ApiError(403, "invalid_request", "insufficient_scope", "This key may not use this format.")
     wanted = checked(CompactRequest, json_of(request))

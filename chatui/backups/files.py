@@ -78,7 +78,7 @@ def to_disk(path: Path) -> None:
 
 
 def discard(path: Path) -> None:
-    """Remove a database file of ours and what stands beside it."""
+    """Remove a database file and the files beside it."""
     for ending in ("", *SIDECARS):
         Path(f"{path}{ending}").unlink(missing_ok=True)
 

@@ -43,7 +43,7 @@ def ends_one_statement(error: BaseException) -> bool:
 
 
 def busy_error(error: BaseException) -> DatabaseBusyError:
-    """What a caller is told who cannot wait for a fault to pass."""
+    """The error for a caller who cannot wait until a fault passes."""
     return DatabaseBusyError(ProductCode.STORAGE_FULL if is_full(error) else ProductCode.SERVER_BUSY)
 
 

@@ -21,7 +21,7 @@ def control(turn_id: UUID) -> str:
 
 
 def turns_of(conversation_id: UUID) -> str:
-    """Sockets that are told, without any content, that a turn began in a conversation."""
+    """Sockets that are notified, without any content, when a turn begins in a conversation."""
     return f"turns-of-{conversation_id}"
 
 

@@ -46,7 +46,7 @@ def carry_out(visitor: Visitor) -> Iterator[Done]:
 
 
 def due() -> list[User]:
-    """The accounts that are to be erased now, the longest closed first; none where closed accounts are kept."""
+    """The accounts to erase now, the longest closed first; none where closed accounts are kept for good."""
     return [row.user for row in _due().select_related("user").order_by("closed_at")]
 
 

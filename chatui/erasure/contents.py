@@ -25,7 +25,7 @@ class Contents:
         return ", ".join(f"{getattr(self, field.name)} {field.name.replace('_', ' ')}" for field in fields(self))
 
     def in_words(self) -> str:
-        """The same for a page, in the language of whoever reads it."""
+        """The same for a page, in the reader's language."""
         words = (
             ngettext("%(count)d conversation", "%(count)d conversations", self.conversations) % {"count": self.conversations},
             ngettext("%(count)d folder", "%(count)d folders", self.folders) % {"count": self.folders},

@@ -92,7 +92,7 @@ def is_no_more(staff: User | AnonymousUser, person: User) -> bool:
 
 
 def mightier(staff: User) -> QuerySet[User]:
-    """Everybody of whom ``is_no_more`` would say no, each once."""
+    """Everybody for whom ``is_no_more`` is false, each once."""
     nobody: QuerySet[User] = User.objects.none()
     if staff.is_superuser:
         return nobody

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class ScimError(Exception):
-    """``detail`` is a sentence of ours, for whoever looks after the directory. It never quotes what was sent."""
+    """``detail`` is a sentence of ours, for the directory's administrator. It never quotes what was sent."""
 
     status = 400
 

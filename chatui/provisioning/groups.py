@@ -40,7 +40,7 @@ def one(provider: Provider, key: str) -> ProvisionedGroup:
 
 
 def members_of(provider: Provider, row: ProvisionedGroup) -> QuerySet[ProvisionedAccount]:
-    """Whom the directory may see of them."""
+    """The members that the directory may see."""
     return within_reach(provider).filter(groups=row)
 
 

@@ -24,7 +24,7 @@ def called(provider: Provider, external_id: str) -> list[User]:
 
 
 def used_by(provider: Provider, external_id: str) -> list[User]:
-    """Those of them whom the directory may change."""
+    """Those of them that the directory may change."""
     return [user for user in called(provider, external_id) if is_in_reach(user)]
 
 

@@ -25,7 +25,8 @@ def values_of(account: ProvisionedAccount) -> frozenset[str]:
 
 
 def sync_members(visitor: Visitor, provider: Provider, keys: Collection[UUID]) -> None:
-    """Give and take what the groups of these accounts stand for. In the transaction that changed them. Raises LastAccountManagerError."""
+    """Add and remove our groups according to the directory groups of these accounts. In the transaction that changed them. Raises
+    LastAccountManagerError."""
     rows = within_reach(provider).filter(pk__in=keys)
     # Of two changes for one person, the second sees the first: what each person is in is read only when nobody else decides about them.
     account_managers.lock(list(rows.values_list("user_id", flat=True)))
@@ -34,7 +35,7 @@ def sync_members(visitor: Visitor, provider: Provider, keys: Collection[UUID]) -
 
 
 def take_all(visitor: Visitor, provider: Provider, user: User) -> None:
-    """Take what groups of the directory have given to somebody whom it does not mean any more. Raises LastAccountManagerError."""
+    """Remove all groups that a directory gave to an account that it no longer means. Raises LastAccountManagerError."""
     _give(visitor, provider, user, frozenset())
 
 

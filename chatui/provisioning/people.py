@@ -47,7 +47,7 @@ def one(provider: Provider, key: str) -> ProvisionedAccount:
 
 
 def create(visitor: Visitor, provider: Provider, words: PersonAttributes) -> ProvisionedAccount:
-    """Make an account, or take up the one of whom the directory means by ``externalId``. Recorded.
+    """Create an account, or adopt the one that the directory means by ``externalId``. Recorded.
 
     Raises:
         TakenError: there is one already, as when a create is repeated.
@@ -64,7 +64,7 @@ def create(visitor: Visitor, provider: Provider, words: PersonAttributes) -> Pro
 
 
 def change(visitor: Visitor, provider: Provider, key: str, words: PersonAttributes) -> ProvisionedAccount:
-    """Take over what is said, and leave the rest. Recorded. Raises NoSuchResourceError, TakenError and OutOfReachError."""
+    """Apply the attributes that were sent, and leave the rest. Recorded. Raises NoSuchResourceError, TakenError and OutOfReachError."""
     with whole(visitor, provider):
         row = one(provider, key)
         called = row.external_id if words.external_id is None else words.external_id

@@ -43,7 +43,7 @@ def resource_types(base: str) -> list[Json]:
 
 
 def schemas(base: str) -> list[Json]:
-    """The fields that are kept. All others are passed over."""
+    """The fields that are stored. All others are passed over."""
     name = _field("name", "complex") | {"subAttributes": [_field("givenName"), _field("familyName")]}
     emails = _field("emails", "complex") | {
         "multiValued": True,

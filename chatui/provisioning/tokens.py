@@ -39,7 +39,7 @@ def make(visitor: Visitor, provider: Provider) -> str:
 
 
 def revoke(visitor: Visitor, key: str) -> bool:
-    """Take back a provider's token. Recorded. Returns whether there was one."""
+    """Revoke a provider's token. Recorded. Returns whether there was one."""
     if not ProvisioningToken.objects.filter(provider=key).delete()[0]:
         return False
     record(REVOKED, visitor, detail=f"of {key}")

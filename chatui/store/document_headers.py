@@ -42,7 +42,7 @@ SAMPLING_SETTINGS = frozenset(
 
 
 def text_of(header: DocumentHeader) -> str:
-    """The header as it is kept. Raises ParseHeaderError where it could not be written again, or is too long."""
+    """The header as it is stored. Raises ParseHeaderError where it could not be written again, or is too long."""
     text = document_header.write(Transcript((), model=header.model, settings=header.settings, extra=header.extra))
     if len(text) > MOST_KEPT:
         raise ParseHeaderError("the document header is too long to be kept")

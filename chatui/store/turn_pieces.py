@@ -67,7 +67,7 @@ class Pieces:
         self._returned = [row for row in rows if row.frame in self._frames] + self._returned
 
     def drop(self, key: UUID) -> None:
-        """The frame is kept, or will never be."""
+        """The frame is stored, or never will be."""
         self._frames.pop(key, None)
         self._returned = [row for row in self._returned if row.frame != key]
 

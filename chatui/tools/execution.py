@@ -49,7 +49,7 @@ def cancel_all() -> None:
 
 
 def run_on_tools_loop(task: Coroutine[Any, Any, None]) -> concurrent.futures.Future[None]:
-    """Run what belongs to asynchronous tools on their event loop, from any thread; whoever has to may wait for it. It must not raise."""
+    """Run a task on the event loop of asynchronous tools, from any thread; the caller may wait for it. It must not raise."""
     return asyncio.run_coroutine_threadsafe(task, tools_loop())
 
 

@@ -13,7 +13,7 @@ SECONDS = 60.0
 
 
 class Verdict(StrEnum):
-    """What the scanner said. Only what is clean is kept."""
+    """The scanner's verdict. Only what is clean is kept."""
 
     CLEAN = "clean"
     INFECTED = "infected"

@@ -89,7 +89,7 @@ def status_of(person: User) -> list[Line]:
 
 
 def warning(limits: Limits, used: Used, period: Period) -> NearLimit | None:
-    """What is said with an accepted question; None below WARN_PERCENT."""
+    """The warning to show with an accepted question; None below WARN_PERCENT."""
     fullest = max(lines(limits, used, period), key=lambda line: (line.percent, line.until), default=None)
     if fullest is None or fullest.percent < WARN_PERCENT:
         return None

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A day with its month, which is told by its first day."""
+    """A day with its month, which is named by its first day."""
 
     day: date
 

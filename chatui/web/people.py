@@ -91,7 +91,7 @@ class SignIn(views.LoginView):
         return session_start.enter(self.request, person, after=session_start.own_path(self.request, self.get_success_url()))
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Where passwords are for emergencies, their form is shown only to whoever asks for it."""
+        """Where passwords are only for emergencies, the form is shown on request."""
         shows = password_use.is_for_everybody() or "password" in self.request.GET or self.request.method == "POST"
         return super().get_context_data(**kwargs) | {
             "providers": sign_in_file().providers,
@@ -129,7 +129,7 @@ class Password(views.PasswordChangeView):
     form_class = PasswordForm
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-        """Whoever may not sign in with a password has no use for one."""
+        """People who may not sign in with a password cannot set one."""
         if not password_use.may_use(person_of(request)):
             return refuse(request, ProductCode.NOT_FOUND, 404)
         return super().dispatch(request, *args, **kwargs)
@@ -139,8 +139,8 @@ class Password(views.PasswordChangeView):
         return super().get_form_kwargs() | {"visitor": visitor_of(self.request, "page")}
 
     def form_valid(self, form: forms.BaseForm) -> HttpResponse:
-        """Store the password, and take back the keys where that is wanted. Then have every socket of this person check whether its
-        session is still valid."""
+        """Store the password, and revoke the keys if requested. Then have every socket of this person check whether its session is
+        still valid."""
         before = self.request.session.session_key
         response = super().form_valid(form)  # type: ignore[arg-type]
         session_list.change_key(before, self.request.session.session_key)

@@ -150,7 +150,8 @@ class AnswerSeen(Event):
 
 @dataclass(frozen=True, slots=True)
 class Rated(Event):
-    """This person has rated an answer of theirs, or taken that back, perhaps in another tab. ``verdict``: ``up``, ``down`` or empty."""
+    """This person has rated one of their answers, or removed the rating, perhaps in another tab. ``verdict``: ``up``, ``down`` or
+    empty."""
 
     types = ("chatui:rated",)
     conversation: str

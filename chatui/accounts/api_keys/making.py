@@ -154,7 +154,7 @@ def of(person: User) -> list[ListedKey]:
 
 
 def revoke_own(visitor: Visitor, key_id: UUID) -> None:
-    """Take back one of the visitor's own keys: it stops at once. Recorded. NotFoundError where it is not theirs or works no more."""
+    """Revoke one of the visitor's own keys: it stops at once. Recorded. NotFoundError where it is not theirs or works no more."""
     row = _working(visitor.user).filter(pk=key_id).first() if visitor.user else None
     if row is None:
         raise NotFoundError
@@ -162,18 +162,18 @@ def revoke_own(visitor: Visitor, key_id: UUID) -> None:
 
 
 def revoke_for_admin(visitor: Visitor, rows: Sequence[ApiKey]) -> int:
-    """Take back keys, whosever they are: the caller has checked the permission. Recorded. Returns how many were not revoked yet."""
+    """Revoke keys, whoever owns them: the caller has checked the permission. Recorded. Returns how many were not revoked yet."""
     return _revoke(visitor, rows, REVOKED_BY_ADMIN)
 
 
 def revoke_with_password(visitor: Visitor, person: User) -> int:
-    """Take back all keys of a person whose password is another one now: whoever knew the old one may have made them. Recorded.
-    Returns how many there were."""
+    """Revoke all keys of a person whose password has changed: whoever knew the old one may have made them. Recorded. Returns how many
+    there were."""
     return _revoke(visitor, list(_working(person).select_related("owner")), REVOKED_WITH_PASSWORD)
 
 
 def revoke_with_account(visitor: Visitor, person: User) -> int:
-    """Take back all keys of a person whose account is being closed. Recorded. Returns how many there were."""
+    """Revoke all keys of a person whose account is being closed. Recorded. Returns how many there were."""
     return _revoke(visitor, list(_working(person).select_related("owner")), REVOKED_WITH_ACCOUNT)
 
 

@@ -17,7 +17,7 @@ from chatui.models import User
 
 
 def is_on() -> bool:
-    """Whether there is a way to send mail, and an address of ours for it to name."""
+    """Whether mail can be sent, and the address for links is configured."""
     return sending.is_on() and bool(environment().origins)
 
 

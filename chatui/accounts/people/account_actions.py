@@ -59,7 +59,8 @@ def end_sessions(visitor: Visitor, person_id: UUID) -> User:
 
 
 def remove_second_factor(visitor: Visitor, person_id: UUID) -> User:
-    """For whoever has lost theirs. Recorded. Raises as ``set_groups``: without a password, a passkey may be somebody's only way in."""
+    """For a person who has lost theirs. Recorded. Raises as ``set_groups``: without a password, a passkey may be somebody's only way
+    in."""
     with _changing(visitor, person_id) as person:
         factors.remove(visitor, person)
     return person

@@ -46,7 +46,7 @@ def setting_of(person: User) -> SecondFactorStatus:
 
 
 def is_on(person: User) -> bool:
-    """Whether a code or a passkey is asked for after this person's password."""
+    """Whether this person must enter a code or use a passkey after their password."""
     return has_app(person) or has_passkeys(person)
 
 
@@ -128,7 +128,7 @@ def new_codes(visitor: Visitor, person: User) -> list[str]:
 
 
 def first_codes(person: User) -> list[str]:
-    """Recovery codes for whoever has none; empty for others. In the transaction in which a factor is added."""
+    """Recovery codes for a person who has none; empty for others. In the transaction in which a factor is added."""
     return [] if RecoveryCode.objects.filter(user=person).exists() else _new_codes(person)
 
 

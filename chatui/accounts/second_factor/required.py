@@ -16,7 +16,7 @@ from chatui.permissions.access import NotFoundError, person_of
 
 
 def is_required(person: User) -> bool:
-    """Whether a group of theirs demands one. One statement."""
+    """Whether one of their groups requires a second factor. One statement."""
     named = Q(name__in=environment().second_factor_groups)
     return person.groups.filter(named | Q(required_factor__isnull=False)).exists()
 

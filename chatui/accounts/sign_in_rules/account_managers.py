@@ -26,7 +26,7 @@ class LastAccountManagerError(Exception):
 
 
 def lock(more: Collection[UUID] = ()) -> None:
-    """Lock the rows of all who look after accounts, and ``more``, in one order, so that two changes cannot each count on the other.
+    """Lock the rows of all account managers, and ``more``, in one order, so that two changes cannot each count on the other.
 
     In a transaction. Ask anew afterwards: a row that was waited for is as it is now, what was found with it is not.
     """
@@ -44,7 +44,8 @@ def lock_for(staff: User, more: Collection[UUID] = ()) -> User:
 
 
 def is_last(person: User) -> bool:
-    """Whether they look after accounts, and nobody else who could get in does. In a transaction, in which nobody else changes that."""
+    """Whether this person is an account manager, and the only one who could sign in. In a transaction, in which nobody else changes
+    that."""
     lock([person.pk])
     return _able() == [person.pk]
 

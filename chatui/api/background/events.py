@@ -20,7 +20,7 @@ class BackgroundEvents(ResponseEvents):
             yield self._event(kind, response=queued(self._head))
 
     def feed(self, event: ProgramEvent) -> Iterator[Event]:
-        """What comes of one event of the turn."""
+        """The API events for one event of the turn."""
         if not self._has_begun:
             self._has_begun = True
             yield self._event("response.in_progress", response=response_object(self._head, []))

@@ -55,7 +55,7 @@ def document(patterns: Iterable[URLPattern]) -> dict[str, Any]:
 
 
 async def view(request: HttpRequest) -> HttpResponseBase:
-    """The document, for whoever asks: it says nothing of this server but that it speaks this."""
+    """Serves the document to everybody: it says nothing of this server but that it speaks this."""
     if not environment().api:
         return ApiError(404, "not_found", "not_found", "There is no such address.").response()
     return JsonResponse(document(endpoints))

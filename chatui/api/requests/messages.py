@@ -44,7 +44,8 @@ class ParsedMessages:
             self.said.append(Said("", sealed=token, is_compacted=is_compacted))
 
     def question(self, where: str, *, goes_on: bool) -> tuple[tuple[Said | SaidCall | SaidReply, ...], str | None]:
-        """What was said before, and the question; None where the last is what a function replied. ``goes_on``: there is a response before.
+        """The earlier messages, and the question; None where the last message is a function's result. ``goes_on``: there is a response
+        before.
 
         Raises:
             ApiError: the last is something else, there is too much, or a reply to no call.
@@ -62,7 +63,7 @@ class ParsedMessages:
 
 
 def unknown_call(where: str) -> ApiError:
-    """What a function is said to have replied to belongs to no call that waits for it."""
+    """A function result belongs to no call that waits for one."""
     return invalid(
         "A function is said to have replied to a call that there is not, or that has its reply.", param=where, code="unknown_call"
     )

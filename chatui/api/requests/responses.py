@@ -58,7 +58,7 @@ class ResponsesRequest(BaseModel):
 
     @property
     def wants_summary(self) -> bool:
-        """Whether the lines of a summary are to be told."""
+        """Whether the program wants the lines of a summary."""
         return bool(self.reasoning and (self.reasoning.summary or self.reasoning.generate_summary))
 
     @property
@@ -144,7 +144,7 @@ class ResponsesRequest(BaseModel):
 
 
 def no_previous() -> ApiError:
-    """The response to go on from is not there, not theirs, or was not kept."""
+    """The previous response does not exist, is not theirs, or was not stored."""
     sentence = "There is no such response to go on from, or it is not yours."
     return ApiError(404, NOT_FOUND, "previous_response_not_found", sentence, param="previous_response_id")
 

@@ -36,7 +36,7 @@ class ChatChunks:
         yield self._chunk({"role": "assistant", "content": ""})
 
     def feed(self, event: ProgramEvent) -> Iterator[Chunk]:
-        """What comes of one event of the turn."""
+        """The chunks for one event of the turn."""
         if self.ended is not None:
             return
         match event:

@@ -58,7 +58,7 @@ class ResponseEvents:
             yield self._event(kind, response=response_object(self._head, []))
 
     def feed(self, event: ProgramEvent) -> Iterator[Event]:
-        """What comes of one event of the turn."""
+        """The API events for one event of the turn."""
         if self.ended is not None:
             return
         match event:

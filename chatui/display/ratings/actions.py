@@ -20,7 +20,7 @@ VERDICTS, REASONS = table.VERDICTS, table.REASONS
 
 
 class NoRatingError(Exception):
-    """The form is not one of ours, or not whole: a bad answer needs a reason, and a note has a longest length."""
+    """The submitted form is invalid or incomplete: a bad answer needs a reason, and a note has a longest length."""
 
     code = ProductCode.COMMAND
 
@@ -35,7 +35,7 @@ class RatingInput:
 
 
 def current(visitor: Visitor, conversation_id: object, message_id: object) -> RatingInput:
-    """What this person has said of the answer so far. Raises as ``ratings.ratable`` does."""
+    """This person's current rating of the answer. Raises as ``ratings.ratable`` does."""
     message = ratings.ratable(visitor, conversation_id, message_id)
     row = Rating.objects.filter(message=message, person=visitor.user).first()
     return RatingInput(row.verdict, row.reason, row.note) if row else RatingInput("")

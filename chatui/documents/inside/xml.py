@@ -15,7 +15,7 @@ _APART = " "
 
 
 class Listener(Protocol):
-    """Is told of elements by their local names; of a namespaced attribute the name is ``uri name``."""
+    """Receives elements by their local names; of a namespaced attribute the name is ``uri name``."""
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         """An element begins."""

@@ -19,7 +19,7 @@ class Cause(models.TextChoices):
 
     @property
     def is_from_outside(self) -> bool:
-        """Whether another server said so."""
+        """Whether another server requested it."""
         return self in (Cause.PROVISIONING, Cause.LOGOUT)
 
 

@@ -24,12 +24,12 @@ class NoKeyError(Exception):
 
 
 def is_on() -> bool:
-    """Whether what is kept from now on is encrypted."""
+    """Whether new files are encrypted."""
     return bool(environment().file_key)
 
 
 def encrypted(content: FileContent, number: int, plain: bytes) -> bytes:
-    """A piece as it is kept. ``content``: of which it is, with its ``sha256``."""
+    """A piece as it is stored. ``content``: of which it is, with its ``sha256``."""
     salt = secrets.token_bytes(_SALT_BYTES)
     cipher, nonce = _cipher(environment().file_key, salt)
     return salt + cipher.encrypt(nonce, plain, _bound(content, number))

@@ -87,7 +87,7 @@ def forget_old(now: datetime | None = None) -> str:
 
 
 def too_old(now: datetime | None = None) -> datetime | None:
-    """Hidden text that was stored before then is taken away; None where everything is kept."""
+    """Hidden text from before this time is removed; None where everything is kept."""
     days = environment().hidden_days
     return None if days < 0 else (now or timezone.now()) - timedelta(days=max(days, _LEAST_DAYS))
 

@@ -67,7 +67,7 @@ def texts(values: Mapping[str, CredentialSource]) -> dict[str, str]:
 
 
 def secrets(*groups: Mapping[str, CredentialSource]) -> tuple[str, ...]:
-    """The values that must not come back, longest first. Raises ServerError where one is missing."""
+    """The values to redact from responses, longest first. Raises ServerError where one is missing."""
     bare = {each.bare() for group in groups for each in group.values() if not each.value}
     # A server may quote the second word of "Basic dXNlcjpwYXNz" alone.
     words = {word for text in bare for word in (text, *text.split()) if len(word) >= _LEAST_CHARS}

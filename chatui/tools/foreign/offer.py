@@ -41,7 +41,7 @@ class Offer(BaseModel):
     content_type: str = ""
 
     def digest(self) -> str:
-        """Changes with everything that the model is told and with everything that decides what is sent."""
+        """Changes with everything that the model is shown and with everything that decides what is sent."""
         return hashlib.sha256(json.dumps(self.model_dump(), sort_keys=True).encode()).hexdigest()
 
     def lines(self) -> list[str]:

@@ -50,7 +50,7 @@ class AnswerReader:
 
     @property
     def is_too_much(self) -> bool:
-        """Whether there was more output than is kept."""
+        """Whether there was more output than the limit."""
         return self._output.dropped > 0
 
     def finish(self) -> Answer:

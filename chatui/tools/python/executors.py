@@ -50,7 +50,7 @@ class Outcome:
 
 
 class Executor(Protocol):
-    """Runs code, in a state that is kept between the calls of a conversation."""
+    """Runs code, with state that lasts between the calls of a conversation."""
 
     async def run(self, asked: CodeRequest) -> Outcome:
         """Run code. Cancelled, it ends what runs within a second.
@@ -61,7 +61,7 @@ class Executor(Protocol):
         ...
 
     async def forget(self, conversation_id: UUID) -> None:
-        """End what is kept for a conversation. Never raises."""
+        """End the interpreter of a conversation. Never raises."""
         ...
 
     async def take_away(self, conversation_id: UUID, names: Sequence[str]) -> None:
@@ -69,5 +69,5 @@ class Executor(Protocol):
         ...
 
     def has(self, conversation_id: UUID) -> bool:
-        """Whether code of that conversation may have run here, so that something is kept. In any thread."""
+        """Whether code of that conversation may have run here, so that there may be an interpreter. In any thread."""
         ...

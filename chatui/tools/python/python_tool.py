@@ -85,8 +85,8 @@ def executor() -> Executor:
 
 
 def forget_from_thread(conversation_id: UUID) -> None:
-    """End what is kept for a conversation that was deleted: in this process, or at the service. What another process keeps ends when it was
-    idle for long enough."""
+    """End the interpreter of a conversation that was deleted: in this process, or at the service. What another process keeps ends when
+    it was idle for long enough."""
     if _may_be_kept():
         execution.run_on_tools_loop(_forget([conversation_id]))
 

@@ -61,7 +61,8 @@ def is_recent(request: HttpRequest) -> bool:
 
 
 def admit_change(person: User) -> None:
-    """Count a change of one's own ways in and sessions: each is a line of the audit log, which nobody may flood. Raises ThrottledError."""
+    """Count a change of one's own sign-in methods and sessions: each is a line of the audit log, which nobody may flood. Raises
+    ThrottledError."""
     _changes.check(str(person.pk))
 
 

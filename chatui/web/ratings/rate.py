@@ -28,7 +28,7 @@ _writes = Throttle("ratings", attempts=120, seconds=60)
 @login_required
 @guarded
 def rating(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
-    """The form with what the person has said so far, for the thumb ``verdict``; keeps what they say now, or takes it back."""
+    """The form with the person's current rating, for the thumb ``verdict``; stores or removes their rating."""
     visitor = visitor_of(request, "page")
     before = actions.current(visitor, conversation_id, message_id)
     back = f"{reverse('conversation', args=[conversation_id])}?at={message_id}#m-{message_id}"

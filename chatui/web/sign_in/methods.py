@@ -48,7 +48,7 @@ def ways(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def dismiss_news(request: HttpRequest) -> HttpResponse:
-    """What is said of changes of one's ways in was read."""
+    """Dismiss the notice about changed sign-in methods."""
     notifications.dismiss(person_of(request))
     return redirect(back(request))
 
