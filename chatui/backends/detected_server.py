@@ -57,7 +57,7 @@ class FoundServer:
         await self._upstream.aclose()
 
     def known_context(self, model: str | None) -> int | None:
-        """See ``context.window.Sized``."""
+        """See ``context.window.HasContextWindow``."""
         found = self._discovered[1] if self._discovered else None
         named = model or self._model or (next(iter(found.models), None) if found else None)
         return self._windows.of(named).size or (found.context(named) if found else None)

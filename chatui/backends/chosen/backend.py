@@ -85,7 +85,7 @@ class ChosenBackend:
         return (await self._current())[0]
 
     def known_context(self, model: str | None) -> int | None:
-        """See ``context.window.Sized``."""
+        """See ``context.window.HasContextWindow``."""
         inner = self._chosen[1] if self._chosen else None
         return inner.known_context(model) if isinstance(inner, HasContextWindow) else None
 

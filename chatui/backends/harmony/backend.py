@@ -73,7 +73,7 @@ class HarmonyCompletionsBackend:
         return f"{dialect or 'Model server'} at {self._upstream.place}"
 
     def known_context(self, model: str | None) -> int | None:
-        """See ``context.window.Sized``."""
+        """See ``context.window.HasContextWindow``."""
         found = self._found[1] if self._found else None
         named = model or self._model or (next(iter(found.models), None) if found else None)
         return self._windows.of(named).size or (found.context(named) if found else None)

@@ -85,7 +85,7 @@ class PooledBackend:
         return await last.backend.models()
 
     def known_context(self, model: str | None) -> int | None:
-        """See ``context.window.Sized``: the least of what is known, since any of them may be asked."""
+        """See ``context.window.HasContextWindow``: the least of what is known, since any of them may be asked."""
         backends = [member.backend for member in self._members]
         sizes = [size for backend in backends if isinstance(backend, HasContextWindow) and (size := backend.known_context(model))]
         return min(sizes, default=None)
