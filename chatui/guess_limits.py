@@ -59,7 +59,8 @@ class MustWaitError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """``free`` guesses within ``window`` seconds of the first; then one at a time, after waits that double up to ``longest`` seconds."""
+    """A limit on guesses: ``free`` guesses within ``window`` seconds of the first; then one at a time, after waits that double up to
+    ``longest`` seconds."""
 
     free: int
     longest: int

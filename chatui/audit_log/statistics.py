@@ -17,7 +17,8 @@ from chatui.models import AuditEvent
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """``times`` of one person (empty: not signed in) on one day (UTC, such as 2026-11-20), about what is one owner's.
+    """A count of audit lines: ``times`` of one person (empty: not signed in) on one day (UTC, such as 2026-11-20), about what is one
+    owner's.
 
     A column that was not asked for is None.
     """

@@ -19,7 +19,7 @@ _OWNERS = {"llamacpp": "llama.cpp", "vllm": "vLLM", "library": "Ollama", "sglang
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """``server``: the product name, None if unknown. ``models``: in the server's order.
+    """The discovered facts about a server. ``server``: the product name, None if unknown. ``models``: in the server's order.
 
     ``contexts``: how many tokens a prompt and its answer may have together, by model; None is the key for any model.
     """

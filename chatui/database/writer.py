@@ -55,7 +55,8 @@ class _TransactionError(Exception):
 
 
 class Writer:
-    """``await writer.run(write, …)``. The thread begins with the first write, and does not keep the process from ending."""
+    """The single writer of a process: ``await writer.run(write, …)``. The thread begins with the first write, and does not keep the
+    process from ending."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -32,7 +32,7 @@ MOST_WAITING = 10_000
 
 
 class Relay:
-    """One for each event loop. All but ``settled`` are synchronous, and return at once."""
+    """Relays messages for one event loop. All but ``settled`` are synchronous, and return at once."""
 
     def __init__(self, process: str, deliver: Deliver) -> None:
         self._process = process

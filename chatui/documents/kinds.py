@@ -38,7 +38,7 @@ class Content(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DetectedKind:
-    """``kind``: as what a file is read; empty where it is not known what it is. ``reason``: why it is not read."""
+    """The detected type of a file. ``kind``: how the file is read; empty if unknown. ``reason``: why it is not read."""
 
     kind: str
     reason: Reason = Reason.NONE

@@ -31,9 +31,8 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """``label``: "page 3", "sheet Q1", "slide 4"; empty for a text that has no parts. ``text`` is clean, see ``cleaning``, and empty for a
-    place without text: the third part is the third page.
-    """
+    """A part of a file's text. ``label``: "page 3", "sheet Q1", "slide 4"; empty for a text that has no parts. ``text`` is clean, see
+    ``cleaning``, and empty for a place without text: the third part is the third page."""
 
     label: str
     text: str = field(repr=False)

@@ -15,7 +15,7 @@ class AddressRefusedError(FetchError):
 
 
 class NotLoadedError(FetchError):
-    """It could not be loaded: a forbidden network, no such name, refused, reset, late, or no HTTP: all the same."""
+    """The page could not be loaded. A forbidden network, an unknown name, a refused, reset or late connection all look the same."""
 
     def __init__(self) -> None:
         super().__init__("The page could not be loaded.")

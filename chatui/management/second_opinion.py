@@ -20,7 +20,7 @@ _MOST_NUMBERS = 5
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """``why``: why nothing was compared."""
+    """The result of the comparison. ``why``: why nothing was compared."""
 
     comparison: Comparison | None = None
     why: str = ""

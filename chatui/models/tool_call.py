@@ -9,7 +9,8 @@ from chatui.models.turn import Turn
 
 
 class ToolCall(models.Model):
-    """``call_id`` is that of the call's frame. What the tool replied is a message; a claim without one says that its process ended.
+    """A claimed tool call. ``call_id`` is that of the call's frame. What the tool replied is a message; a claim without one says that its
+    process ended.
 
     Neither arguments nor replies are kept here: they are hidden, and stand in the frames.
     """

@@ -9,7 +9,8 @@ from django.utils.translation import gettext_noop as noop
 
 @dataclass(frozen=True, slots=True)
 class SettingGroup:
-    """``begins``: how the names begin, in small letters and without ``CHATUI_``. ``page``: the file of the documentation."""
+    """A group of settings. ``begins``: how the names begin, in small letters and without ``CHATUI_``. ``page``: the file of the
+    documentation."""
 
     heading: str
     page: str

@@ -21,7 +21,7 @@ _CORE = re.compile(r"urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):", re
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing to do: ``kind`` is add, replace or remove. ``attribute`` is in lower case, with a part behind a full stop.
+    """One change: ``kind`` is add, replace or remove. ``attribute`` is in lower case, with a part behind a full stop.
 
     ``only``: the attribute and the value, in lower case, by which the path picks one of several; None where it takes all.
     """

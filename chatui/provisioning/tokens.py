@@ -26,7 +26,7 @@ _requests = Throttle("scim", attempts=PER_MINUTE, seconds=60)
 
 
 class TokenRefusedError(Exception):
-    """There is no such token, or its provider is not configured any more."""
+    """The token does not exist, or its provider is no longer configured."""
 
 
 def make(visitor: Visitor, provider: Provider) -> str:

@@ -26,7 +26,8 @@ class NotConfinedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """``cpu_seconds``: of the processor, however busy the machine is. ``wall_seconds``: of the clock, for what waits and does nothing."""
+    """The resource limits of a confined process. ``cpu_seconds``: of the processor, however busy the machine is. ``wall_seconds``: of
+    the clock, for what waits and does nothing."""
 
     cpu_seconds: int = 20
     memory_bytes: int = 1 << 30

@@ -26,7 +26,7 @@ class _Unkept:
 
 
 class Pieces:
-    """Those of one turn. ``take`` every event; ``rows`` are what to write now; ``drop`` a frame once it is kept."""
+    """The unstored text of one turn. ``take`` every event; ``rows`` are what to write now; ``drop`` a frame once it is kept."""
 
     def __init__(self, turn_id: UUID) -> None:
         self.are_written = False

@@ -12,7 +12,8 @@ from renderer.frames import Header, Role
 
 
 class CallIds:
-    """``feed`` each event of a turn: a call with an id that was used before gets another one, and so does a reply to it."""
+    """Replaces repeated call ids. ``feed`` each event of a turn: a call with an id that was used before gets another one, and so does a
+    reply to it."""
 
     def __init__(self, used: Iterable[str]) -> None:
         """``used``: the ids of the calls before."""

@@ -14,7 +14,7 @@ class NotKeptError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MadeFile:
-    """``name``: as the tool calls it, which may be a path. ``data``: all of its bytes."""
+    """A file that a tool made. ``name``: as the tool calls it, which may be a path. ``data``: all of its bytes."""
 
     name: str = field(repr=False)
     data: bytes = field(repr=False)
@@ -22,7 +22,7 @@ class MadeFile:
 
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """``name``: as people see it. ``sha256`` in hex."""
+    """A stored file. ``name``: as people see it. ``sha256`` in hex."""
 
     name: str = field(repr=False)
     size: int
@@ -64,8 +64,8 @@ class TurnFiles(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """``document``: its name. ``place``: such as "page 3"; empty where it has no parts. All of it is a stranger's text. ``url``: where its
-    owner reads it."""
+    """A search result from a document. ``document``: its name. ``place``: such as "page 3"; empty where it has no parts. All of it is a
+    stranger's text. ``url``: where its owner reads it."""
 
     document: str = field(repr=False)
     place: str

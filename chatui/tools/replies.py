@@ -19,7 +19,7 @@ _CUT = "… [cut here: the reply was longer]"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """``text``: the envelope. ``error``: its code; None where the call succeeded."""
+    """The reply to a call. ``text``: the envelope. ``error``: its code; None where the call succeeded."""
 
     text: str = field(repr=False)
     error: ErrorCode | None = None

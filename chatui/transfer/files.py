@@ -17,8 +17,8 @@ DOWNLOAD_ACTION = "file download"
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """``picture_type``: the media type of a picture that may be shown in place; empty for everything else, whatever its name says.
-    ``pieces``: its bytes, ``size`` of them."""
+    """A file to download. ``picture_type``: the media type of a picture that may be shown in place; empty for everything else, whatever
+    its name says. ``pieces``: its bytes, ``size`` of them."""
 
     name: str = field(repr=False)
     size: int

@@ -31,7 +31,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """One line for the ledger. ``turns``: 1 for an answer that counts as one."""
+    """A line to book. ``turns``: 1 for an answer that counts as one."""
 
     kind: UsageKind
     spent: Spent

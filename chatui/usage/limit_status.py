@@ -49,7 +49,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class NearLimit:
-    """So many percent of a limit are used, until ``until``."""
+    """A limit that is nearly reached: so many percent are used, until ``until``."""
 
     percent: int
     until: datetime

@@ -23,8 +23,8 @@ from chatui.prompts import operators
 
 @dataclass(frozen=True, slots=True)
 class ListedGroup:
-    """``members``: open accounts. ``allows``: its permissions in words. ``has``: in words, what settings keep for some groups, this one
-    among them. ``is_outside``: the operator demands the second factor."""
+    """A group in the list. ``members``: open accounts. ``allows``: its permissions in words. ``has``: in words, what settings keep for
+    some groups, this one among them. ``is_outside``: the operator demands the second factor."""
 
     id: int
     name: str

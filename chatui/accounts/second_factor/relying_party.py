@@ -13,7 +13,8 @@ from chatui.env import environment
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """``host`` is what WebAuthn calls the RP ID, such as chat.example.org; ``origin`` has the scheme, and a port that is not usual."""
+    """The host and origin for passkeys. ``host`` is what WebAuthn calls the RP ID, such as chat.example.org; ``origin`` has the scheme,
+    and a port that is not usual."""
 
     host: str
     origin: str

@@ -44,7 +44,7 @@ class TooManyReadersError(Exception):
 
 
 class Recording:
-    """One for each response in the background, from its beginning until some time after its end."""
+    """The recorded events of one background response, kept for some time after its end."""
 
     def __init__(self, answer: Answering, new_writer: Callable[[], BackgroundEvents]) -> None:
         """``new_writer``: makes the writer of each reader, which all give the same events."""

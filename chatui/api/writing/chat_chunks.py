@@ -18,7 +18,7 @@ BETWEEN = "\n\n"
 
 
 class ChatChunks:
-    """``begin`` once, ``feed`` with each event of the turn; ``text`` is all of it at the end."""
+    """Writes the chunks of one answer. ``begin`` once, ``feed`` with each event of the turn; ``text`` is all of it at the end."""
 
     def __init__(self, head: Head, *, wants_usage: bool, is_formatted: bool = False) -> None:
         """``is_formatted``: the text has to be the answer alone, because it has a format that a preamble would break."""

@@ -18,7 +18,7 @@ class MakeEvent(Protocol):
 
 
 class RawReasoning:
-    """``more`` text, until ``end``; then ``take`` it for the item."""
+    """Collects the raw reasoning of one item. ``more`` text, until ``end``; then ``take`` it for the item."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []

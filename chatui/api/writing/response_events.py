@@ -33,7 +33,8 @@ _TERMINAL = {"completed": "response.completed", "incomplete": "response.incomple
 
 
 class ResponseEvents:
-    """``begin`` once, ``feed`` with each event of the turn; ``whole`` is the object at the end. ``output`` holds the closed items.
+    """Writes the events of one response. ``begin`` once, ``feed`` with each event of the turn; ``whole`` is the object at the end.
+    ``output`` holds the closed items.
 
     ``finished_at``: set it where it ended some time ago, and is told again.
     """

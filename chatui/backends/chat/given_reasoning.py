@@ -18,7 +18,7 @@ _GROWING = ("text", "summary", "data")
 
 
 class ReasoningCollector:
-    """``feed`` each delta; ``given`` is what came. At most ``max_chars`` characters: where there were more, nothing is given back."""
+    """Collects reasoning: ``feed`` each delta; ``given`` is the result. Beyond ``max_chars`` characters, nothing is sent back."""
 
     def __init__(self, max_chars: int) -> None:
         self._chars_left = max_chars

@@ -33,7 +33,8 @@ class AcceptsDiscovery(Protocol):
 
 
 class ChosenBackend:
-    """A Backend. Nothing is asked before its first use; while the server cannot be reached, nothing is chosen."""
+    """A Backend that chooses its wire format. Nothing is asked before its first use; while the server cannot be reached, nothing is
+    chosen."""
 
     is_demo = False
 

@@ -32,7 +32,8 @@ _NOT_ALLOWED = ("HTTP 401", "HTTP 403")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """``kind``: a wire format. ``why``: the reason in one sentence without its full stop; it quotes nothing that a server said.
+    """The chosen wire format. ``kind``: a wire format. ``why``: the reason in one sentence without its full stop; it quotes nothing that a
+    server said.
 
     ``lasts``: whether it counts until there is a doubt; otherwise it is made again soon. ``found``: what the server said of itself.
     """

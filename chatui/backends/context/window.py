@@ -40,7 +40,8 @@ class _Learnt:
 
 
 class Window:
-    """One model's. ``factor``: tokens of a text for each that ``token_budget.weight`` gives it, as the server last counted them."""
+    """The context window of one model. ``factor``: tokens of a text for each that ``token_budget.weight`` gives it, as the server last
+    counted them."""
 
     def __init__(self, given: int | None, now: Callable[[], float] = time.monotonic) -> None:
         """``given``: what the operator says, in tokens of prompt and answer together."""

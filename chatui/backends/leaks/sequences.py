@@ -23,7 +23,8 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Special:
-    """``end``: where a mention ends. ``withdraws``: a final message follows, so the text before it was not the answer."""
+    """A classified special token. ``end``: where a mention ends. ``withdraws``: a final message follows, so the text before it was not
+    the answer."""
 
     verdict: Verdict
     end: int = 0

@@ -31,7 +31,8 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class TokenLimit:
-    """``answer``: the request's limit; ``context``: that of prompt and answer together; None if there is none, or it is not known."""
+    """The token limit of a request. ``answer``: the request's limit; ``context``: that of prompt and answer together; None if there is
+    none, or it is not known."""
 
     answer: int | None = None
     context: int | None = None

@@ -61,7 +61,7 @@ class _Request:
 
 
 class Browser:
-    """``with Browser("owner", deployment) as owner``. Follows no redirect by itself."""
+    """A simulated browser: ``with Browser("owner", deployment) as owner``. Follows no redirect by itself."""
 
     def __init__(self, viewer: str, deployment: Deployment) -> None:
         """``viewer``: who this is, for the report."""

@@ -21,7 +21,7 @@ _ENDS = ("response.completed", "response.incomplete", "response.failed", "error"
 
 
 class Program:
-    """``with Program("program", deployment, key) as program``. ``viewer``: who this is, for the report."""
+    """A simulated API client: ``with Program("program", deployment, key) as program``. ``viewer``: who this is, for the report."""
 
     def __init__(self, viewer: str, deployment: Deployment, key: str) -> None:
         self.viewer = viewer

@@ -32,7 +32,8 @@ class SilentError(CanaryError):
 
 
 class Tab:
-    """``with Tab(browser) as tab``. Events come as a flat list, in order; ``heard``: all of it as text, and each block as it stood."""
+    """A simulated tab: ``with Tab(browser) as tab``. Events come as a flat list, in order; ``heard``: all of it as text, and each block
+    as it stood."""
 
     def __init__(self, browser: Browser, *, address: str = "/ws/") -> None:
         self._browser = browser

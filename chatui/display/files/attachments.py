@@ -17,8 +17,8 @@ _VERSION_CHARS = 8
 
 @dataclass(frozen=True, slots=True)
 class ShownFile:
-    """``size`` in bytes. ``version``: another one where its content is another, so that no browser takes an old picture for the new one.
-    ``is_picture``: of a format that is shown in place, and no larger than a browser can bear."""
+    """A file below an answer. ``size`` in bytes. ``version``: another one where its content is another, so that no browser takes an old
+    picture for the new one. ``is_picture``: of a format that is shown in place, and no larger than a browser can bear."""
 
     id: str
     name: str = field(repr=False)

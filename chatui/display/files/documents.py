@@ -16,7 +16,8 @@ from chatui.store.documents import attached
 
 @dataclass(frozen=True, slots=True)
 class ShownDocument:
-    """``id`` of its file; empty where its owner has deleted it. ``size`` in bytes. ``said``: what the model was given of it."""
+    """A document chip. ``id`` of its file; empty where its owner has deleted it. ``size`` in bytes. ``said``: what the model was given
+    of it."""
 
     id: str
     name: str = field(repr=False)

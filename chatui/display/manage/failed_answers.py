@@ -39,7 +39,8 @@ _OTHER_ADVICE = noop("Open the debug view of one of them to see what was sent an
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """``times`` of one code at one model server (``server`` is its name here, empty for the default one), with what an admin can do."""
+    """Failures that are counted together: ``times`` of one code at one model server (``server`` is its name here, empty for the default
+    one), with what an admin can do."""
 
     code: str
     server: str

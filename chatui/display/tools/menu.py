@@ -22,7 +22,8 @@ STATES = ("on", "off", "ask")
 
 @dataclass(frozen=True, slots=True)
 class ShownTool:
-    """``note``: what is to be known about it, in words. ``is_allowed``: it runs without asking, because the person said so here."""
+    """A tool in the menu. ``note``: what is to be known about it, in words. ``is_allowed``: it runs without asking, because the person
+    said so here."""
 
     name: str
     title: str

@@ -48,7 +48,7 @@ class ShownRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """``heading``: of the first column. ``left_out``: how many rows the page does not show."""
+    """A table of sums. ``heading``: of the first column. ``left_out``: how many rows the page does not show."""
 
     heading: str
     rows: tuple[ShownRow, ...]

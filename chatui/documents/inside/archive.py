@@ -27,7 +27,7 @@ def prepare(data: bytes) -> None:
 
 
 class Archive:
-    """``read`` its entries by their exact names. What is counted is counted over all of them."""
+    """A zip archive: ``read`` its entries by their exact names. The size limit applies to all entries together."""
 
     def __init__(self, data: bytes) -> None:
         """

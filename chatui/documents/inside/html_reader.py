@@ -95,7 +95,7 @@ _NEITHER = str.maketrans({"【": "〖", "】": "〗", "†": "‡"})
 
 
 class Reader:
-    """``read`` an HTML document; then ``title``, ``parts`` of its text, and ``links``."""
+    """Parses HTML: ``read`` an HTML document; then ``title``, ``parts`` of its text, and ``links``."""
 
     def __init__(self, url: str, has_links: bool = True, most_chars: int = TEXT_CHARS) -> None:
         self.title = ""

@@ -13,7 +13,7 @@ from chatui.documents.kinds import Reason
 
 @dataclass(slots=True)
 class Relations:
-    """``by_id``: the type of each, by its last word, and the entry that it leads to."""
+    """The relationships of a part. ``by_id``: the type of each, by its last word, and the entry that it leads to."""
 
     part: str
     by_id: dict[str, tuple[str, str]] = field(default_factory=dict)

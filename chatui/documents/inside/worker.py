@@ -25,7 +25,8 @@ NOT_PREPARED = 70
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """``read`` puts the text of a file into what is found. ``prepare`` loads what it needs, before the process is confined."""
+    """A reader for one kind of file. ``read`` puts the text of a file into what is found. ``prepare`` loads what it needs, before the
+    process is confined."""
 
     read: Callable[[bytes, Found], None]
     prepare: Callable[[bytes], None] = field(default=lambda data: None)

@@ -24,7 +24,8 @@ class Cause(models.TextChoices):
 
 
 class ClosedAccount(models.Model):
-    """``source``: the key of the provider that said so; empty for the others. ``by_name``: who closed it, where that was somebody else.
+    """The record of a closed account. ``source``: the key of the provider that said so; empty for the others. ``by_name``: who closed it,
+    where that was somebody else.
 
     ``is_going``: it is being handed over and erased, so nobody opens it again; an erasure that was cut off goes on with the next purge.
     """

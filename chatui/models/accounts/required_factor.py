@@ -7,7 +7,7 @@ from django.db import models
 
 
 class RequiredFactor(models.Model):
-    """There is a row for each such group, and none for the others."""
+    """A row for each group whose members need a second factor."""
 
     group = models.OneToOneField(Group, on_delete=models.CASCADE, primary_key=True, related_name="required_factor")
     since = models.DateTimeField(auto_now_add=True)

@@ -23,8 +23,8 @@ _LEAST_FOR_TOOLS = 16
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """``context``: what the model can read at once, with its answer; ``documents``: how much of that the documents of one question may
-    take, beside the question. In tokens."""
+    """The space for documents. ``context``: what the model can read at once, with its answer; ``documents``: how much of that the
+    documents of one question may take, beside the question. In tokens."""
 
     context: int
     documents: int

@@ -36,7 +36,7 @@ class TooLargeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """``number`` from 1; ``label`` such as "page 3"; ``tokens`` of its text."""
+    """A part of a document: ``number`` from 1; ``label`` such as "page 3"; ``tokens`` of its text."""
 
     number: int
     label: str

@@ -40,7 +40,7 @@ _AROUND_CHARS = 4000
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """``name``: of its document. ``label``: of its part, such as "page 3". ``url``: where its owner reads it."""
+    """A passage that was found. ``name``: of its document. ``label``: of its part, such as "page 3". ``url``: where its owner reads it."""
 
     name: str = field(repr=False)
     label: str

@@ -19,7 +19,8 @@ _MOST_SEGMENTS = 200
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """``width`` and ``height`` in pixels, of a picture that a browser may show in place; None for everything else."""
+    """A detected media type. ``width`` and ``height`` in pixels, of a picture that a browser may show in place; None for everything
+    else."""
 
     media_type: str
     width: int | None = None

@@ -38,7 +38,7 @@ class FileRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """``name``: a clean one. ``data``: of at most ``CHATUI_FILE_MB``. ``of`` makes one."""
+    """A file to store. ``name``: a clean one. ``data``: of at most ``CHATUI_FILE_MB``. ``of`` makes one."""
 
     name: str = field(repr=False)
     data: bytes = field(repr=False)

@@ -29,7 +29,8 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """``question`` makes the request of an address, a key, a query and a number; ``place``: the keys under which the results stand."""
+    """A search engine's API. ``question`` makes the request of an address, a key, a query and a number; ``place``: the keys under which
+    the results stand."""
 
     name: str
     url: str

@@ -21,7 +21,7 @@ _ECHO_CHARS = 12
 
 @dataclass(slots=True)
 class Browser:
-    """One for each turn. Its methods are the functions that gpt-oss knows, and return what it reads."""
+    """The browser of one turn. Its methods are the functions that gpt-oss knows, and return what it reads."""
 
     turn: CallingTurn
     env: Environment

@@ -16,7 +16,7 @@ _JITTER = 0.2
 
 
 class Breaker:
-    """One for each server; used on one event loop. After the pause one call goes through, and decides about the next."""
+    """The circuit breaker of one server; used on one event loop. After the pause one call goes through, and decides about the next."""
 
     def __init__(self) -> None:
         self._failures = 0

@@ -33,7 +33,8 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``kind``: its type without parameters, in small letters. ``is_cut``: there was more than MOST_BYTES of it."""
+    """A tool server's response. ``kind``: its type without parameters, in small letters. ``is_cut``: there was more than MOST_BYTES of
+    it."""
 
     status: int
     kind: str

@@ -23,7 +23,8 @@ class Place(BaseModel):
 
 
 class Offer(BaseModel):
-    """``name``: ours. ``remote``: the server's. ``method`` and ``path``: of an operation of an OpenAPI document, else empty.
+    """A server's tool, as it can be offered. ``name``: ours. ``remote``: the server's. ``method`` and ``path``: of an operation of an
+    OpenAPI document, else empty.
 
     ``parameters``: a JSON Schema of an object, see ``schemas.reduced``. ``places``: by the names of the arguments.
     """

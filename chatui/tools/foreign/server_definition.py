@@ -55,7 +55,8 @@ class ServerSpec(BaseModel):
 
 
 class OpenApiSpec(ServerSpec):
-    """``[[openapi]]``. ``document``: the file. ``operations``: the ids of those that are offered. ``query``: credentials in the address."""
+    """A tool server with an OpenAPI document: ``[[openapi]]``. ``document``: the file. ``operations``: the ids of those that are
+    offered. ``query``: credentials in the address."""
 
     url: Address
     document: Path

@@ -55,7 +55,7 @@ class _Era:
 
 
 class HttpPeer:
-    """One server at one address. ``headers``: the operator's, read anew for each request."""
+    """An MCP server over HTTP. ``headers``: the operator's, read anew for each request."""
 
     def __init__(self, url: str, headers: Any) -> None:
         """``headers``: a function that gives them, since credentials may change."""

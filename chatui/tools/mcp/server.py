@@ -30,7 +30,7 @@ class Peer(Protocol):
 
 
 class McpServer:
-    """See ``Server``."""
+    """A ``Server`` that speaks MCP."""
 
     def __init__(self, spec: McpSpec) -> None:
         self._spec = spec

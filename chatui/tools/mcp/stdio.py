@@ -37,7 +37,7 @@ def _end_all() -> None:
 
 
 class StdioPeer:
-    """One program. Used on one event loop."""
+    """An MCP server that runs as a local program. Used on one event loop."""
 
     def __init__(self, command: Sequence[str], environment: Callable[[], Mapping[str, str]], directory: Path | None) -> None:
         """``environment``: a function that gives it, since credentials may change."""

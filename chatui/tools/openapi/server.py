@@ -22,7 +22,7 @@ _TEXT = ("text/plain", "text/csv", "text/markdown", "text/xml", "application/xml
 
 
 class OpenApiServer:
-    """See ``Server``."""
+    """A ``Server`` behind an OpenAPI document."""
 
     def __init__(self, spec: OpenApiSpec) -> None:
         self._spec = spec

@@ -15,7 +15,8 @@ MOST_NAME_CHARS = 100
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``text``: what the code wrote, cut in the middle if it was too much. ``files``: names and sizes of the files that it made."""
+    """The output of a piece of code. ``text``: what the code wrote, cut in the middle if it was too much. ``files``: names and sizes of
+    the files that it made."""
 
     text: str = field(repr=False)
     has_failed: bool = False
@@ -23,7 +24,8 @@ class Answer:
 
 
 class AnswerReader:
-    """``feed`` bytes until it returns True; then ``finish``. ``mark``: ends the answer, between null bytes."""
+    """Parses the sandbox's output: ``feed`` bytes until it returns True; then ``finish``. ``mark``: ends the answer, between null
+    bytes."""
 
     def __init__(self, mark: str, most_chars: int) -> None:
         self.mark = mark

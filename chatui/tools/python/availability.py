@@ -32,7 +32,7 @@ _REMEDIES = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``reason``: why it is off, with what would help; empty if it is on."""
+    """Whether ``python`` is available. ``reason``: why it is off, with what would help; empty if it is on."""
 
     reason: str = ""
 

@@ -31,7 +31,8 @@ class CodeRequest:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """``text``: what the code wrote, of bounded length. ``files``: names and sizes of what it made in ``/mnt/data``.
+    """The result of running code. ``text``: what the code wrote, of bounded length. ``files``: names and sizes of what it made in
+    ``/mnt/data``.
 
     ``taken``: those of them that came out. ``laid``: names of files of the conversation that were put there before the call; ``not_laid``:
     names of those that could not be; ``dropped``: names of those that were taken away.

@@ -48,8 +48,8 @@ class InterpreterEndedError(Exception):
 
 @dataclass(slots=True, eq=False)
 class Interpreter:
-    """``first_process``: the id of the sandbox's own first process, as the host counts. ``is_alive``: not known to have ended.
-    ``most_taken_bytes``: of files, after one call.
+    """A sandboxed interpreter. ``first_process``: the id of the sandbox's own first process, as the host counts. ``is_alive``: not known
+    to have ended. ``most_taken_bytes``: of files, after one call.
 
     ``start`` makes one.
     """

@@ -39,7 +39,7 @@ _ENVIRONMENT = {
 
 
 class CannotLaunchError(Exception):
-    """There is no sandbox on this machine. The text says why and what would help, for the operator."""
+    """The sandbox cannot run on this machine. The text says why and what would help, for the operator."""
 
 
 @dataclass(frozen=True, slots=True)

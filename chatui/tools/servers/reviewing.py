@@ -30,7 +30,7 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """One tool. ``offer``: as it is now; None where it cannot be confirmed. ``before``: as it was confirmed."""
+    """The review of one tool. ``offer``: as it is now; None where it cannot be confirmed. ``before``: as it was confirmed."""
 
     name: str
     state: State

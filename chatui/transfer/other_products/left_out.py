@@ -10,7 +10,7 @@ from django.utils.translation import ngettext_lazy
 
 
 class Kind(StrEnum):
-    """One kind of thing. It is counted; nothing of its content is ever reported."""
+    """A kind of dropped or hidden content. It is counted; nothing of its content is ever reported."""
 
     IMAGE = auto()
     RECORDING = auto()
