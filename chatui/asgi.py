@@ -1,4 +1,4 @@
-"""The ASGI application: HTTP for pages and programs, a WebSocket for events, and one for programs."""
+"""The ASGI application: HTTP for pages and the API, a WebSocket for pages, and one for programs."""
 
 from __future__ import annotations
 

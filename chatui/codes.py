@@ -1,4 +1,4 @@
-"""The product's own error codes, each with the message that people read: a closed list beside the eight of the specification.
+"""The product's own error codes, each with the message that people see: a closed list beside the eight of the specification.
 
 A code follows an error from the database to the page. Its message never quotes a transcript. It is in English, for logs and commands; what
 people read is its translation (``chatui.languages.sentences``).

@@ -25,7 +25,7 @@ LEAST_KEY_CHARS = 32
 
 
 class Environment(BaseSettings):
-    """One attribute for each variable; ``docs/settings.md`` is checked against this list by a test."""
+    """The settings, one attribute for each variable. A test checks ``docs/settings.md`` against this list."""
 
     # Without the values: some are secrets, and what is said of a mistake ends in a log.
     model_config = SettingsConfigDict(env_prefix="CHATUI_", extra="forbid", frozen=True, hide_input_in_errors=True)

@@ -1,4 +1,4 @@
-"""Removes the messages of exceptions from logs and error mails, because they may quote a transcript.
+"""Removes exception messages from logs and error mails, because they may quote a conversation.
 
 What remains is the kind of exception and the traceback, without any variables. A database quotes the row that it refused, a parser its
 text. Only messages of exceptions about files, networks and settings are kept.

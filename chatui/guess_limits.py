@@ -1,4 +1,4 @@
-"""Limits guesses at passwords and other secrets: per account, per address and per network, with growing waits after wrong guesses.
+"""Limits guesses at passwords and other secrets: per account, per address and per network, with growing delays after wrong guesses.
 
 Counts are stored in Django's cache, so that all processes share them. A guess is counted before it is judged, so that many guesses sent
 at once get no further than many in a row.
@@ -30,7 +30,7 @@ AWAY_SECONDS = 30
 
 
 class MustWaitError(Exception):
-    """No guess is judged now. ``seconds`` is the wait until the next one may be, if nobody else is faster."""
+    """No guess is accepted now. ``seconds``: the wait until the next one, if nobody else is faster."""
 
     code = ProductCode.RATE
 
@@ -59,7 +59,8 @@ class MustWaitError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """``free`` guesses within ``window`` seconds of the first; then one at a time, after waits that double up to ``longest`` seconds."""
+    """A limit on guesses: ``free`` guesses within ``window`` seconds of the first; then one at a time, after waits that double up to
+    ``longest`` seconds."""
 
     free: int
     longest: int

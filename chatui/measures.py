@@ -1,4 +1,4 @@
-"""What this process counts and times while it works, for ``/metrics``: no id, no name of a person, no content."""
+"""The counters and timers of this process, for ``/metrics``. They contain no ids, no names and no content."""
 
 from __future__ import annotations
 

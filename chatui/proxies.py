@@ -1,4 +1,4 @@
-"""Finds a visitor's address behind trusted reverse proxies, for HTTP requests as for WebSockets."""
+"""Determines a visitor's address behind trusted reverse proxies, for HTTP requests and WebSockets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Computes the skeleton of a name (Unicode Technical Standard 39), by which names that look alike are found.
+"""Computes the skeleton of a name (Unicode Technical Standard 39), which finds names that look alike.
 
 The table of confusable characters comes from ``confusable-homoglyphs``, which is generated from Unicode's ``confusables.txt``.
 """

@@ -1,6 +1,4 @@
-"""Loads the project's templates without the indentation of their lines, and without the lines that only decide: pages and events are an
-eighth smaller on their way.
-"""
+"""A template loader that removes indentation and lines that contain only tags, which makes pages and events an eighth smaller."""
 
 from __future__ import annotations
 

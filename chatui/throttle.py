@@ -1,4 +1,4 @@
-"""Rate limits for requests of signed-in people, counted in Django's cache. For guesses at secrets see ``guess_limits``."""
+"""Rate limits for signed-in people's requests, counted in Django's cache. For guesses at secrets see ``guess_limits``."""
 
 from __future__ import annotations
 

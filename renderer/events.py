@@ -1,4 +1,4 @@
-"""Events of a frame that is being written, with the Assembler that turns them into whole frames.
+"""The events of a frame that is being written, and the Assembler that builds whole frames from them.
 
 The order is FrameOpened, any number of FrameText, FrameClosed. In between, a frame can be hidden from people once: FrameWithdrawn.
 """

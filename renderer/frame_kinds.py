@@ -1,4 +1,4 @@
-"""Tells from a header what kind of frame it is: an answer, a preamble, a reasoning summary, a document or a broken frame.
+"""Classifies a frame by its header: an answer, a preamble, a reasoning summary, a document or a broken frame.
 
 Each kind is defined here and nowhere else. Who may see a frame is decided by ``renderer.gate``.
 """

@@ -1,4 +1,4 @@
-"""Chooses what of a conversation stays in a prompt that cannot hold all of it: the last turn, documents, and what was said last.
+"""Chooses what stays in a prompt that is too short for the whole conversation: the last turn, documents, and the most recent messages.
 
 Documents come before what was said: people attach one to ask several questions about it.
 """

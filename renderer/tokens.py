@@ -1,4 +1,4 @@
-"""The nine control tokens of OpenChatML (specification section 3), with the escaping that keeps body text from becoming one.
+"""The nine control tokens of OpenChatML (specification section 3), and the escaping that keeps body text from becoming one.
 
 Outside a literal block, a ``<`` directly before a control token turns that token into text. So a run of k ``<`` before ``|start|>`` is a
 token if k is 1, and k-1 ``<`` of text if k is 2 or more. To escape, add one ``<``. Only a body that ends in ``<`` needs a literal block,

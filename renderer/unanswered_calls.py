@@ -1,4 +1,4 @@
-"""Hides what a model writes behind a call that nobody has answered yet.
+"""Hides what a model writes after a tool call that has no reply yet.
 
 A call ends sampling (specification section 12, rule 8). Further calls of the same completion may follow it; an answer, a preamble or
 reasoning that follows was written without the tool's reply. It is kept, hidden and flagged ``E-CALL-SCHEMA``.

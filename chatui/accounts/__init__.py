@@ -1,1 +1,1 @@
-"""Accounts: signing in, passwords, and how the first account is made."""
+"""Accounts: sign-in, passwords, invitations, and the first account."""

@@ -1,4 +1,4 @@
-"""``manage.py check`` messages about signing in, and about the groups that settings name."""
+"""Django system checks of the sign-in settings, and of the groups that settings name."""
 
 from __future__ import annotations
 

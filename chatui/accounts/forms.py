@@ -1,4 +1,4 @@
-"""The forms that ask for a secret (console code, password, old password). Each counts a guess before judging it."""
+"""The forms that take a secret (console code, password, old password). Each counts a guess before it checks it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class FirstAccountForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-
 
 
 class InvitedForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-arg]
-    """Name, and password twice, for whoever was invited."""
+    """Name, and password twice, for an invited person."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -118,7 +118,7 @@ class SignInForm(AuthenticationForm):
 
 
 class PasswordForm(NewPassword, PasswordChangeForm):
-    """The old password, and a new one twice; whoever has API keys is asked whether they end as well."""
+    """The old password, and a new one twice; a person with API keys is asked whether to revoke them as well."""
 
     also = forms.MultipleChoiceField(
         label=_("If somebody else may have known the old one"),
@@ -156,4 +156,4 @@ class PasswordForm(NewPassword, PasswordChangeForm):
 
 
 class LinkedPasswordForm(NewPassword, SetPasswordForm):  # type: ignore[type-arg]
-    """A new password twice, for whoever has a link for it."""
+    """A new password twice, for a person with a one-time link."""

@@ -1,4 +1,4 @@
-"""Which of the groups that have a limit of answers a person is in, read together with the person's row."""
+"""Finds a person's groups that limit answers at once, in the same query that loads the person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads who a trusted proxy says is there. Anything that is not exactly as it must be is refused; nothing is guessed."""
+"""Reads the signed-in person from a trusted proxy's header. A header that is not exactly right is refused; nothing is guessed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chatui.accounts.sign_in_rules.header import HeaderRule
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
 from chatui.accounts.single_sign_on import account_linking
-from chatui.accounts.single_sign_on.claims import Said
+from chatui.accounts.single_sign_on.claims import PersonClaims
 from chatui.audit_log.record import Visitor
 from chatui.models import User
 
@@ -30,7 +30,7 @@ _MOST_SECRET_BYTES = 1000
 
 
 class ForgedHeaderError(Exception):
-    """The header is there and must not be believed. ``why`` is for the audit log."""
+    """The header was sent but must not be trusted. ``why`` is for the audit log."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -69,13 +69,13 @@ def name_in(headers: Headers, peer: str) -> str | None:
     return name
 
 
-def arrive(visitor: Visitor, name: str) -> User:
-    """The account of that name at the proxy, made with the first sign-in; raises as ``account_linking.arrive``. None is found by name."""
+def find_or_create_account(visitor: Visitor, name: str) -> User:
+    """The account of a name at the proxy, created at the first sign-in. Raises as ``account_linking``'s; none is found by user name."""
     said = rule()
     provider = Provider.model_construct(
         key="header", name="header", issuer=f"header:{said.name if said else ''}", client_id="", sign_up=said is not None and said.sign_up
     )
-    return account_linking.arrive(visitor, provider, Said(name, name, "", None))
+    return account_linking.find_or_create_account(visitor, provider, PersonClaims(name, name, "", None))
 
 
 def session_of(scope: Mapping[str, Any]) -> SignedIn | None:

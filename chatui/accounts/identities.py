@@ -1,4 +1,4 @@
-"""A person's identities at sign-in services: which there are, and how one is taken away again."""
+"""A person's identities at sign-in services: lists them, and removes one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from chatui.permissions.access import NotFoundError, person_of
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """One for the page. ``service`` is the provider's name, ``name`` what it calls the person. ``may_go``: another way in is left then."""
+    """An identity as the page shows it. ``service``: the provider's name. ``name``: the provider's name for the person. ``may_go``: it
+    can be removed, because another sign-in method is left."""
 
     id: UUID
     service: str
@@ -39,7 +40,7 @@ def of(person: User) -> list[Identity]:
 
 
 def connectable(person: User) -> Sequence[tuple[str, str]]:
-    """Providers of whom the person has no identity yet: key and name."""
+    """Providers with which the person has no identity yet: key and name."""
     if person.is_superuser or password_use.is_emergency(person.get_username()):
         return []
     taken = set(OutsideIdentity.objects.filter(user=person).values_list("issuer", flat=True))
@@ -47,7 +48,7 @@ def connectable(person: User) -> Sequence[tuple[str, str]]:
 
 
 def may_remove(person: User, identity_id: UUID) -> bool:
-    """Whether another way in is left when one identity is gone. One of a provider that is not configured any more lets nobody in."""
+    """Whether another sign-in method is left without this identity. One of a provider that is not configured any more lets nobody in."""
     if password_use.may_use(person) and (person.has_usable_password() or Passkey.objects.filter(user=person).exists()):
         return True
     issuers = [provider.issuer for provider in sign_in_file().providers]

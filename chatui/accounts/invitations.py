@@ -1,4 +1,4 @@
-"""Invitations: one-time links with which people make accounts of their own, so that nobody chooses a password for somebody else."""
+"""Invitations: one-time links with which people create their own accounts and choose their own passwords."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _made = Throttle("invitations", attempts=MOST_PER_HOUR, seconds=3600)
 
 
 class TooManyInvitedError(Exception):
-    """No more can be made now. ``minutes``: until then."""
+    """No more invitations can be created now. ``minutes``: how long to wait."""
 
     def __init__(self, minutes: int) -> None:
         super().__init__(minutes)
@@ -95,7 +95,7 @@ def accept(visitor: Visitor, invitation_id: UUID | str, token: str, person: User
 
 
 def make_account(visitor: Visitor, invitation_id: UUID, token: str, name: str, password: str) -> User:
-    """Make the account of whoever has the link, with the name and password that they chose. Raises NotFoundError as ``accept``."""
+    """Create the account of an invited person, with the name and password that they chose. Raises NotFoundError as ``accept``."""
     with transaction.atomic():
         good(invitation_id, token)
         person: User = User.objects.create_user(name, password=password)
@@ -104,7 +104,7 @@ def make_account(visitor: Visitor, invitation_id: UUID, token: str, name: str, p
 
 
 def revoke(visitor: Visitor, rows: Sequence[Invitation]) -> int:
-    """Take back those that are still good; returns how many. Recorded, each."""
+    """Revoke those that are still valid; returns how many. Recorded, each."""
     count = 0
     for row in rows:
         with transaction.atomic():

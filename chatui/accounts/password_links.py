@@ -1,4 +1,4 @@
-"""One-time links for choosing a new password: staff make a link and pass it on, and never learn the password."""
+"""One-time links for choosing a new password: staff create a link and pass it on, and never learn the password."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def person_of(link_id: UUID, token: str) -> User:
 
 
 def use(visitor: Visitor, link_id: UUID, token: str, password: str) -> User:
-    """Set the password that the person has chosen, once, and take back the keys that were made with the old one. Recorded.
+    """Set the password that the person has chosen, once, and revoke the keys that were created with the old one. Recorded.
 
     Raises:
         NotFoundError: as ``person_of``; also if the link was used in the meantime.

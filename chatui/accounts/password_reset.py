@@ -1,4 +1,4 @@
-"""A new password for whoever has forgotten theirs: a one-time link by e-mail, where the operator has configured that.
+"""Password reset: e-mails a one-time link to a person who has forgotten their password, where the operator has configured that.
 
 Nothing that a visitor sees, nor how long it takes, depends on whether there is such an account: all of it happens behind the page.
 """
@@ -17,7 +17,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from chatui.accounts import password_links
-from chatui.accounts.mails.background_queue import Behind
+from chatui.accounts.mails.background_queue import BackgroundQueue
 from chatui.accounts.sign_in_rules import password_use
 from chatui.audit_log.record import Visitor, record
 from chatui.branding.brand import brand
@@ -34,11 +34,11 @@ MOST_ACCOUNTS = 3
 
 _asks = GuessLimit("forgotten password", address=Scope(free=5, longest=600, window=3600), network=Scope(free=20, longest=600, window=3600))
 _mails = Throttle("password-mail", attempts=3, seconds=3600)
-_behind = Behind("password-mail")
+_behind = BackgroundQueue("password-mail")
 
 
 def is_on() -> bool:
-    """Whether there is a way to send mail, an address of ours for it to name, and passwords are for everybody."""
+    """Whether mail can be sent, the address for links is configured, and everybody may use passwords."""
     return bool(environment().mail_url and environment().origins) and password_use.is_for_everybody()
 
 

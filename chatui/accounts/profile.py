@@ -1,4 +1,4 @@
-"""What people say about themselves and about how they want the product to be."""
+"""A person's own settings: their name, and how they want the product to behave."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ SHOWN_CHARS = 150
 
 @dataclass(frozen=True, slots=True)
 class Personal:
-    """A person's own settings: columns of the account, of which an empty one means the usual. ``name``: as others read it.
-    ``finds_documents``: their search looks into what they sent."""
+    """A person's own settings: columns of the account, in which an empty value means the default. ``name``: as others read it.
+    ``finds_documents``: their search covers the documents that they sent."""
 
     name: str = ""
     language: str = ""

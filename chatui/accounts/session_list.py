@@ -1,4 +1,4 @@
-"""The sessions of a person: where each began, and how they end one."""
+"""A person's sessions: lists where each began, and ends them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _SYSTEMS = (("Android", "Android"), ("iPhone", "iPhone"), ("iPad", "iPad"), ("Wi
 
 @dataclass(frozen=True, slots=True)
 class OwnSession:
-    """One for the page. ``service``: the name of the provider that began it, empty for others. ``is_this``: the one that asks."""
+    """A session as the page shows it. ``service``: the provider that started it, empty for other sign-ins. ``is_this``: the current
+    one."""
 
     id: UUID
     begun_at: datetime
@@ -73,12 +74,12 @@ def way_of(provider: str) -> str:
 
 
 def forget_ended() -> None:
-    """Where sessions began that have ended is nobody's business any more."""
+    """Delete the records of ended sessions."""
     lasting = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
     BegunSession.objects.exclude(key__in=lasting).delete()
 
 
-def moved(before: str | None, key: str | None) -> None:
+def change_key(before: str | None, key: str | None) -> None:
     """A session goes on under another key."""
     BegunSession.objects.filter(key=before).update(key=key)
 
@@ -112,7 +113,7 @@ def end_others(visitor: Visitor, this: str | None) -> None:
 
 
 def end_all_of(visitor: Visitor, person: User) -> int:
-    """End all of somebody's, for whoever looks after accounts and has checked that they may. Recorded; how many there were."""
+    """End all of a person's sessions, for an account manager whose permission was checked. Recorded; how many there were."""
     with transaction.atomic():
         ended = sessions.end_all(person)
         BegunSession.objects.filter(user=person).delete()

@@ -1,4 +1,4 @@
-"""Signing in: limits guesses at passwords, and records sign-ins, refusals and sign-outs in the audit log."""
+"""Password sign-in: limits guesses, and records sign-ins, refusals and sign-outs in the audit log."""
 
 from __future__ import annotations
 

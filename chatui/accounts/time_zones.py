@@ -1,4 +1,4 @@
-"""The time zones that people choose from: IANA names, as far as this machine knows them."""
+"""The time zones that people can choose: the IANA names that this machine knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The admin page on which staff make a key for an account at which nobody can sign in, such as one of a service."""
+"""The admin page on which staff create an API key for an account without sign-in, such as a service account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The admin page of the keys that people made for programs: whose there are, and how to take them back. Nobody can read a key there."""
+"""The admin page for API keys: lists whose they are, and revokes them. It never shows a key."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chatui.web.visitors import visitor_of
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(ReadOnlyAdmin):
-    """Seen by those who may see accounts, and taken back by those who may change them."""
+    """API keys: visible to those who may see accounts, and revoked by those who may change them."""
 
     list_display = ("prefix", "owner", "name", "views_hidden", "created_at", "expires_at", "last_used_on", "revoked_at")
     fields = readonly_fields = (*list_display, "choices", "tools", "for_responses", "for_chat", "per_minute", "reads_all", "made_by_name")
@@ -37,11 +37,11 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         return False
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Whoever may see accounts."""
+        """For those who may see accounts."""
         return isinstance(request.user, User) and request.user.is_staff and request.user.has_perm("chatui.view_user")
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
-        """Whoever may change accounts."""
+        """For those who may change accounts."""
         return self.has_view_permission(request) and request.user.has_perm("chatui.change_user")
 
     def has_module_permission(self, request: HttpRequest) -> bool:

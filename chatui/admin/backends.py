@@ -1,4 +1,4 @@
-"""The admin pages for back ends: a form that is checked before saving, and never holds a key, only the name of one."""
+"""The admin pages for back ends. The form is checked before saving, and holds only the name of a key, never the key."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Whoever may change these rows decides to which servers goes what people write. Each change is recorded."""
+    """The back ends. People who may change them decide which servers receive what everybody writes. Each change is recorded."""
 
     form = StoredBackendForm
     list_display = ("name", "unconfirmed_by", "label", "is_enabled", "position", "kind", "url", "key_name", "changed_at")
@@ -147,7 +147,7 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return type(form.__name__, (form,), {"may_see_hidden": may_see_hidden})
 
     def has_confirm_permission(self, request: HttpRequest) -> bool:
-        """Whoever may see hidden channels may say to which server they go."""
+        """Only those who may see hidden channels may decide which server receives them."""
         return access.can_see_hidden(access.as_person(request.user))
 
     @admin.action(permissions=["confirm"], description=_("Confirm selected back ends, so that people are offered them"))

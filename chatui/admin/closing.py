@@ -1,4 +1,4 @@
-"""Closing and reopening accounts on the admin pages: by actions of the list, and by the box *active* on an account's own page."""
+"""Closes and reopens accounts in the admin: as list actions, and with the *active* check box of an account's own page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop as noop
 
-from chatui.accounts.people.changes import Standing
+from chatui.accounts.people.changes import AccountSnapshot
 from chatui.audit_log.record import Visitor
 from chatui.models import User
 from chatui.models.accounts.closed_account import Cause
@@ -28,13 +28,13 @@ _CAUSES = {
 
 
 class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Of accounts that the member of staff may change, but never their own from the list."""
+    """Closes and reopens accounts that the member of staff may change, but never their own from the list."""
 
     actions = ["close_accounts", "reopen_accounts"]
 
     @admin.action(description=_("Close the chosen accounts"), permissions=["change"])
     def close_accounts(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        """Whoever is in them is out at once; nothing is erased. Recorded, each."""
+        """Ends all access to these accounts at once; nothing is erased. Recorded, each."""
         closed = sum(self._close(request, person) for person in self.others(request, queryset))
         words = ngettext("%(count)d account was closed.", "%(count)d accounts were closed.", closed)
         messages.success(request, words % {"count": closed})
@@ -49,11 +49,11 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @admin.display(description=_("Closed"))
     def closed(self, person: User) -> str:
-        """By whom or what, where it was."""
+        """Who or what closed the account."""
         found = closing.closed_by(person)
         return f"{gettext(_CAUSES[found[0]])} {found[1]}".strip() if found else "-"
 
-    def carry_out(self, request: HttpRequest, person: User, before: Standing) -> None:
+    def carry_out(self, request: HttpRequest, person: User, before: AccountSnapshot) -> None:
         """What follows from the box *active*: a change of it is a closing or a reopening like any other."""
         was_active = "active" in before.states
         if was_active == person.is_active:

@@ -1,4 +1,4 @@
-"""The admin page that erases an account: it shows what will be deleted, and asks for the account name as confirmation."""
+"""The admin page that erases an account. It shows what will be deleted, and asks for the account name as confirmation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ConfirmForm(forms.Form):
 
 
 class ErasingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Accounts are erased one at a time, with all that is theirs. Django would do it in one transaction, in which nobody else writes."""
+    """Erases accounts one at a time. Django would do it in one transaction, during which nobody else could write."""
 
     def get_actions(self, request: HttpRequest) -> Any:
         """No deletion of many at once: each is to be looked at."""

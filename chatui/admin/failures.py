@@ -1,5 +1,5 @@
-"""The admin page of failed answers: finds a failure by the number that a person was shown, and says what caused it. It shows no text of
-anybody's, and not whose conversation it was."""
+"""The admin page for failed answers: finds a failure by the number that a person was shown, and gives its cause. It shows no
+conversation text, and not whose conversation it was."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class FailedAnswerAdmin(ReadOnlyAdmin):
         return lookup.partition("__")[0] in ("error_code", "started_at")
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Whoever may see back ends."""
+        """For those who may see back ends."""
         return access.can_see_failures(access.as_person(request.user))
 
     def has_module_permission(self, request: HttpRequest) -> bool:

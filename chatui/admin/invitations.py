@@ -1,4 +1,4 @@
-"""The admin pages of invitations: who was invited by whom and what became of it; makes new ones and takes them back."""
+"""The admin pages for invitations: creates and revokes them, and shows who invited whom and with what result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from chatui.web.visitors import visitor_of
 
 
 class InvitationForm(forms.Form):
-    """Whom a new invitation is for, and for how long."""
+    """Who a new invitation is for, and for how long."""
 
     note = forms.CharField(label=_("For whom"), max_length=100, required=False, help_text=_("Shown on this list alone."))
     group = forms.ModelChoiceField(label=_("Group"), queryset=Group.objects.none(), required=False)
@@ -38,7 +38,8 @@ class InvitationForm(forms.Form):
 
 @admin.register(Invitation)
 class InvitationAdmin(ReadOnlyAdmin):
-    """Seen by those who may see accounts, made by those who may add them, and taken back by both of those and who may change them."""
+    """Invitations: visible to those who may see accounts, created by those who may add them, and revoked by both of those and by those
+    who may change accounts."""
 
     list_display = ("made_at", "note", "group", "made_by", "expires_at", "used_at", "used_by", "revoked_at")
     fields = readonly_fields = list_display
@@ -52,15 +53,15 @@ class InvitationAdmin(ReadOnlyAdmin):
         return False
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Whoever may see accounts."""
+        """For those who may see accounts."""
         return isinstance(request.user, User) and request.user.is_staff and request.user.has_perm("chatui.view_user")
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Whoever may see and add accounts."""
+        """For those who may see and add accounts."""
         return self.has_view_permission(request) and request.user.has_perm("chatui.add_user")
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
-        """Whoever may add accounts."""
+        """For those who may add accounts."""
         return self.has_add_permission(request)
 
     def has_module_permission(self, request: HttpRequest) -> bool:

@@ -1,4 +1,4 @@
-"""Keeps staff from changing accounts and groups so that nobody is left who could look after accounts, or with rights that they lost."""
+"""Stops staff from removing the last account manager, and from using permissions that they have lost."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from chatui.permissions.access import as_person
 from chatui.web.visitors import visitor_of
 
 
-class CaretakingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """A change is undone whole where somebody would have to be let in by the operator afterwards. Recorded.
+class LastManagerGuardAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Rolls back any change after which only the operator could restore access for account managers. Recorded.
 
     What the member of staff may do is asked once they and the account are held: what their request has read of them is from before.
     """
@@ -50,14 +50,14 @@ class CaretakingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             return answer()
         row = self.get_object(request, object_id) if object_id else None
         try:
-            with account_managers.somebody_left(
+            with account_managers.require_manager_left(
                 str(row or f"{self.opts.model_name}s"), [staff.pk, *([row.pk] if isinstance(row, User) else ())]
             ):
-                request.user = account_managers.hold_for(staff)
+                request.user = account_managers.lock_for(staff)
                 if not self.admin_site.has_permission(request):
                     raise PermissionDenied
                 return answer()
-        except account_managers.LastCaretakerError as error:
+        except account_managers.LastAccountManagerError as error:
             record("account not changed", visitor_of(request, "admin"), error.name, detail=f"by staff: {error}")
             list(messages.get_messages(request))  # what was said of the change is not true any more
             messages.error(request, gettext("Nothing was changed: nobody else could look after accounts."))

@@ -1,4 +1,4 @@
-"""The admin page on which staff make a one-time link for a new password. It takes and shows no password."""
+"""The admin page on which staff create a one-time link for a new password. It neither takes nor shows a password."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from chatui.admin import account_keys, password_links
 from chatui.admin.backends import StoredBackendAdmin
 from chatui.admin.closing import ClosingAdmin
 from chatui.admin.erasure import ErasingAdmin
-from chatui.admin.last_manager import CaretakingAdmin
+from chatui.admin.last_manager import LastManagerGuardAdmin
 from chatui.admin.permissions import PermissionsField, offered
 from chatui.admin.read_only import ReadOnlyAdmin
 from chatui.models import Conversation, StoredBackend, User
@@ -40,7 +40,7 @@ from chatui.web import people
 from chatui.web.visitors import visitor_of
 
 
-class RecordedAdmin(CaretakingAdmin):
+class RecordedAdmin(LastManagerGuardAdmin):
     """Every way to make, change or delete a row is recorded, in the same transaction as the change."""
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
@@ -53,13 +53,13 @@ class RecordedAdmin(CaretakingAdmin):
             changes.record_made(visitor_of(request, "admin"), form.instance)
         _tell_sockets(form.instance)
 
-    def carry_out(self, request: HttpRequest, row: Any, before: changes.Standing) -> None:
+    def carry_out(self, request: HttpRequest, row: Any, before: changes.AccountSnapshot) -> None:
         """What follows from a change, before it is recorded. In its transaction."""
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """The first step."""
         if change:
-            form.before = changes.standing(obj)
+            form.before = changes.snapshot(obj)
         super().save_model(request, obj, form, change)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
@@ -110,11 +110,11 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
 
     @admin.action(description=_("Remove the second factor of the chosen people"), permissions=["change"])
     def remove_second_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        """For whoever has lost theirs. Not of accounts that this member of staff may not change. Recorded, each."""
+        """For people who have lost theirs. Not of accounts that this member of staff may not change. Recorded, each."""
         for person in self.others(request, queryset):
             try:
                 account_actions.remove_second_factor(visitor_of(request, "admin"), person.pk)
-            except account_managers.LastCaretakerError:
+            except account_managers.LastAccountManagerError:
                 messages.error(request, gettext("Nothing was changed: nobody else could look after accounts."))
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -175,9 +175,9 @@ admin.site.unregister(Group)
 
 
 class NamedGroupForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Refuses what the page of groups refuses as a name for a new one, and another name for a group that a setting names. Such a name for
-    another group only a superuser gives: all in it would have at once what the setting keeps for that name, although nobody put them into
-    such a group."""
+    """Refuses the names that the group pages refuse for a new group, and a new name for a group that a setting names. Such a name for
+    another group only a superuser gives: all in it would have at once what the setting keeps for that name, although nobody put them
+    into such a group."""
 
     staff: Any = None
 

@@ -1,4 +1,4 @@
-"""The permission fields of the admin pages: the permissions that mean something here, as check boxes under headings."""
+"""The permission fields of the admin pages: check boxes under headings, only for permissions that mean something here."""
 
 from __future__ import annotations
 

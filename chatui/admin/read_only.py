@@ -1,4 +1,4 @@
-"""The admin pages of what can be read and not changed."""
+"""The base class for read-only admin pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The admin pages of limits of usage and of prices: who may set them, and that each change is recorded."""
+"""The admin pages for usage limits and prices. Each change is recorded."""
 
 from __future__ import annotations
 

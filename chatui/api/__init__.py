@@ -1,1 +1,1 @@
-"""The edge for programs: the formats of Open Responses and of Chat Completions, served behind the same gate as the pages."""
+"""The HTTP API for programs: Open Responses and Chat Completions, with the same checks as the pages."""

@@ -1,4 +1,4 @@
-"""Begins the turn of a program, and follows it until it ends or nobody reads any more."""
+"""Starts the turn of a program's request, and follows it until it ends or the program disconnects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The addresses of the API at which a program asks: ``/v1/responses`` and ``/v1/chat/completions``."""
+"""The endpoints that start an answer: ``/v1/responses`` and ``/v1/chat/completions``."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from chatui.api.requests import settings
 from chatui.api.requests.chat import ChatRequest
 from chatui.api.requests.messages import unknown_call
 from chatui.api.requests.responses import ResponsesRequest, no_previous
-from chatui.api.requests.tools import brought
+from chatui.api.requests.tools import parse_tools
 from chatui.api.writing import sse
 from chatui.api.writing.chat_chunks import ChatChunks
 from chatui.api.writing.response_events import ResponseEvents
 from chatui.api.writing.response_object import Head
 from chatui.codes import ProductCode
 from chatui.database import pools
-from chatui.database.faults import DatabaseBusyError, passes, told
+from chatui.database.faults import DatabaseBusyError, busy_error, passes
 from chatui.error_reports import log_without_content
 from chatui.permissions.access import NotFoundError
 from chatui.turns.programs.earlier_messages import UnknownCallError
@@ -100,7 +100,7 @@ async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatReque
 async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> ProgramAsk:
     choice = settings.chosen(await pools.commands.run(settings.choices_of, key), wanted.model)
     # In threads: schemas may have hundreds of kilobytes and many patterns, and nobody else is to wait for them.
-    read, tools = wanted.read(), await asyncio.to_thread(brought, wanted.asked_tools(), key)
+    read, tools = wanted.read(), await asyncio.to_thread(parse_tools, wanted.asked_tools(), key)
     answer_format = await asyncio.to_thread(wanted.answer_format)
     previous = wanted.previous() if isinstance(wanted, ResponsesRequest) else None
     before, question = read.question(_where(wanted), goes_on=previous is not None)
@@ -173,7 +173,7 @@ def _noted(error: Exception) -> ErrorCode:
     if isinstance(error, DatabaseBusyError):
         return error.code
     if passes(error):
-        return told(error).code
+        return busy_error(error).code
     log_without_content(log, uuid4(), error)
     return ProductCode.INTERNAL
 

@@ -1,4 +1,4 @@
-"""Reads the JSON body of a request within bounds."""
+"""Reads the JSON body of a request, with size limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``POST /v1/responses/compact``: the model notes what a long conversation comes to, and the program carries the notes, sealed."""
+"""``POST /v1/responses/compact``: the model summarises a long conversation, and the program receives the summary as a sealed token."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from chatui.turns.streams.program import Ended
 
 
 class CompactRequest(BaseModel):
-    """What is to be compacted: the input, behind a stored response if one is named. Other fields are ignored."""
+    """The input to compact, after a stored response if one is named. Other fields are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     model: str
@@ -39,7 +39,7 @@ class CompactRequest(BaseModel):
 
 
 async def compact(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
-    """The compacted conversation, as one item that stands for all of it. Nothing stays here."""
+    """The compacted conversation, as a single item. Nothing stays here."""
     if not key.for_responses:
         raise ApiError(403, "invalid_request", "insufficient_scope", "This key may not use this format.")
     wanted = checked(CompactRequest, json_of(request))

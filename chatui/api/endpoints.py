@@ -1,4 +1,4 @@
-"""The addresses of the API that a key opens, and what each method of them does."""
+"""The URL patterns of the API's endpoints, with the handler for each HTTP method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors as programs read them: the specification's error object, with sentences of the product's own that quote nothing."""
+"""API errors: the specification's error object, with messages of our own that quote nothing from the request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INVALID, NOT_FOUND, TOO_MANY, SERVER_ERROR, MODEL = "invalid_request", "not_foun
 
 
 class ApiError(Exception):
-    """A request that is refused. ``param`` names the field; ``sentence`` is for whoever wrote the program."""
+    """A refused request. ``param`` names the field; ``sentence`` is for the program's author."""
 
     def __init__(self, status: int, kind: str, code: str, sentence: str, *, param: str | None = None) -> None:
         super().__init__(code)

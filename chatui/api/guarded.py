@@ -1,4 +1,4 @@
-"""Lets a program in by its key, and answers each error as a program expects it. Cookies count for nothing here."""
+"""Authenticates a program by its key, and returns each error in the API's format. Cookies are ignored here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chatui.accounts.api_keys import checking
 from chatui.accounts.api_keys.checking import KeyRefusedError, LiveKey
 from chatui.api.errors import NOT_FOUND, SERVER_ERROR, TOO_MANY, ApiError, invalid, of_code, of_refusal
 from chatui.database import pools
-from chatui.database.faults import FAULTS, DatabaseBusyError, passes, told
+from chatui.database.faults import FAULTS, DatabaseBusyError, busy_error, passes
 from chatui.env import environment
 from chatui.error_reports import log_without_content
 from chatui.guess_limits import MustWaitError
@@ -84,7 +84,7 @@ def _busy(error: Exception) -> ApiError:
     if not passes(error):
         raise error
     log.warning("a program was told to come again: the database could not be used (%s)", type(error).__name__)
-    return of_code(told(error).code)
+    return of_code(busy_error(error).code)
 
 
 def _too_often(sentence: str, seconds: int) -> ApiError:

@@ -1,4 +1,4 @@
-"""Checks a key again and again while something is sent to its holder; a database that is busy is borne only for a while."""
+"""Rechecks a key while a response is streamed. If the database is busy, the stream goes on, but only for a while."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GRACE_SECONDS = 20.0
 
 
 class KeyWatch:
-    """One for each answer that is sent. ``wait`` says how long there is until the next check."""
+    """Watches the key of one streamed response. ``wait`` returns how long until the next check."""
 
     def __init__(self, key: LiveKey) -> None:
         self._key = key

@@ -1,4 +1,4 @@
-"""Raw reasoning in replies to programs: who is sent it, and what is recorded before that."""
+"""Raw reasoning in API responses: who may receive it, and the audit record that is written first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from renderer.gate import Audience
 
 
 def stream_for(key: LiveKey, wanted: ResponsesRequest | ChatRequest, offer: Offer) -> ProgramStream:
-    """What the program is told of its turn. Chat Completions has no place for reasoning, whoever asks."""
+    """The event stream of the program's turn. Chat Completions has no place for reasoning, whoever asks."""
     is_trusted = seals = False
     if isinstance(wanted, ResponsesRequest):
         is_trusted, seals = key.views_hidden and bool(wanted.hidden_asked_for()), wanted.wants_sealed
@@ -49,7 +49,7 @@ async def record_attempt(address: str, key: LiveKey) -> None:
 
 
 async def audience_of(request: HttpRequest, key: LiveKey) -> Audience:
-    """As whom a key reads a stored response: what it asks for by ``include`` counts. An attempt is recorded."""
+    """The audience as which a key reads a stored response: what it asks for by ``include`` counts. An attempt is recorded."""
     if not asks_for_reasoning(request):
         return Audience.PROGRAM
     if key.views_hidden:

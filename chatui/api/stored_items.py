@@ -1,4 +1,4 @@
-"""The items of stored answers, and of what was said before them."""
+"""Converts stored messages into the Response items of an answer's input and output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chatui.turns.streams.program import Called
 
 
 def item_of_output(part: StoredPart) -> Item:
-    """A part of an answer."""
+    """An item for a part of the answer."""
     if part.is_thought:
         return reasoning_item(part.key, [], "completed", part.text)
     if part.steps is not None:
@@ -20,7 +20,7 @@ def item_of_output(part: StoredPart) -> Item:
 
 
 def item_of_input(part: StoredPart) -> Item:
-    """A part of what was said before one. A request can send it again."""
+    """An item for a message of the input. A request can send it again."""
     if part.role == "tool":
         return output_item(part.key, part.call_id, part.text)
     if part.role != "user":

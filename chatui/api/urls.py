@@ -1,4 +1,4 @@
-"""The addresses of the API, which stand below ``/v1/``."""
+"""The URLs of the API, below ``/v1/``."""
 
 from __future__ import annotations
 

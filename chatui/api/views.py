@@ -1,4 +1,4 @@
-"""The addresses of the API that read: models, and answers that are kept."""
+"""The read endpoints of the API: models and stored responses."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def model(request: HttpRequest, key: LiveKey, model_id: str) -> HttpRespon
 
 
 async def stored(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
-    """A response that was kept, whole or as the stream that was lost."""
+    """A stored response, whole or as a resumed stream."""
     _may_speak(key)
     audience = await reasoning_access.audience_of(request, key)
     answer = await _stored(key, answer_id, audience)
@@ -53,7 +53,7 @@ async def stored(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
 
 
 async def delete(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
-    """Delete a response that was kept."""
+    """Delete a stored response."""
     _may_speak(key)
     found = _uuid(answer_id)
     await pools.commands.run(answers.delete_answer, key.owner, found, key.only_key)
@@ -71,7 +71,7 @@ async def cancel(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
 
 
 async def input_items(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
-    """What was said up to the question, the latest first."""
+    """The input of a stored response, the latest item first."""
     _may_speak(key)
     parts = await pools.commands.run(answers.input_of, key.owner, _uuid(answer_id), key.only_key)
     items = [item_of_input(part) for part in parts]

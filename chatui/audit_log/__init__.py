@@ -1,1 +1,1 @@
-"""The audit log: writing it (``record``), and verifying, searching, counting and exporting it."""
+"""The audit log: writes (``record``), verifies, searches, counts and exports it."""

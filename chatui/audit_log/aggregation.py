@@ -1,4 +1,4 @@
-"""Counts what happens again and again after a line of the audit log, and sums it up in one more line when it has ended.
+"""Aggregates repeated events in the audit log: counts them after the first line, and writes one more line with the total.
 
 The first line is always written at once, and each repetition is counted in the database before anything is shown: when a process dies,
 what was counted stays, and whoever comes next writes the sum. Lines are only ever added. Rows that count are written by whoever holds the
@@ -35,7 +35,7 @@ _MORE = re.compile(rf"{SUM_BEGINS}\d+: (\d+) more\b.*; last (\d{{4}}-\d\d-\d\d \
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """One more time. ``number``: how many times this was counted. ``is_new_network``: the first from there."""
+    """One repetition of an event. ``number``: how often it was counted. ``is_new_network``: the first from that network."""
 
     number: int
     is_new_network: bool

@@ -1,4 +1,4 @@
-"""The audit log grouped by look: one entry for each debug view that was open, with what was seen in it."""
+"""Lists debug views from the audit log: one entry for each, with what was viewed in it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ PAGE_LOOKS = 50
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """``number``: of the line that began it; ``detail`` and ``seen`` are the log's own words, in English. ``seen`` is empty where nothing
-    was counted after the first line."""
+    """One debug view. ``number``: its first audit line; ``detail`` and ``seen`` are the log's own words, in English. ``seen`` is empty
+    where nothing was counted after that line."""
 
     number: int
     at: datetime

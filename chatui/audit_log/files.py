@@ -1,4 +1,4 @@
-"""Exports the audit log: JSON lines, with everything that the hashes cover, or CSV for spreadsheets."""
+"""Exports the audit log as JSON lines, with all hashed fields, or as CSV for spreadsheets."""
 
 from __future__ import annotations
 

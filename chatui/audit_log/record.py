@@ -24,7 +24,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\
 
 
 class Cause(StrEnum):
-    """Why a browser or a program sent a request, where its person did not ask for it themselves: the way of an attempt that follows."""
+    """Why a browser or program sent a request that its person did not initiate. An attempt record names it as the route."""
 
     PERSON = ""
     LINK = "another site's link"

@@ -1,4 +1,4 @@
-"""Limits audit lines about actions that can be repeated at will: the first of an hour are written, the rest only counted."""
+"""Limits how many audit lines a repeatable action can write: only the first of an hour are written, the rest are counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts lines of the audit log by person, by owner and by day; a line that sums up attempts counts as that many."""
+"""Counts audit lines by person, owner and day. A line that aggregates attempts counts as that many."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from chatui.models import AuditEvent
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """``times`` of one person (empty: not signed in) on one day (UTC, such as 2026-11-20), about what is one owner's.
+    """A count of audit lines: ``times`` of one person (empty: not signed in) on one day (UTC, such as 2026-11-20), about what is one
+    owner's.
 
     A column that was not asked for is None.
     """

@@ -1,4 +1,4 @@
-"""Checks the address of a model server, and says which scheme, host and port its requests go to."""
+"""Checks a model server's address, and extracts the scheme, host and port for its requests."""
 
 from __future__ import annotations
 

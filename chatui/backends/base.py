@@ -1,4 +1,4 @@
-"""The interface that every model server has for the rest of the product: a Backend that samples raw events.
+"""The interface of all model servers: a Backend that samples raw events.
 
 No Django in this package: a back end can be tried from a plain script.
 """

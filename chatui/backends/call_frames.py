@@ -1,4 +1,4 @@
-"""Converts a tool call that arrived as JSON into one whole frame, which is hidden if the call could not be run."""
+"""Converts a tool call that arrived as JSON into one complete frame, hidden if the call cannot be executed."""
 
 from __future__ import annotations
 

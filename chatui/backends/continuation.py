@@ -1,4 +1,4 @@
-"""Continues a cut answer by asking the model in words, and removes what the model repeats."""
+"""Continues a truncated answer by asking the model in words, and removes what the model repeats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shared by the back ends that detect, by asking, which server they talk to, which models it has and how much these can read."""
+"""The base of the back ends that detect their server's product, models and context lengths."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FoundServer:
         return self._discovered[1].models
 
     def know(self, found: Discovered) -> None:
-        """Take what another asked just now, see ``chosen.backend.Knowing``."""
+        """Take what another asked just now, see ``chosen.backend.AcceptsDiscovery``."""
         self._discovered = (asyncio.get_running_loop().time() + _KEEP_SECONDS, found)
         self._ask_context_at = asyncio.get_running_loop().time() + _KEEP_CONTEXT_SECONDS
 
@@ -57,7 +57,7 @@ class FoundServer:
         await self._upstream.aclose()
 
     def known_context(self, model: str | None) -> int | None:
-        """See ``context.window.Sized``."""
+        """See ``context.window.HasContextWindow``."""
         found = self._discovered[1] if self._discovered else None
         named = model or self._model or (next(iter(found.models), None) if found else None)
         return self._windows.of(named).size or (found.context(named) if found else None)

@@ -1,4 +1,4 @@
-"""Asks a model server which product it is, which models it offers, and how much they can read at once."""
+"""Asks a model server for its product name, its models, and their context lengths."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OWNERS = {"llamacpp": "llama.cpp", "vllm": "vLLM", "library": "Ollama", "sglang
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """``server``: the product name, None if unknown. ``models``: in the server's order.
+    """The discovered facts about a server. ``server``: the product name, None if unknown. ``models``: in the server's order.
 
     ``contexts``: how many tokens a prompt and its answer may have together, by model; None is the key for any model.
     """

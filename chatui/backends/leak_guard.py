@@ -1,4 +1,4 @@
-"""Hides reasoning that a server without channels puts into the answer. It reads the whole answer; in doubt it hides.
+"""Hides reasoning that a server without channels puts into the answer. It reads the whole answer, and if in doubt it hides.
 
 Some servers put a model's raw output into the answer: with its Harmony markers, with the markers stripped
 (``analysis…assistantfinal…``), inside tags such as ``<think>``, behind a label in plain words (``labels``), or as data (``structured``).

@@ -1,4 +1,4 @@
-"""Decides from the labels in a server's message whose text it is: one table for all wire formats.
+"""Decides who wrote a server's message, from its labels: one table for all wire formats.
 
 Only an assistant's text that no label calls something else may show.
 

@@ -1,4 +1,4 @@
-"""Encryption of backups for the keys that an operator names, in the format of age (https://age-encryption.org/v1)."""
+"""Encrypts backups for the operator's keys, in the age format (https://age-encryption.org/v1)."""
 
 from __future__ import annotations
 

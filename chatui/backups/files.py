@@ -1,4 +1,4 @@
-"""Database files: copied while others write, put on disk for good, and examined; for their owner alone to read."""
+"""Database files: copies them while they are in use, syncs them to disk, and checks them. Only their owner can read them."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def to_disk(path: Path) -> None:
 
 
 def discard(path: Path) -> None:
-    """Remove a database file of ours and what stands beside it."""
+    """Remove a database file and the files beside it."""
     for ending in ("", *SIDECARS):
         Path(f"{path}{ending}").unlink(missing_ok=True)
 

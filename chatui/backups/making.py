@@ -1,4 +1,4 @@
-"""Makes a backup: a copy of one moment, examined as a restored one would be, then encrypted and put where it belongs."""
+"""Makes a backup: copies the database at one moment, checks the copy as a restore would, encrypts it and stores it."""
 
 from __future__ import annotations
 

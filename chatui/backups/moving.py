@@ -1,4 +1,4 @@
-"""Moves everything from a SQLite file into an empty PostgreSQL database: all of it or nothing, with the rows of both counted."""
+"""Moves everything from a SQLite file into an empty PostgreSQL database: all or nothing, with the rows of both counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts a database in the place of another one that nobody may be using, and keeps that one under another name."""
+"""Replaces a database that nobody is using, and keeps the old one under another name."""
 
 from __future__ import annotations
 

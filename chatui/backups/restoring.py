@@ -1,4 +1,4 @@
-"""Restores a backup. It is made ready beside the database, with the erasures that it does not know of, and only then put in its place."""
+"""Restores a backup. It is prepared beside the database, with all later erasures applied, and only then put in its place."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ _ERASURES = "SELECT detail, owner_name, at FROM chatui_auditevent WHERE action =
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the operator says of a restore: private keys, the lists of erasures (None: none), and whether a broken audit log will do."""
+class RestoreOptions:
+    """The operator's options for a restore: private keys, the lists of erasures (None: none), and whether a broken audit log is
+    accepted."""
 
     keys: Sequence[Any] = ()
     erasures: Sequence[Erasure] | None = None
@@ -59,7 +60,7 @@ class Restored:
     kept: Path | None
 
 
-def restore(backup: Path, wanted: Wanted) -> Restored:
+def restore(backup: Path, wanted: RestoreOptions) -> Restored:
     """Put a backup in the place of the database.
 
     Raises:
@@ -78,17 +79,21 @@ def restore(backup: Path, wanted: Wanted) -> Restored:
         raise BackupError(f"SQLite cannot do it: {error}.") from error
 
 
-def _restore(backup: Path, current: Current, wanted: Wanted) -> Restored:
+def _restore(backup: Path, current: Current, wanted: RestoreOptions) -> Restored:
     ready = Path(f"{current.path}.restoring")
     files.discard(ready)  # one that was killed left it
     try:
         _unpack(backup, ready, wanted.keys)
         files.examine(ready)
         erasures = _erasures(ready, current, wanted)
-        held = revocations.standing(current.connection) if current.connection and _recorded(current.connection, ready) is not None else None
+        held = (
+            revocations.active_access(current.connection)
+            if current.connection and _recorded(current.connection, ready) is not None
+            else None
+        )
         with files.in_use(ready):
             erased = _make_ready(current, erasures, wanted)
-            again = revocations.take_back(held) if held else None
+            again = revocations.revoke_again(held) if held else None
         files.settle(ready)
         counts = files.examine(ready)
         kept = current.path.with_name(f"{current.path.name}.before-{datetime.now(UTC):%Y%m%d-%H%M%S}")
@@ -115,7 +120,7 @@ def _unpack(backup: Path, ready: Path, keys: Sequence[Any]) -> None:
             shutil.copyfileobj(source, target, 1024 * 1024)
 
 
-def _erasures(ready: Path, current: Current, wanted: Wanted) -> list[Erasure]:
+def _erasures(ready: Path, current: Current, wanted: RestoreOptions) -> list[Erasure]:
     """Who was erased since the backup: as lists say, and the database that is replaced, where it continues the backup's audit log."""
     known = list(wanted.erasures or ())
     if current.connection is not None and (since := _recorded(current.connection, ready)) is not None:
@@ -140,7 +145,7 @@ def _recorded(current: sqlite3.Connection, ready: Path) -> list[Erasure] | None:
         return None
 
 
-def _make_ready(current: Current, erasures: list[Erasure], wanted: Wanted) -> int:
+def _make_ready(current: Current, erasures: list[Erasure], wanted: RestoreOptions) -> int:
     """Bring the tables up to date, verify the log, end sessions and one-time links, and erase again; returns how many people."""
     loader = MigrationLoader(connection)
     newer = sorted(

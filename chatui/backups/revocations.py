@@ -1,4 +1,4 @@
-"""What was taken back since a backup was made, and must not come back with it: accounts, keys of programs, and share links.
+"""Keeps a restored backup from reviving what was revoked since: accounts, API keys and share links.
 
 The database that is replaced knows of it. Where a row is there no more it was deleted, which takes it back as well.
 """
@@ -23,23 +23,23 @@ _LINKS = "SELECT id FROM chatui_sharelink WHERE revoked_at IS NULL"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What held in the database that is replaced: accounts that were closed, and the keys and links that worked."""
+class ActiveAccess:
+    """The access that was valid or closed in the replaced database: closed accounts, and working keys and links."""
 
     closed: frozenset[UUID]
     keys: frozenset[UUID]
     links: frozenset[UUID]
 
 
-def standing(current: sqlite3.Connection) -> Standing | None:
+def active_access(current: sqlite3.Connection) -> ActiveAccess | None:
     """Read it; None where that cannot be read."""
     try:
-        return Standing(*(frozenset(UUID(key) for (key,) in current.execute(query)) for query in (_CLOSED, _KEYS, _LINKS)))
+        return ActiveAccess(*(frozenset(UUID(key) for (key,) in current.execute(query)) for query in (_CLOSED, _KEYS, _LINKS)))
     except (sqlite3.DatabaseError, ValueError, TypeError):
         return None
 
 
-def take_back(held: Standing) -> int:
+def revoke_again(held: ActiveAccess) -> int:
     """Do it again in the database that Django uses now. Returns how many accounts, keys and links that were; the first two are recorded.
 
     An account that must stay open, as the last one that looks after the others, stays so, and the log says that too.

@@ -1,1 +1,1 @@
-"""The operator's own name, mark and accent colour, in the place of the product's."""
+"""Branding: the operator's own name, mark and accent colour instead of the product's."""

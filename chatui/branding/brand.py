@@ -1,4 +1,4 @@
-"""What pages show in the product's place: a name, and the addresses of the mark and of the style sheets."""
+"""The brand that pages show: the name, and the URLs of the mark and of the style sheets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ACCENT = "#0b6355"
 
 @dataclass(frozen=True, slots=True)
 class Brand:
-    """``mark`` and ``digest`` are empty where the operator has none; ``has_accent``: there are style sheets.
+    """The operator's brand. ``mark`` and ``digest`` are empty where the operator has none; ``has_accent``: there are style sheets.
 
     ``mark_sizes``: as in a manifest, such as 512x512; ``accent``: as #rrggbb, the product's own where the operator has none.
     """

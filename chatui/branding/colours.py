@@ -1,4 +1,4 @@
-"""Contrast by WCAG 2.2, and the variants of an accent colour that can be read in the light and in the dark."""
+"""Computes contrast by WCAG 2.2, and readable variants of an accent colour for the light and the dark theme."""
 
 from __future__ import annotations
 

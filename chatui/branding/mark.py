@@ -1,4 +1,4 @@
-"""Reads the operator's mark: a small SVG or PNG file that runs nothing and loads nothing."""
+"""Reads the operator's mark (logo): a small SVG or PNG file that executes nothing and loads nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the style sheets that bring the operator's accent colour: one for the product's pages and one for the admin's."""
+"""Writes the style sheets with the operator's accent colour: one for the product's pages and one for the admin."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The canary: plants markers in what must stay hidden, and searches everything that an end user can fetch for them."""
+"""The canary: a leak test that plants markers in hidden text, and searches everything that an end user can fetch for them."""

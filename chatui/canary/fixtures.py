@@ -1,4 +1,4 @@
-"""The rows that a canary run adds to the database (three people, their group, their back ends) and removes afterwards."""
+"""The database rows that a canary run adds (three people, their group, their back ends) and removes afterwards."""
 
 from __future__ import annotations
 

@@ -61,7 +61,8 @@ class Playing:
 
 
 class Peer:
-    """``with Peer(("127.0.0.1", 0), scripts) as peer``. ``scripts`` by wire format. Requests without the secret path are not answered."""
+    """The canary's model server. ``with Peer(("127.0.0.1", 0), scripts) as peer``. ``scripts`` by wire format. Requests without the
+    secret path are not answered."""
 
     def __init__(self, place: tuple[str, int], scripts: Mapping[str, Sequence[Script]]) -> None:
         """``place``: host and port to listen on; port 0 takes a free one. Raises OSError where it cannot."""

@@ -1,4 +1,4 @@
-"""Programs as visitors of a run: with an ordinary key, one that may read raw reasoning, one that was revoked, and somebody else's."""
+"""The API clients of a canary run: with an ordinary key, one that may read raw reasoning, a revoked one, and another person's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from chatui.accounts.api_keys import making
-from chatui.accounts.api_keys.making import Wanted
+from chatui.accounts.api_keys.making import NewKeyOptions
 from chatui.audit_log.record import Visitor
 from chatui.canary.answers.planting import Pause, Script
 from chatui.canary.fixtures import Guests, choice
@@ -75,7 +75,7 @@ class Programs:
     def _key(self, person: User, viewer: str) -> str:
         visitor = Visitor(person, "", "shell")
         views_hidden = viewer == TRUSTED and reasoning.may_read(person)
-        wanted = Wanted("Canary", for_responses=True, for_chat=True, per_minute=making.MOST_PER_MINUTE, views_hidden=views_hidden)
+        wanted = NewKeyOptions("Canary", for_responses=True, for_chat=True, per_minute=making.MOST_PER_MINUTE, views_hidden=views_hidden)
         made = making.make(visitor, wanted)
         if viewer == REVOKED:
             making.revoke_for_admin(visitor, list(ApiKey.objects.filter(pk=made.id)))

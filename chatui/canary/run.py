@@ -60,9 +60,8 @@ _TRANSCRIPT = """version: "2.2"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came of a run. ``problems`` are sentences: why finding nothing proves nothing. ``planted`` and ``looked`` are counts.
-    ``seed``: what the choice of shapes and the cuts depend on.
-    """
+    """The result of a run. ``problems`` are sentences: why finding nothing proves nothing. ``planted`` and ``looked`` are counts.
+    ``seed``: what the choice of shapes and the cuts depend on."""
 
     run: str
     seed: int

@@ -1,4 +1,4 @@
-"""Looks at what the deployment has kept of a run where only visible words may stand: the search index, titles, answers, the audit log."""
+"""Checks the stored text of a run where only visible words are allowed: the search index, titles, answers, the audit log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks the owner's questions to the scripted servers over one open tab, and checks pages while an answer streams."""
+"""Sends the owner's questions to the scripted servers over one open tab, and checks pages while an answer streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks all output of the product for markers and keeps where one was found, never the text around it."""
+"""Checks all output of the product for markers, and records where one was found, but never the text around it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """``what``: the name of the marker, or another fault. ``place``: a pattern of the URL list, or a socket; no ids."""
+    """A leaked marker or another fault. ``what``: the name of the marker, or another fault. ``place``: a pattern of the URL list, or a
+    socket; no ids."""
 
     what: str
     viewer: str

@@ -1,1 +1,1 @@
-"""How asynchronous code uses the database: bounded pools of threads, one writer for each process, and the database's own clock."""
+"""Database access from asynchronous code: bounded thread pools, one writer for each process, and the database's own clock."""

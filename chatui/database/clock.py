@@ -1,4 +1,4 @@
-"""The database's own clock: the one that all processes share, whatever the clocks of their machines say."""
+"""The database's clock, which all processes share, whatever the clocks of their machines say."""
 
 from __future__ import annotations
 

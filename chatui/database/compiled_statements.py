@@ -1,4 +1,4 @@
-"""Statements that Django's ORM words once, and into which only values are put from then on.
+"""SQL statements that Django's ORM compiles only once, and that are then executed with new values.
 
 To word a statement costs the ORM several times what the database needs to carry it out. What every turn asks is therefore worded once for
 each connection, with a ``Parameter`` where a value goes. What is asked stays the ORM's to say, for each database in its own words.

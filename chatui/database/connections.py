@@ -1,4 +1,4 @@
-"""The connection of a thread of ours: kept open, outside Django's pool for requests, and with time limits of its own."""
+"""A database connection for one of our own threads: kept open, outside Django's request pool, and with its own timeouts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of the database: which pass by themselves, what callers are told, and when the last one was."""
+"""Database faults: which are temporary, which error callers get, and when the last one occurred."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def ends_one_statement(error: BaseException) -> bool:
     return isinstance(error, OperationalError) and _sqlstate(error).startswith(_OWN_FAULT_CLASSES)
 
 
-def told(error: BaseException) -> DatabaseBusyError:
-    """What a caller is told who cannot wait for a fault to pass."""
+def busy_error(error: BaseException) -> DatabaseBusyError:
+    """The error for a caller who cannot wait until a fault passes."""
     return DatabaseBusyError(ProductCode.STORAGE_FULL if is_full(error) else ProductCode.SERVER_BUSY)
 
 

@@ -1,4 +1,4 @@
-"""Locks beside a SQLite file, for what only one process may do at a time: serve it, migrate it, back it up, restore it.
+"""Lock files beside a SQLite database, for what only one process may do at a time: serve, migrate, back up, restore.
 
 The system drops a lock with the process that holds it, however that ends. SQLite's own locks last for a statement.
 """

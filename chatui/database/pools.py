@@ -1,4 +1,4 @@
-"""Bounded pools of threads for database work: a full pool refuses, and nobody waits beyond a deadline. The event loop never waits."""
+"""Bounded thread pools for database work: a full pool refuses, every job has a deadline, and the event loop never blocks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ class _Running(Generic[T]):
 
 
 class Pool:
-    """``threads`` threads, each with a connection of its own; ``waiting`` pieces of work can wait besides. Each has ``seconds`` in all."""
+    """A bounded thread pool: ``threads`` threads, each with a connection of its own; ``waiting`` pieces of work can wait besides. Each
+    has ``seconds`` in all."""
 
     def __init__(self, name: str, *, threads: int, waiting: int, seconds: float, lock_seconds: float | None = None) -> None:
         """``lock_seconds``: how long a statement waits for a lock; as long as for anything where it is not given."""

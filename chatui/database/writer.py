@@ -1,4 +1,4 @@
-"""The single writer of a process: one thread, one connection, and one transaction for all writes that wait.
+"""The single writer of a process: one thread, one connection, and one transaction for all pending writes.
 
 SQLite has one writer at a time anyway, and a commit costs the same for one write as for fifty. Each has a savepoint, so that one that fails
 does so alone. A caller hears of a write only after COMMIT.
@@ -21,7 +21,7 @@ from django.db import transaction
 
 from chatui import measures
 from chatui.database.connections import ThreadConnection
-from chatui.database.faults import ends_one_statement, is_full, passes, told
+from chatui.database.faults import busy_error, ends_one_statement, is_full, passes
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,8 @@ class _TransactionError(Exception):
 
 
 class Writer:
-    """``await writer.run(write, …)``. The thread begins with the first write, and does not keep the process from ending."""
+    """The single writer of a process: ``await writer.run(write, …)``. The thread begins with the first write, and does not keep the
+    process from ending."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -211,7 +212,7 @@ class Writer:
         now = time.monotonic()
         for entry in entries:
             if now >= entry.give_up_at or (is_full(error) and entry.give_up_at != float("inf")):
-                _tell(entry, entry.future.set_exception, told(error))
+                _tell(entry, entry.future.set_exception, busy_error(error))
                 continue
             entry.not_before = now + entry.pause * random.uniform(0.5, 1.0)  # noqa: S311 - so that processes do not collide again; no secret
             entry.pause = min(2 * entry.pause, LONGEST_PAUSE)

@@ -1,1 +1,1 @@
-"""Passing messages between sockets, turns and processes. Read ``groups``, ``bus``, ``relay``."""
+"""Messaging between sockets, turns and processes. Read ``groups``, ``bus``, ``relay``."""

@@ -1,4 +1,4 @@
-"""Sends messages to groups of receivers: to those of this process at once, to other processes through the relay.
+"""The message bus: sends messages to groups of receivers in this process at once, and in other processes through the relay.
 
 There is one bus for each event loop. Sending waits for nothing: no database, no thread, no network.
 """

@@ -1,4 +1,4 @@
-"""The names of the groups to which messages are sent. Each audience has its own, so that hidden text is never sent to end users."""
+"""The names of the message groups. Each audience has its own, so that hidden text is never sent to end users."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def control(turn_id: UUID) -> str:
 
 
 def turns_of(conversation_id: UUID) -> str:
-    """Sockets that are told, without any content, that a turn began in a conversation."""
+    """Sockets that are notified, without any content, when a turn begins in a conversation."""
     return f"turns-of-{conversation_id}"
 
 

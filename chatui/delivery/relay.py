@@ -1,4 +1,4 @@
-"""Passes messages to the other processes of a deployment, and theirs to this one, by publish and subscribe of Redis.
+"""Relays messages between the processes of a deployment over Redis publish/subscribe.
 
 Without CHATUI_REDIS_URL there are no other processes, and it does nothing. A Redis that is away or silent costs messages, never time:
 nobody waits for it, and the log has one line for each outage. A page that misses an event notices it by the numbers and asks again.
@@ -32,7 +32,7 @@ MOST_WAITING = 10_000
 
 
 class Relay:
-    """One for each event loop. All but ``settled`` are synchronous, and return at once."""
+    """Relays messages for one event loop. All but ``settled`` are synchronous, and return at once."""
 
     def __init__(self, process: str, deliver: Deliver) -> None:
         self._process = process

@@ -1,4 +1,4 @@
-"""What people find on pages of its own because it is not in their list: the bin and the archive."""
+"""Prepares the pages of the bin and the archive, whose conversations are not in the main list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns a conversation's rows into the values that the chat page shows. Every text in them has passed the gate."""
+"""Prepares a conversation for the chat page. Every text in the result has passed the gate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The actions of an owner on a conversation: rename, pin, archive, delete, restore, erase, see, open another branch."""
+"""An owner's actions on a conversation: rename, pin, archive, delete, restore, erase, mark as seen, switch branch."""
 
 from __future__ import annotations
 

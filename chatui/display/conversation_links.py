@@ -1,4 +1,4 @@
-"""A conversation without its messages, as its own page and the list show it."""
+"""Prepares a conversation's title and state, without messages, for its own page and for the list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The side bar's list of conversations: its first page, and every further one from where the last page ended."""
+"""The sidebar's list of conversations, page by page."""
 
 from __future__ import annotations
 

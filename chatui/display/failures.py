@@ -1,4 +1,4 @@
-"""The sentence for a turn's error code, with what the person needs in order to go on: seconds, characters, or a number for their admin.
+"""The message for a turn's error code, with what the person needs to go on: seconds, characters, or a number for their admin.
 
 Nothing in it comes from a server but whole seconds.
 """

@@ -1,4 +1,4 @@
-"""Finds the messages of one conversation in which a text stands. Only text that the person may see is ever searched."""
+"""Finds the messages of one conversation that contain a text. Only text that the person may see is ever searched."""
 
 from __future__ import annotations
 

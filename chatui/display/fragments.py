@@ -1,4 +1,4 @@
-"""The parts of an exchange that open pages are sent while they follow it, rendered from the templates of the page itself.
+"""Renders the parts of an exchange that open pages receive live, from the same templates as the whole page.
 
 They go to the END_USER group of a conversation. What a model or a person wrote is in them as SafeHtml and VisibleText alone, and Django
 escapes everything else, so what these templates make is as safe as a page. Their own words are in one language, the asking page's: pages in

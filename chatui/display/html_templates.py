@@ -1,4 +1,4 @@
-"""The empty things that a page holds for its scripts to copy: an exchange, the frame of a conversation, an entry of the list."""
+"""The blank HTML elements that scripts copy: an exchange, the frame of a conversation, a list entry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The events about the list of conversations and about ratings, for all open pages of one person."""
+"""Sends events about a person's conversation list and ratings to all of their open pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operator's own texts: Markdown files from ``CHATUI_PAGES_DIR``, rendered when they change.
+"""The operator's own texts: Markdown files from ``CHATUI_PAGES_DIR``, rendered again when they change.
 
 A file may stand beside each for another language: ``help.de.md``. Without one, ``help.md`` is for everybody.
 """

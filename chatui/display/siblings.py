@@ -1,4 +1,4 @@
-"""Where a version of a question or of an answer stands among the others."""
+"""Finds a message's position among the versions of the same question or answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All answers to one question, for a page that shows them side by side."""
+"""Prepares all answers to one question, for a page that shows them side by side."""
 
 from __future__ import annotations
 

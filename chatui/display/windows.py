@@ -1,4 +1,4 @@
-"""Shows a conversation in windows: the last exchanges at once, and earlier or later ones as they are asked for."""
+"""Pages through a conversation: the last exchanges first, then earlier or later ones on request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ShownWindow:
 
 
 def with_ratings(row: Conversation, exchanges: Sequence[ShownExchange]) -> list[ShownExchange]:
-    """The exchanges with what their owner said of the answers."""
+    """The exchanges with their owner's ratings."""
     rated = {each.answer.rated.message_id: each for each in exchanges if each.answer and each.answer.rated}
     verdicts = verdicts_of(row, rated)
     return [_rated(each, verdicts) for each in exchanges]

@@ -1,1 +1,1 @@
-"""The doctor: examines a live model server with a few questions and finds known faults. Nothing here imports Django."""
+"""The doctor: tests a live model server with a few questions and reports known faults. Nothing here imports Django."""

@@ -1,4 +1,4 @@
-"""Turns an examination's result into recommended settings for that back end."""
+"""Recommends settings for a back end from the result of its examination."""
 
 from __future__ import annotations
 

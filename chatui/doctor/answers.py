@@ -1,4 +1,4 @@
-"""The answers that one wire format gave to the doctor's questions, and the findings from them."""
+"""The answers to the doctor's questions in one wire format, and the findings from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _MOST_NAMES = 5
 
 @dataclass(slots=True)
 class Answers:
-    """``kind`` as configured. ``not_tried``: why nothing was asked. ``findings``: those from before the first question.
+    """The answers in one wire format. ``kind`` as configured. ``not_tried``: why nothing was asked. ``findings``: those from before the
+    first question.
 
     ``summary`` is the first question again, with a summary requested. A question that was not asked is None. ``read_again``: the
     findings of the second reading of token ids.

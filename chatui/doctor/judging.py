@@ -1,4 +1,4 @@
-"""Judges the content of the answers: trials in, findings out, no input or output."""
+"""Judges the content of the answers: trials in, findings out, no I/O."""
 
 from __future__ import annotations
 

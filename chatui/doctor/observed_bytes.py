@@ -25,10 +25,10 @@ class IdEvent:
 
 @dataclass(slots=True)
 class Observed:
-    """``end``: the server's word for how it ended. ``pieces``: how many events brought text, in how many ``reads``; ``chars``: how much.
-    ``began`` and ``ended``: when the first and the last of them came, in seconds since the question. ``ids``: how many token ids came,
-    where any did; ``id_events``: the ids themselves, ``noted`` of them in all. ``thought``, ``summary`` and ``sealed``
-    (``encrypted_content``) are hidden text and in no repr."""
+    """What the raw bytes of an answer show. ``end``: the server's word for how it ended. ``pieces``: how many events brought text, in
+    how many ``reads``; ``chars``: how much. ``began`` and ``ended``: when the first and the last of them came, in seconds since the
+    question. ``ids``: how many token ids came, where any did; ``id_events``: the ids themselves, ``noted`` of them in all. ``thought``,
+    ``summary`` and ``sealed`` (``encrypted_content``) are hidden text and in no repr."""
 
     end: str = ""
     pieces: int = 0

@@ -18,7 +18,7 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True)
 class FormatReport:
-    """One wire format. ``kind`` as it is configured. ``not_tried``: why not; then there are no findings.
+    """The findings about one wire format. ``kind`` as it is configured. ``not_tried``: why not; then there are no findings.
 
     ``first_seconds``: the shortest wait for the first word; None if none arrived.
     """
@@ -51,7 +51,7 @@ class FormatReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One address of a back end. ``formats``: the configured one first. ``general``: findings that are about no wire format.
+    """The report on one address of a back end. ``formats``: the configured one first. ``general``: findings that are about no wire format.
 
     ``address``: which of how many of that back end this is.
     """

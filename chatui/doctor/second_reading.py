@@ -1,4 +1,4 @@
-"""Reads a server's token ids a second time, with openai-harmony, and reports where the two readers disagree."""
+"""Parses a server's token ids a second time, with openai-harmony, and reports where the two parsers disagree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One question to a model server: the frames that the real back end made of the answer, and the raw bytes beside them."""
+"""One test question to a model server: the frames of the answer as the real back end parsed it, and the raw bytes."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Reads files that people bring, as text: what each is, what it says page by page, and why it says nothing where it does not."""
+"""Extracts text from uploaded files: detects the type, and returns the text page by page, or the reason why there is none."""

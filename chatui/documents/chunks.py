@@ -1,4 +1,4 @@
-"""Cuts the text of a document into passages, each a few paragraphs long, for a search that shows them."""
+"""Splits a document's text into passages of a few paragraphs, for the document search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes the text of a stranger's file plain: nothing that nobody sees, nothing that turns lines around, one way to write each character.
+"""Cleans text from untrusted files: removes invisible and reordering characters, and normalises Unicode.
 
 Words that mean something to a model stay: they are ordinary text, and whoever makes a prompt of them encodes them as such.
 """

@@ -1,4 +1,4 @@
-"""Tries whether a process that reads a file is confined on this machine, and whether bombs end in it, before a stranger's file is read."""
+"""Tests whether file-reading processes are sandboxed on this machine, and survive decompression bombs, before any upload is read."""
 
 from __future__ import annotations
 

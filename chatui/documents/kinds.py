@@ -1,4 +1,4 @@
-"""Says what a file is: by its name and by its first bytes, by fixed tables. Both have to agree, and a file that is unpacked is no judge."""
+"""Detects a file's type by its name and its first bytes, from fixed tables. Both must agree, and nothing is unpacked to find out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HEAD_BYTES = 8192
 
 
 class Reason(StrEnum):
-    """Why there is no text, in a word."""
+    """The reasons why a file has no text."""
 
     NONE = ""
     SCANNED = "scanned"  # pages without text: pictures of them
@@ -26,7 +26,7 @@ class Reason(StrEnum):
 
 
 class Content(StrEnum):
-    """What the first bytes look like."""
+    """The content types that the first bytes can show."""
 
     TEXT = "text"
     PDF = "pdf"
@@ -37,8 +37,8 @@ class Content(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """``kind``: as what a file is read; empty where it is not known what it is. ``reason``: why it is not read."""
+class DetectedKind:
+    """The detected type of a file. ``kind``: how the file is read; empty if unknown. ``reason``: why it is not read."""
 
     kind: str
     reason: Reason = Reason.NONE
@@ -90,21 +90,21 @@ _PDF_BYTES = 1024
 """A PDF may begin with so much of something else, as its readers have it."""
 
 
-def known(name: str, data: bytes) -> Known:
+def known(name: str, data: bytes) -> DetectedKind:
     """What a file is read as, or why it is not."""
     ending = ending_of(name)
     if ending in PICTURES:
-        return Known("picture", Reason.PICTURE)
+        return DetectedKind("picture", Reason.PICTURE)
     kind = "pdf" if ending == "pdf" else UNPACKED.get(ending) or TEXTS.get(ending, "text")
     if not data:
-        return Known(kind, Reason.BLANK)
+        return DetectedKind(kind, Reason.BLANK)
     found = content(data, kind)
     if found is Content.PICTURE:
-        return Known("picture", Reason.PICTURE)
+        return DetectedKind("picture", Reason.PICTURE)
     if found is Content.OFFICE_97 and ending in UNPACKED:
-        return Known(kind, Reason.ENCRYPTED)
+        return DetectedKind(kind, Reason.ENCRYPTED)
     expected = {"pdf": Content.PDF, **dict.fromkeys(UNPACKED.values(), Content.ZIP)}.get(kind, Content.TEXT)
-    return Known(kind) if found is expected else Known("" if kind == "text" else kind, Reason.TYPE)
+    return DetectedKind(kind) if found is expected else DetectedKind("" if kind == "text" else kind, Reason.TYPE)
 
 
 def content(data: bytes, kind: str = "") -> Content:

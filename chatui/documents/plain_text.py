@@ -1,4 +1,4 @@
-"""Reads bytes as text: by their byte order mark, else as UTF-8, else as what most old files of western languages are."""
+"""Decodes text files: by their byte order mark, else as UTF-8, else as Windows-1252."""
 
 from __future__ import annotations
 

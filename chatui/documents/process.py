@@ -1,4 +1,4 @@
-"""Has one file read in a process of its own, which can do nothing but that, and believes nothing of what it answers unchecked."""
+"""Reads one file in a separate sandboxed process, and validates everything that the process returns."""
 
 from __future__ import annotations
 

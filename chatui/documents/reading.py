@@ -1,4 +1,4 @@
-"""Reads a file that a person brings: as parts of text, or as a word for why there is none."""
+"""Reads an uploaded file: returns its text in parts, or a reason why there is none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AT_A_TIME = 2
 
 
 class State(StrEnum):
-    """What became of a file."""
+    """The result of reading a file."""
 
     READ = "read"
     EMPTY = "empty"  # nothing readable, as in a scanned PDF
@@ -31,9 +31,8 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """``label``: "page 3", "sheet Q1", "slide 4"; empty for a text that has no parts. ``text`` is clean, see ``cleaning``, and empty for a
-    place without text: the third part is the third page.
-    """
+    """A part of a file's text. ``label``: "page 3", "sheet Q1", "slide 4"; empty for a text that has no parts. ``text`` is clean, see
+    ``cleaning``, and empty for a place without text: the third part is the third page."""
 
     label: str
     text: str = field(repr=False)

@@ -1,1 +1,1 @@
-"""Erasing a person: the account and all that is theirs, for good; and the list by which a restored backup forgets them again."""
+"""Erases a person: the account and all of its data, for good; and lists erasures so that a restored backup can repeat them."""

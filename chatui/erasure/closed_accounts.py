@@ -1,4 +1,4 @@
-"""Does with closed accounts what the operator's settings say, once they could have been opened again for long enough."""
+"""Applies the operator's retention settings to closed accounts, after the time in which they could be reopened."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ HANDED_OVER = "conversations handed over"
 
 
 class NoHeirError(Exception):
-    """Conversations are to be handed over, and nobody is there who could be handed them: nothing is erased."""
+    """Conversations are to be transferred, but there is nobody to transfer them to: nothing is erased."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What was done with one account. ``warning``: as of ``erase``."""
+    """The result for one account. ``warning``: as of ``erase``."""
 
     name: str
     handed_over: int
@@ -46,7 +46,7 @@ def carry_out(visitor: Visitor) -> Iterator[Done]:
 
 
 def due() -> list[User]:
-    """The accounts that are to be erased now, the longest closed first; none where closed accounts are kept."""
+    """The accounts to erase now, the longest closed first; none where closed accounts are kept for good."""
     return [row.user for row in _due().select_related("user").order_by("closed_at")]
 
 

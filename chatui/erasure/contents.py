@@ -1,4 +1,4 @@
-"""What there is of a person in the database, in numbers: what an erasure takes away."""
+"""Counts what the database holds about a person, which is what an erasure deletes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Contents:
         return ", ".join(f"{getattr(self, field.name)} {field.name.replace('_', ' ')}" for field in fields(self))
 
     def in_words(self) -> str:
-        """The same for a page, in the language of whoever reads it."""
+        """The same for a page, in the reader's language."""
         words = (
             ngettext("%(count)d conversation", "%(count)d conversations", self.conversations) % {"count": self.conversations},
             ngettext("%(count)d folder", "%(count)d folders", self.folders) % {"count": self.folders},

@@ -1,4 +1,4 @@
-"""The list of erasures, as JSON lines of ids and names, kept outside the backup, so that a restored one forgets them again."""
+"""The list of erasures: JSON lines of ids and names, kept outside the backup, so that a restored one can repeat them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Erases a person, whatever they wrote: recorded first, then step by step, so that what was cut off can simply be done again."""
+"""Erases a person and everything they wrote: recorded first, then in steps that can be repeated after an interruption."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _ask_rights(visitor: Visitor, person: User) -> None:
     """Once both accounts are held. The operator is nobody here, and may."""
     if visitor.user is None:
         return
-    staff = account_managers.hold_for(visitor.user, [person.pk])
+    staff = account_managers.lock_for(visitor.user, [person.pk])
     if not administration.may_erase(staff, User.objects.get(pk=person.pk)):
         raise NotFoundError
 

@@ -1,4 +1,4 @@
-"""What a database file keeps of rows that were deleted, and its removal."""
+"""Removes the traces that deleted rows leave in the database's files."""
 
 from __future__ import annotations
 

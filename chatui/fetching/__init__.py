@@ -1,1 +1,1 @@
-"""Fetches what a model or a page on the web names: the one place of the product that connects to addresses that strangers choose."""
+"""Fetches web pages for models. This is the only package that connects to untrusted addresses."""

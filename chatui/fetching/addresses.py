@@ -1,4 +1,4 @@
-"""Tells addresses of the public internet from all others, however an IPv4 address is written inside an IPv6 one."""
+"""Distinguishes public internet addresses from all others, also where an IPv6 address contains an IPv4 one."""
 
 from __future__ import annotations
 

@@ -1,21 +1,21 @@
-"""What can be wrong with a fetch. No text tells a port that is closed from one that is silent: a model could look around with it."""
+"""The errors of a fetch. Their messages do not tell a closed port from a silent one, or a model could scan the network."""
 
 from __future__ import annotations
 
 
 class FetchError(Exception):
-    """A page could not be had. The text is for the model, and says nothing of the network."""
+    """A page could not be fetched. The text is for the model, and reveals nothing about the network."""
 
 
 class AddressRefusedError(FetchError):
-    """The address may not be asked, wherever it leads."""
+    """The URL is not allowed, wherever it leads."""
 
     def __init__(self) -> None:
         super().__init__("This address cannot be opened here.")
 
 
 class NotLoadedError(FetchError):
-    """It could not be loaded: a forbidden network, no such name, refused, reset, late, or no HTTP: all the same."""
+    """The page could not be loaded. A forbidden network, an unknown name, a refused, reset or late connection all look the same."""
 
     def __init__(self) -> None:
         super().__init__("The page could not be loaded.")

@@ -1,4 +1,4 @@
-"""Fetches one page, within bounds on its address, its redirects, its size and its time. No cookies, no proxies, nothing is remembered."""
+"""Fetches one page, with limits on its address, redirects, size and time. No cookies, no proxies, no state."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ _ACCEPT = "text/html,application/xhtml+xml,text/plain,application/json;q=0.8,*/*
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """``seconds``: for everything together. ``bytes``: of the body as it is read, and again of what it is when unpacked."""
+    """The limits of a fetch. ``seconds``: for everything together. ``bytes``: of the body as it is read, and again of what it is when
+    unpacked."""
 
     seconds: float = 20.0
     bytes: int = 2_000_000
@@ -45,7 +46,8 @@ ORDINARY = Bounds()
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """``url``: where the redirects led. ``kind``: the media type, without parameters. ``is_cut``: there was more than may be read."""
+    """A fetched page. ``url``: where the redirects led. ``kind``: the media type, without parameters. ``is_cut``: there was more than
+    may be read."""
 
     url: str
     kind: str

@@ -1,5 +1,5 @@
-"""Connects to the address that was checked, and to no other: a name is looked up once, all of its addresses are checked, and one of them is
-connected to. Nothing in between can answer differently the second time."""
+"""Connects only to checked addresses: resolves a name once, checks all of its addresses, and connects to one of them. A second DNS
+answer cannot change the target."""
 
 from __future__ import annotations
 

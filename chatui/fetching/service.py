@@ -1,4 +1,5 @@
-"""Asks a service that the operator named, such as a search engine: its address may be a private one, and its key goes nowhere else."""
+"""Requests to a service that the operator configured, such as a search engine. Its address may be private, and its key is sent nowhere
+else."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ class ServiceError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ServiceRequest:
     """A request: a GET with ``params``, or a POST of ``body`` where there is one."""
 
     url: str
@@ -28,7 +29,7 @@ class Question:
     body: Mapping[str, Any] | None = field(default=None, repr=False)
 
 
-async def ask(question: Question, seconds: float = SECONDS) -> dict[str, Any]:
+async def ask(question: ServiceRequest, seconds: float = SECONDS) -> dict[str, Any]:
     """The JSON object that the service answers. Redirects are not followed: the key belongs to this address.
 
     Raises:

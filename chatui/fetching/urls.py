@@ -1,4 +1,4 @@
-"""Reads web addresses strictly: what two programs could read differently is refused, not repaired."""
+"""Parses URLs strictly: one that two programs could read differently is refused, not repaired."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How pages write dates and times in each language: with their zone."""
+"""The date and time formats of each language, always with the time zone."""

@@ -1,1 +1,1 @@
-"""JSON Schemas from strangers, made harmless: tools' and those of answers."""
+"""Checks and simplifies untrusted JSON Schemas, of tools and of output formats."""

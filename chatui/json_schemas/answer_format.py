@@ -1,4 +1,4 @@
-"""The format that an answer has to have: JSON that fits a schema, as a person or a program asks for it."""
+"""The required output format of an answer: JSON that fits a schema, as a person or a program requests it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ ANY_OBJECT: dict[str, Any] = {"type": "object"}
 
 @dataclass(frozen=True, slots=True)
 class AnswerFormat:
-    """``schema``: without references; None for any JSON object. ``is_strict``: whether a server is asked to keep to it in any case, which
-    some do only for simple schemas. Whatever it says, the answer is checked here."""
+    """A required JSON format. ``schema``: without references; None for any JSON object. ``is_strict``: whether a server is asked to
+    keep to it in any case, which some do only for simple schemas. Whatever it says, the answer is checked here."""
 
     name: str = DEFAULT_NAME
     schema: Mapping[str, Any] | None = field(default=None, repr=False)

@@ -1,4 +1,4 @@
-"""Checks a value against a JSON Schema in bounded time and memory, whatever the schema says.
+"""Validates a value against a JSON Schema in bounded time and memory, whatever the schema says.
 
 The regular expressions of jsonschema-rs are linear, where the pure-Python library was stalled for seconds by one. References are refused:
 each level of them can double the work, in any library, and they can name addresses. What makes schemas writes them out. What is said of

@@ -1,4 +1,4 @@
-"""Bounds what the regular expressions of a schema cost. A few characters, such as ``\\p{L}{250}``, can make megabytes of one."""
+"""Limits the cost of regular expressions in a schema: a few characters, such as ``\\p{L}{250}``, can compile to megabytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes out the references of a JSON Schema, so that nothing in it leads anywhere. What libraries make of a class is full of them."""
+"""Inlines the references of a JSON Schema. Schemas that libraries generate from classes are full of them."""
 
 from __future__ import annotations
 

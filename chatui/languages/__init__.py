@@ -1,1 +1,1 @@
-"""The languages of the pages: which there are, how they are marked in templates, and how their catalogues are compiled."""
+"""The languages of the pages: which exist, how templates mark them, and how their catalogues are compiled."""

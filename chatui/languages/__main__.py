@@ -1,4 +1,4 @@
-"""``python -m chatui.languages``: compiles the catalogues that have changed. Says nothing where there is nothing to do."""
+"""``python -m chatui.languages``: compiles the translation catalogues that have changed. Silent if there are none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The languages that people can choose: their codes, their own names, and which one fits what a browser asks for.
+"""The languages that people can choose: codes, native names, and the best match for a browser's preferences.
 
 A further language is a line here, one in ``chatui/env.py``, and a folder of catalogues in ``chatui/locale``.
 """

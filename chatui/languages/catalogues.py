@@ -1,4 +1,4 @@
-"""Compiles the catalogues of translations, ``.po``, into what Django reads, ``.mo``: only those that have changed.
+"""Compiles translation catalogues (``.po`` to ``.mo``), only those that have changed.
 
 The ``.mo`` files are not part of the project. ``make`` and the Dockerfile make them, and so do the tests; no other program is needed.
 Without them every page is in English.

@@ -1,4 +1,4 @@
-"""The sentences of error codes, in the language of whoever reads them.
+"""The messages of error codes in the reader's language.
 
 The codes themselves have theirs in English, for logs and commands. Those of ``renderer``, which knows no languages, are listed here again,
 so that they are in the catalogues; a test compares them.

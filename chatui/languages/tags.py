@@ -1,4 +1,4 @@
-"""The template tag ``gap``: a piece of HTML that stands in a translated sentence, so that the sentence itself holds none.
+"""The template tag ``gap``: puts HTML into a translated sentence, so that the sentence itself contains none.
 
 ``{% gap as person %}<strong>{{ name }}</strong>{% endgap %}``, and then ``{{ person }}`` in a ``blocktranslate``.
 What is in the gap is rendered like the rest of the template, escaped as everywhere.

@@ -1,1 +1,1 @@
-"""The WebSocket edge: commands come in, visible events go out. Read ``routing``, ``origin``, ``consumer``, ``commands``."""
+"""The WebSocket for pages: commands come in, visible events go out. Read ``routing``, ``origin``, ``consumer``, ``commands``."""

@@ -1,4 +1,4 @@
-"""A connection over which requests come: one that sends a request too slowly, head or body, is ended, however often it sends a byte.
+"""Twisted's HTTP connection with protection against slow clients: it closes one that sends a request too slowly, head or body.
 
 Twisted ends a connection on which nothing comes for a minute, which costs a peer that means to hold it one byte a minute.
 """

@@ -1,4 +1,4 @@
-"""Carries out the commands that a browser sends over the WebSocket.
+"""Executes the commands that a browser sends over the WebSocket.
 
 Each is for a thread of a pool, but for ``ask`` and ``see``, which the writer stores. ``access`` decides whether the person may do it.
 A refused command raises an error with a code.

@@ -1,5 +1,5 @@
-"""Refuses the request of a program, or the upload of a file, before its body is read: where the head says that it is too long, or does not
-say how long it is, and where the address of a program's request hides its parts behind escapes. And any whose body comes too slowly."""
+"""Refuses an API request or upload before its body is read: too long, no length given, or an address that hides its parts behind
+escapes. Also ends any request whose body arrives too slowly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a socket's messages as they arrive, and counts them then: what waits behind a slow command is bounded as well."""
+"""Counts a socket's messages as they arrive, so that the queue behind a slow command is bounded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Raises how many files this process may have open: many systems begin with 1,024, which idle connections alone can use up."""
+"""Raises this process's limit of open files: many systems allow only 1,024, which idle connections alone can use up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is sent to one page, in order and bounded: a page that reads slowly skips ahead and never fills the server's memory.
+"""The outgoing queue of one page, ordered and bounded: a slow page skips ahead and never fills the server's memory.
 
 A server may take whatever is sent and let it wait for a slow page. So the page confirms what it has read: after every PING_CHARS it is sent
 a ping, and answers it. While more than MOST_UNREAD is unconfirmed, events of turns are left out, and a snapshot follows once the page

@@ -1,4 +1,4 @@
-"""The WebSocket of a page, without what it is for: paced commands in, bounded frames out, and one way to close, however it ends."""
+"""The base of a page's WebSocket: rate-limited commands in, bounded frames out, and one way to close."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Imports Daphne without the TLS of Twisted and the WAMP of Autobahn, 14 MB with OpenSSL and cryptography, neither of which ``serve`` uses.
+"""Imports Daphne without Twisted's TLS and Autobahn's WAMP, which ``serve`` does not use: saves 14 MB of OpenSSL and cryptography.
 
 A proxy before it ends TLS, and WAMP is a protocol that nobody speaks here. To be imported before anything of Daphne, Twisted or Autobahn.
 """

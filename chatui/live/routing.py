@@ -1,4 +1,4 @@
-"""The address of the WebSocket, ``/ws/``, with the checks in front of it."""
+"""The route of the WebSocket, ``/ws/``, with its checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Daphne server as this product runs it: sockets are compressed where the browser can, and SIGTERM drains before it ends the process.
+"""Runs Daphne with WebSocket compression, and drains connections on SIGTERM before the process ends.
 
 To drain: no new connection is taken, sockets are told to come back elsewhere (close code 1012), and answers that are being written go on,
 up to CHATUI_DRAIN_SECONDS. Their pages follow them through another process, or find them when they are back.

@@ -1,4 +1,4 @@
-"""Writes the settings that the doctor recommends: into the operator's file of back ends, or to the terminal."""
+"""Writes the settings that the doctor recommends, into the operator's file of back ends or to the terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ PRINT = "-"
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """``place``: the file that was written; None where none was. ``toml``: the table, or the values that were changed."""
+    """The written settings. ``place``: the file that was written; None where none was. ``toml``: the table, or the values that were
+    changed."""
 
     words: str
     toml: str

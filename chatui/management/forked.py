@@ -1,4 +1,4 @@
-"""Runs work in a process of its own, forked from this one: the memory that it takes goes with that process.
+"""Runs work in a forked process, so that its memory is freed when it ends.
 
 A new interpreter would have to import for seconds what this one has.
 """

@@ -1,4 +1,4 @@
-"""Shared by ``ask`` and ``record_backend``: the options that name a model server, and asking it one question."""
+"""Shared by ``ask`` and ``record_backend``: the options that name a model server, and sending it one question."""
 
 from __future__ import annotations
 
@@ -121,8 +121,8 @@ def _unchecked_hidden(event: RawEvent) -> RawEvent:
 
 
 @dataclass
-class Asked:
-    """What has arrived so far. Valid at any moment, also after Ctrl-C."""
+class AnswerSoFar:
+    """The answer received so far. Valid at any moment, also after Ctrl-C."""
 
     frames: list[Finished] = field(default_factory=list)
     ended: SampleEnded | None = None

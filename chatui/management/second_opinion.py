@@ -1,4 +1,4 @@
-"""Compares a transcript with openai-harmony's reading and writing of it, for ``transcript check``."""
+"""Compares our reading and writing of a transcript with openai-harmony's, for ``transcript check``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_NUMBERS = 5
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """``why``: why nothing was compared."""
+    """The result of the comparison. ``why``: why nothing was compared."""
 
     comparison: Comparison | None = None
     why: str = ""

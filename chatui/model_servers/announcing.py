@@ -1,4 +1,4 @@
-"""Says at start which wire format was chosen for each back end that leaves it to its server. Never waits for a server."""
+"""Logs at start which wire format each ``auto`` back end chose. Never waits for a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``manage.py check`` messages about the back ends from the operator's file and the admin pages.
+"""Django system checks of the back ends from the operator's file and the admin pages.
 
 A mistake on the admin pages is at most a warning: it must not keep the server from starting.
 """
@@ -110,7 +110,7 @@ def stored_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def title_model(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """The back end that is asked for titles should exist. It may be one of the admin pages, so this is a warning."""
+    """The back end for titles should exist. It may be one of the admin pages, so this is a warning."""
     env = environment()
     if not env.titles or not env.title_model or find(connected.specs(), env.title_model) is not None:
         return []

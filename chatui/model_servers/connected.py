@@ -13,7 +13,7 @@ from django.db import DatabaseError, InterfaceError
 
 from chatui.backends import keys, registry
 from chatui.backends.base import Backend, BackendError, Endpoint
-from chatui.backends.context.window import Sized
+from chatui.backends.context.window import HasContextWindow
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.several.pool import PooledBackend
 from chatui.backends.spec import choices
@@ -108,7 +108,7 @@ def known_context(choice: str = "") -> int | None:
         return wanted.context_tokens
     model = choices.split_choice(choice)[1]
     for known in [each.get(wanted.name) for each in list(_connected.values())]:
-        if known is not None and isinstance(known.backend, Sized) and (size := known.backend.known_context(model)):
+        if known is not None and isinstance(known.backend, HasContextWindow) and (size := known.backend.known_context(model)):
             return size
     return None
 

@@ -1,4 +1,4 @@
-"""The models that a person may choose from, and which of them a stored choice means."""
+"""The models that a person may choose from, and which of them a stored choice refers to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatui.models import User
 
 
 class NoSuchModelError(Exception):
-    """There is no such back end or model, or this person may not use it."""
+    """The back end or model does not exist, or this person may not use it."""
 
     code = ProductCode.NO_SUCH_MODEL
 

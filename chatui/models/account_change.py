@@ -1,4 +1,4 @@
-"""The record that one person created or changed the account of another.
+"""Records that one person created or changed another's account. The four-eyes rule needs it.
 
 Where a second person has to approve, such a pair does not count as two people.
 """

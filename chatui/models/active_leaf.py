@@ -1,4 +1,4 @@
-"""Which branch of a conversation a person is looking at."""
+"""The branch of a conversation that a person has open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A debug request: a member of staff asks to see the hidden channels of one conversation, with a reason and for a limited time."""
+"""A debug request: staff ask to see the hidden channels of one conversation, with a reason and for a limited time."""
 
 from __future__ import annotations
 

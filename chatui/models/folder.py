@@ -1,4 +1,4 @@
-"""A folder of a person's conversations, with instructions of their own for all that is asked in it."""
+"""A folder of a person's conversations, with custom instructions for all questions in it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from chatui.models.keys import new_key
 
 
 class Folder(models.Model):
-    """``instructions`` are the person's preferences; nobody else is shown them, and they rank below what the operator says."""
+    """A folder of conversations. ``instructions`` are the person's preferences; nobody else is shown them, and they rank below what the
+    operator says."""
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="folders")

@@ -1,4 +1,4 @@
-"""The primary keys of the product's tables: UUIDv7, hard to guess in an address, and ordered by time for indexes."""
+"""The primary keys of the product's tables: UUIDv7, hard to guess in a URL, and ordered by time for indexes."""
 
 from __future__ import annotations
 

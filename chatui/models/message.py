@@ -21,7 +21,8 @@ class Author(models.TextChoices):
 
 
 class Message(models.Model):
-    """``text`` is the source of truth: one canonical OpenChatML frame. The other columns about the frame are derived from it.
+    """A stored frame. ``text`` is the source of truth: one canonical OpenChatML frame. The other columns about the frame are derived from
+    it.
 
     ``raw`` is the original header, as JSON, of a frame that had to be repaired before it could be written. It is as hidden as the frame.
     """

@@ -1,4 +1,4 @@
-"""One row of the search index: the words of a visible message, or of a title that is not the beginning of one. Holds nothing hidden."""
+"""One row of the search index: the words of a visible message, or of a title. Contains nothing hidden."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from chatui.models.conversation import Conversation
 
 
 class SearchEntry(models.Model):
-    """``terms`` holds the words, separated by spaces, each with the owner's prefix. Without a ``message`` they are those of the title.
+    """A row of the search index. ``terms`` holds the words, separated by spaces, each with the owner's prefix. Without a ``message`` they
+    are those of the title.
 
     The database's full-text index over ``terms`` is created by a migration. Only ``chatui.store.search_index`` writes rows.
     """

@@ -10,7 +10,7 @@ from chatui.models.keys import new_key
 
 
 class ShareLink(models.Model):
-    """``leaf`` is the last message of the snapshot. Messages never change, so neither does what is above it.
+    """A share link. ``leaf`` is the last message of the snapshot. Messages never change, so neither does what is above it.
 
     ``token`` is part of the address. ``title`` and ``shown_name`` (empty: nobody is named) are as they were when the link was created.
     ``has_documents``: its owner ticked that the documents of the questions are shown.

@@ -1,4 +1,4 @@
-"""A tool call that was claimed: written before the tool runs, so that no call is ever carried out twice."""
+"""A claim on a tool call: written before the tool runs, so that no call is ever executed twice."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from chatui.models.turn import Turn
 
 
 class ToolCall(models.Model):
-    """``call_id`` is that of the call's frame. What the tool replied is a message; a claim without one says that its process ended.
+    """A claimed tool call. ``call_id`` is that of the call's frame. What the tool replied is a message; a claim without one says that its
+    process ended.
 
     Neither arguments nor replies are kept here: they are hidden, and stand in the frames.
     """

@@ -11,7 +11,7 @@ from chatui.models.keys import new_key
 
 
 class TurnState(models.TextChoices):
-    """``running``, or exactly one terminal state."""
+    """The state of a turn: ``running``, or exactly one terminal state."""
 
     RUNNING = "running", _("Running")
     COMPLETED = "completed", _("Completed")

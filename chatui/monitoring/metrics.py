@@ -1,4 +1,4 @@
-"""The metrics for a monitoring system, in Prometheus's format: what this process measures, and counts of what the database holds."""
+"""Writes metrics in Prometheus's format: this process's measurements, and counts from the database."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from renderer.errors import Code
 def text() -> str:
     """All of it, in Prometheus's text format."""
     stored = CollectorRegistry()
-    stored.register(Stored())
+    stored.register(StoredCounts())
     return generate_latest(measures.REGISTRY).decode() + generate_latest(stored).decode()
 
 
-class Stored(Collector):
+class StoredCounts(Collector):
     """Counts of what the database holds. They are gauges: a purge lowers them, and every process gives the same."""
 
     def collect(self) -> Iterable[GaugeMetricFamily]:

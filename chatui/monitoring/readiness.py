@@ -1,4 +1,4 @@
-"""Whether this process can do its work: what it needs is there, as far as that can be told cheaply. No content, no names, no numbers."""
+"""Readiness: whether this process has everything that it needs, as far as a cheap check can tell. No content, no names, no numbers."""
 
 from __future__ import annotations
 

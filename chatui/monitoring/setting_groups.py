@@ -1,4 +1,4 @@
-"""The headings under which settings are shown, each with the documentation that says more."""
+"""The headings for settings, each with the documentation page that explains them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from django.utils.translation import gettext_noop as noop
 
 @dataclass(frozen=True, slots=True)
 class SettingGroup:
-    """``begins``: how the names begin, in small letters and without ``CHATUI_``. ``page``: the file of the documentation."""
+    """A group of settings. ``begins``: how the names begin, in small letters and without ``CHATUI_``. ``page``: the file of the
+    documentation."""
 
     heading: str
     page: str

@@ -1,4 +1,4 @@
-"""The settings that are in force, and where each comes from. Of a secret only whether it is set."""
+"""The settings in force, and where each comes from. For a secret, only whether it is set."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHOWN_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """``value``: as text, empty for a secret and for what is not set. ``is_set``: it was said, in the environment."""
+    """A setting in force. ``value``: as text, empty for a secret and for what is not set. ``is_set``: it was said, in the environment."""
 
     name: str
     value: str

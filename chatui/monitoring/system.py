@@ -1,4 +1,4 @@
-"""The product's release, the updates of its schema, and how much it stores."""
+"""The product's version, pending migrations, and storage sizes."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Leaving: how an account is closed, whatever the cause, what ends with it, and who gets what was written there."""
+"""Offboarding: closes an account, ends its access, and hands its conversations over."""

@@ -1,4 +1,4 @@
-"""What ends when nobody may be in an account any more. Each step may be taken again."""
+"""Ends all access of a closed account. Each step can safely be repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Closes and reopens accounts: the one way to do it, for staff, the operator, directories, sign-in services and people themselves."""
+"""Closes and reopens accounts: the single implementation for staff, operator, directories, sign-in services and people themselves."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _APART = "this account is out of reach from outside"
 
 
 class KeptOpenError(Exception):
-    """The account must stay open. ``why`` is a few words of ours; ``name`` and ``told`` are what the log says of it."""
+    """The account must stay open. ``why`` is a few words of ours; ``name`` and ``told`` are for the log."""
 
     def __init__(self, why: str, name: str, told: str) -> None:
         super().__init__(why)

@@ -1,4 +1,4 @@
-"""Signs out here whom a provider has signed out there; closes the account where the operator's file says so."""
+"""Signs a person out when their provider has signed them out, and closes the account if the operator's file says so."""
 
 from __future__ import annotations
 

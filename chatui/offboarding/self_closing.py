@@ -1,4 +1,4 @@
-"""Closes the account of whoever asks."""
+"""Closes a person's own account at their request."""
 
 from __future__ import annotations
 

@@ -30,13 +30,13 @@ from renderer.errors import Code
 
 
 class NotFoundError(Exception):
-    """It does not exist, or it is not theirs."""
+    """The object does not exist, or belongs to somebody else."""
 
     code = ProductCode.NOT_FOUND
 
 
 class RefusedError(Exception):
-    """Somebody asked for hidden channels without permission; the attempt has been recorded."""
+    """A person requested hidden channels without permission; the attempt has been recorded."""
 
     code = Code.PERM_VISIBILITY
 

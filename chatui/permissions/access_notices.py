@@ -1,4 +1,4 @@
-"""Access notices: tell owners when staff opened the hidden channels of their conversations. Off by default."""
+"""Access notices: inform owners when staff opened the hidden channels of their conversations. Off by default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may look after what: the parts of the administration pages, whose account a member of staff may change, and what they may give."""
+"""Admin permissions: which parts of the admin pages staff may use, whose accounts they may change, and what they may grant."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def is_no_more(staff: User | AnonymousUser, person: User) -> bool:
 
 
 def mightier(staff: User) -> QuerySet[User]:
-    """Everybody of whom ``is_no_more`` would say no, each once."""
+    """Everybody for whom ``is_no_more`` is false, each once."""
     nobody: QuerySet[User] = User.objects.none()
     if staff.is_superuser:
         return nobody

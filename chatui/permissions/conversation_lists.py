@@ -1,4 +1,4 @@
-"""Where every list of a person's conversations begins, so that no list, search or export forgets what is in none of them."""
+"""The base query of every list of conversations, so that no list, search or export includes temporary ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records looks at hidden channels: one line at once, then every page and stream is counted, and one line sums them up.
+"""Records debug views of hidden channels: one audit line at once, then a count of pages and streams, and one line with the total.
 
 A look lasts as long as a debug view is open. What somebody takes away as a file gets lines of its own.
 """

@@ -1,4 +1,4 @@
-"""Which files a person may open or send again: those in their own conversations, and under the rules of the debug view those of others."""
+"""Decides which files a person may open or send again: their own, and in the debug view those of others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The four-eyes rule: whether two accounts are really two people, judged by who made or changed whose account."""
+"""The four-eyes rule: whether two accounts are really two people, judged by who created or changed whose account."""
 
 from __future__ import annotations
 

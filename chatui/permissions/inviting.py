@@ -1,4 +1,4 @@
-"""Says who may invite people, and into which groups: nobody gives away what they do not hold."""
+"""Decides who may invite people, and into which groups: nobody can grant permissions that they do not have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells a person's temporary conversations from those that stay: what is done with the one kind is refused for the other."""
+"""Separates temporary conversations from permanent ones: each kind has actions that are refused for the other."""
 
 from __future__ import annotations
 

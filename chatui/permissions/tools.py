@@ -1,4 +1,4 @@
-"""Decides which tools may be called in a conversation, and who may answer for a call: its owner, and nobody else."""
+"""Decides which tools may be called in a conversation, and that only its owner may approve a call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chatui.models import Conversation, ToolApproval, ToolCall, ToolRule, Turn, 
 from chatui.permissions import access
 from chatui.store.documents import attached, passages
 from chatui.tools import combinations
-from chatui.tools.combinations import Together
+from chatui.tools.combinations import Combination
 from chatui.tools.documents import FIND
 from chatui.tools.tool import Tool
 
@@ -26,14 +26,14 @@ def switched_off(conversation: Conversation | None) -> set[str]:
     return set(ToolRule.objects.filter(conversation=conversation, is_allowed=False).values_list("tool", flat=True))
 
 
-def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) -> Together:
+def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) -> Combination:
     """What a model may call for this person there: what they are offered, without what they switched off, and one side of what does not go
     together. None: a new conversation. At most five statements, and one where nothing is offered."""
     offered = access.usable_tools(person, is_demo=is_demo)
     if conversation is not None and not is_demo and passages.are_in(conversation.pk):
         offered[FIND.name] = FIND
     if not offered:
-        return Together({}, {})
+        return Combination({}, {})
     off = switched_off(conversation)
     wanted = {name: tool for name, tool in offered.items() if name not in off}
     used: set[str] = set()
@@ -43,7 +43,7 @@ def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) 
         used = set(ToolCall.objects.filter(turn__conversation=conversation).values_list("tool", flat=True).distinct())
         if Turn.objects.filter(conversation=conversation, by_server__isnull=False).exists():
             used.add(_BY_SERVER)
-    return combinations.together(wanted, used, has_foreign_text=has_foreign_text)
+    return combinations.combine(wanted, used, has_foreign_text=has_foreign_text)
 
 
 def server_tools_go_with(tools: Collection[Tool], conversation: Conversation | None) -> bool:

@@ -1,4 +1,4 @@
-"""Who may see how much everybody uses."""
+"""Decides who may see everybody's usage."""
 
 from __future__ import annotations
 

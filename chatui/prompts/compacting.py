@@ -1,4 +1,4 @@
-"""How a model is asked to compact a conversation, and how it is told later what it wrote then."""
+"""The prompts that ask a model to compact a conversation, and that later show it the result."""
 
 from __future__ import annotations
 

@@ -20,7 +20,8 @@ TABLE = "groups"
 
 @dataclass(frozen=True, slots=True)
 class GroupInstructions:
-    """``texts``: by the name of the group, in the order of the file. No sentence of ``problems`` quotes a text."""
+    """The parsed instructions file. ``texts``: by the name of the group, in the order of the file. No sentence of ``problems`` quotes a
+    text."""
 
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
     problems: tuple[str, ...] = ()

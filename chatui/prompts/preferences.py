@@ -1,4 +1,4 @@
-"""Words for a model what a person's folder or program says, so that no line of it can pass for the operator's."""
+"""Formats the instructions of a person, a folder or a program for the prompt, so that no line can pass for the operator's."""
 
 from __future__ import annotations
 

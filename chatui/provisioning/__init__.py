@@ -1,1 +1,1 @@
-"""What directories say of people before they come, and when they go: the part of SCIM 2.0 (RFC 7643, 7644) that Okta and Entra ID use."""
+"""SCIM 2.0 provisioning (RFC 7643, 7644), as far as Okta and Entra ID use it: a directory creates, changes and closes accounts."""

@@ -1,4 +1,4 @@
-"""What a directory says of a person: read from a whole resource, or from the changes of a PATCH. None: nothing is said of it."""
+"""The attributes that a directory sends about a person, from a whole resource or a PATCH. None means that it sent nothing."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _COLUMNS = {"username": "user_name", "externalid": "external_id", "name.givennam
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """The fields of ``ProvisionedAccount`` that somebody may say, and whether the account is open."""
+class PersonAttributes:
+    """The fields of ``ProvisionedAccount`` that a directory may set, and whether the account is open."""
 
     user_name: str | None = None
     external_id: str | None = None
@@ -33,7 +33,7 @@ class Said:
         return {name: value for name, value in found.items() if value is not None}
 
 
-def of_resource(body: Mapping[str, Any]) -> Said:
+def of_resource(body: Mapping[str, Any]) -> PersonAttributes:
     """Of a POST or a PUT. Raises ScimError where a field is not as it must be, or there is no userName."""
     fields = {str(name).lower(): value for name, value in body.items()}
     name = fields.pop("name", None)
@@ -44,15 +44,15 @@ def of_resource(body: Mapping[str, Any]) -> Said:
     return said
 
 
-def of_changes(changes: Iterable[Change]) -> Said:
+def of_changes(changes: Iterable[Change]) -> PersonAttributes:
     """Of a PATCH. What is not kept here is passed over. Raises ScimError."""
-    said = Said()
+    said = PersonAttributes()
     for change in changes:
         said = _with(said, change)
     return said
 
 
-def _with(said: Said, change: Change) -> Said:
+def _with(said: PersonAttributes, change: Change) -> PersonAttributes:
     is_removed = change.kind == "remove"
     if change.attribute == "active":
         if is_removed:

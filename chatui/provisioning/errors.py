@@ -1,10 +1,10 @@
-"""What can be wrong with a directory's request. Each error has a status and, where RFC 7644 has one, a word for its kind."""
+"""SCIM errors. Each has a status and, where RFC 7644 defines one, an error type."""
 
 from __future__ import annotations
 
 
 class ScimError(Exception):
-    """``detail`` is a sentence of ours, for whoever looks after the directory. It never quotes what was sent."""
+    """``detail`` is a sentence of ours, for the directory's administrator. It never quotes what was sent."""
 
     status = 400
 
@@ -15,7 +15,7 @@ class ScimError(Exception):
 
 
 class NoSuchResourceError(ScimError):
-    """There is none of that id for this provider. Somebody else's look the same."""
+    """This provider has no resource of that id. Other providers' resources look the same."""
 
     status = 404
 
@@ -24,7 +24,7 @@ class NoSuchResourceError(ScimError):
 
 
 class TakenError(ScimError):
-    """It is there already: a create that was repeated, or another one's name."""
+    """The resource exists already: a repeated create, or another one's name."""
 
     status = 409
 
@@ -33,7 +33,7 @@ class TakenError(ScimError):
 
 
 class OutOfReachError(ScimError):
-    """The account is one that a directory may not change."""
+    """A directory may not change this account."""
 
     status = 403
 

@@ -1,4 +1,4 @@
-"""Signs somebody in of whom a directory may have told: into the account that it means, with the groups of which it tells."""
+"""Connects a first sign-in with the account and groups that a directory has provisioned."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from chatui.accounts.sign_in_rules import account_managers
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.single_sign_on import account_linking
-from chatui.accounts.single_sign_on.claims import Said
+from chatui.accounts.single_sign_on.claims import PersonClaims
 from chatui.accounts.single_sign_on.errors import NotAdmittedError
 from chatui.audit_log.record import Visitor
 from chatui.models import OutsideIdentity, ProvisionedAccount, User
@@ -17,15 +17,15 @@ from chatui.provisioning.errors import ScimError
 from chatui.provisioning.scope import whole
 
 
-def arrive(visitor: Visitor, provider: Provider, said: Said, invitation: str = "") -> User:
-    """As ``account_linking.arrive``. What the directory calls somebody may be known only now: then account and row find each other."""
+def arrive(visitor: Visitor, provider: Provider, said: PersonClaims, invitation: str = "") -> User:
+    """As ``account_linking``'s. The directory's name for a person may become known only now: then account and row are connected."""
     identities = OutsideIdentity.objects.filter(issuer=provider.issuer, subject=said.subject)
     identities.exclude(directory_id=said.directory_id).update(directory_id=said.directory_id)
     _settle(visitor, provider, said)
-    return account_linking.arrive(visitor, provider, _with_groups(provider, said), invitation)
+    return account_linking.find_or_create_account(visitor, provider, _with_groups(provider, said), invitation)
 
 
-def connect(visitor: Visitor, provider: Provider, said: Said) -> None:
+def connect(visitor: Visitor, provider: Provider, said: PersonClaims) -> None:
     """As ``account_linking.connect``. Nobody connects with what the directory has closed, or with what is closed in another account."""
     row = _row(provider, said)
     if row is not None and not row.user.is_active:
@@ -34,23 +34,23 @@ def connect(visitor: Visitor, provider: Provider, said: Said) -> None:
     _settle(visitor, provider, said)
 
 
-def _row(provider: Provider, said: Said) -> ProvisionedAccount | None:
+def _row(provider: Provider, said: PersonClaims) -> ProvisionedAccount | None:
     """Also one of somebody whom the directory has deleted: they are closed."""
     rows = ProvisionedAccount.objects.filter(issuer=provider.issuer, external_id=said.directory_id).select_related("user")
     return rows.first() if said.directory_id else None
 
 
-def _settle(visitor: Visitor, provider: Provider, said: Said) -> None:
+def _settle(visitor: Visitor, provider: Provider, said: PersonClaims) -> None:
     row = _row(provider, said)
     others = [user for user in matching.used_by(provider, said.directory_id) if row and user.pk != row.user_id]
     if row is None or not others:
         return
     # An account that must not change stays as it is, and that is recorded: whoever is in it can still look after accounts.
     with contextlib.suppress(ScimError), whole(visitor, provider):
-        account_managers.hold([row.user_id, *(user.pk for user in others)])
+        account_managers.lock([row.user_id, *(user.pk for user in others)])
         matching.settle(visitor, provider, row)
 
 
-def _with_groups(provider: Provider, said: Said) -> Said:
+def _with_groups(provider: Provider, said: PersonClaims) -> PersonClaims:
     row = _row(provider, said) if said.groups is None else None
     return replace(said, told_groups=memberships.values_of(row)) if row and row.deleted_at is None else said

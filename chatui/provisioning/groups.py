@@ -1,4 +1,4 @@
-"""Groups of a provider's directory and their members. What they stand for here, the operator's table alone decides."""
+"""A directory's groups and their members. Only the operator's table decides which of our groups they stand for."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def one(provider: Provider, key: str) -> ProvisionedGroup:
 
 
 def members_of(provider: Provider, row: ProvisionedGroup) -> QuerySet[ProvisionedAccount]:
-    """Whom the directory may see of them."""
+    """The members that the directory may see."""
     return within_reach(provider).filter(groups=row)
 
 
@@ -77,7 +77,7 @@ def delete(visitor: Visitor, provider: Provider, key: str) -> None:
         members = set(row.members.values_list("pk", flat=True))
         detail = f"deleted: {row.name}, by {provider.key}"[:200]
         row.delete()
-        memberships.bring_in_step(visitor, provider, members)
+        memberships.sync_members(visitor, provider, members)
         record("directory group", visitor, detail=detail)
 
 
@@ -94,7 +94,7 @@ def _keep(visitor: Visitor, provider: Provider, row: ProvisionedGroup, changes: 
     is_renamed = ProvisionedGroup.objects.exclude(name=row.name, external_id=row.external_id).filter(pk=row.pk).exists()
     row.save()
     # Another name may stand for something else: then it is about all of them.
-    memberships.bring_in_step(visitor, provider, before | after if is_renamed else before ^ after)
+    memberships.sync_members(visitor, provider, before | after if is_renamed else before ^ after)
 
 
 def _carry_out(provider: Provider, row: ProvisionedGroup, change: Change) -> None:

@@ -1,4 +1,4 @@
-"""Whose account a directory means: the one into which the person signs, as soon as that is known, and not a second one beside it."""
+"""Finds the account that a directory means: the one that the person signs in to, so that no duplicate is created."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def called(provider: Provider, external_id: str) -> list[User]:
 
 
 def used_by(provider: Provider, external_id: str) -> list[User]:
-    """Those of them whom the directory may change."""
+    """Those of them that the directory may change."""
     return [user for user in called(provider, external_id) if is_in_reach(user)]
 
 
@@ -40,7 +40,7 @@ def settle(visitor: Visitor, provider: Provider, row: ProvisionedAccount) -> Non
     row, they stay two, of which the log tells, and are closed together.
 
     Raises:
-        KeptOpenError, LastCaretakerError: an account that is closed, or loses its rights by this, is the last that looks after accounts.
+        KeptOpenError, LastAccountManagerError: an account that is closed, or loses its rights by this, is the last account manager.
     """
     others = [user for user in used_by(provider, row.external_id) if user.pk != row.user_id]
     if not others:
@@ -60,7 +60,7 @@ def settle(visitor: Visitor, provider: Provider, row: ProvisionedAccount) -> Non
     record("account changed", visitor, row.user.get_username(), detail=f"is the one that the directory of {provider.key} means now")
     memberships.take_all(visitor, provider, made)
     closing.close_account(made, Cause.PROVISIONING, visitor, source=provider.key)
-    memberships.bring_in_step(visitor, provider, [row.pk])
+    memberships.sync_members(visitor, provider, [row.pk])
 
 
 def _is_unused(row: ProvisionedAccount) -> bool:

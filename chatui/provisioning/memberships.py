@@ -1,4 +1,4 @@
-"""What members of a directory's groups have for it: brought in step after every change. The operator's table says what that is."""
+"""Updates what the members of a directory's groups have here, after every change. The operator's table defines it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db import transaction
 from chatui.accounts.sign_in_rules import account_managers
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.single_sign_on import group_sync
-from chatui.accounts.single_sign_on.claims import Said
+from chatui.accounts.single_sign_on.claims import PersonClaims
 from chatui.audit_log.record import Visitor
 from chatui.delivery import groups as channels
 from chatui.delivery.bus import send_from_thread
@@ -24,20 +24,21 @@ def values_of(account: ProvisionedAccount) -> frozenset[str]:
     return frozenset(word for group in account.groups.all() for word in (group.name, group.external_id) if word)
 
 
-def bring_in_step(visitor: Visitor, provider: Provider, keys: Collection[UUID]) -> None:
-    """Give and take what the groups of these accounts stand for. In the transaction that changed them. Raises LastCaretakerError."""
+def sync_members(visitor: Visitor, provider: Provider, keys: Collection[UUID]) -> None:
+    """Add and remove our groups according to the directory groups of these accounts. In the transaction that changed them. Raises
+    LastAccountManagerError."""
     rows = within_reach(provider).filter(pk__in=keys)
     # Of two changes for one person, the second sees the first: what each person is in is read only when nobody else decides about them.
-    account_managers.hold(list(rows.values_list("user_id", flat=True)))
+    account_managers.lock(list(rows.values_list("user_id", flat=True)))
     for account in rows.prefetch_related("groups"):
         _give(visitor, provider, account.user, values_of(account))
 
 
 def take_all(visitor: Visitor, provider: Provider, user: User) -> None:
-    """Take what groups of the directory have given to somebody whom it does not mean any more. Raises LastCaretakerError."""
+    """Remove all groups that a directory gave to an account that it no longer means. Raises LastAccountManagerError."""
     _give(visitor, provider, user, frozenset())
 
 
 def _give(visitor: Visitor, provider: Provider, user: User, values: frozenset[str]) -> None:
-    if group_sync.bring_in_step(visitor, user, provider, Said(str(user.pk), "", "", values)):
+    if group_sync.sync_groups(visitor, user, provider, PersonClaims(str(user.pk), "", "", values)):
         transaction.on_commit(partial(send_from_thread, channels.person(user.pk), {"type": "session.check"}))

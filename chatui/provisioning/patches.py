@@ -1,4 +1,4 @@
-"""Reads the bodies of PATCH requests, in all the forms that directories write them, as one kind of change (RFC 7644, section 3.5.2)."""
+"""Parses PATCH requests, in all the forms that directories send, into one kind of change (RFC 7644, section 3.5.2)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CORE = re.compile(r"urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):", re
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing to do: ``kind`` is add, replace or remove. ``attribute`` is in lower case, with a part behind a full stop.
+    """One change: ``kind`` is add, replace or remove. ``attribute`` is in lower case, with a part behind a full stop.
 
     ``only``: the attribute and the value, in lower case, by which the path picks one of several; None where it takes all.
     """

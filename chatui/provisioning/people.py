@@ -1,4 +1,4 @@
-"""Makes, changes and closes accounts as a provider's directory says, found by what it calls them and never by their name here."""
+"""Creates, changes and closes accounts for a provider's directory, which are found by the directory's ids and never by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chatui.models import ProvisionedAccount, User
 from chatui.models.accounts.closed_account import Cause
 from chatui.offboarding import closing
 from chatui.provisioning import attributes, matching, memberships, patches
-from chatui.provisioning.attributes import Said
+from chatui.provisioning.attributes import PersonAttributes
 from chatui.provisioning.errors import NoSuchResourceError, OutOfReachError, ScimError, TakenError
 from chatui.provisioning.patches import Change
 from chatui.provisioning.scope import is_in_reach, whole, within_reach
@@ -46,8 +46,8 @@ def one(provider: Provider, key: str) -> ProvisionedAccount:
     return row
 
 
-def create(visitor: Visitor, provider: Provider, words: Said) -> ProvisionedAccount:
-    """Make an account, or take up the one of whom the directory means by ``externalId``. Recorded.
+def create(visitor: Visitor, provider: Provider, words: PersonAttributes) -> ProvisionedAccount:
+    """Create an account, or adopt the one that the directory means by ``externalId``. Recorded.
 
     Raises:
         TakenError: there is one already, as when a create is repeated.
@@ -56,19 +56,19 @@ def create(visitor: Visitor, provider: Provider, words: Said) -> ProvisionedAcco
     if not words.external_id:
         raise ScimError("externalId is needed: it says which sign-in is this person's.", "invalidValue")
     with whole(visitor, provider):
-        account_managers.hold([user.pk for user in matching.used_by(provider, words.external_id)])
+        account_managers.lock([user.pk for user in matching.used_by(provider, words.external_id)])
         row = _create(visitor, provider, words)
         matching.settle(visitor, provider, row)
         _set_active(visitor, provider, row, is_active=words.active is not False)
     return row
 
 
-def change(visitor: Visitor, provider: Provider, key: str, words: Said) -> ProvisionedAccount:
-    """Take over what is said, and leave the rest. Recorded. Raises NoSuchResourceError, TakenError and OutOfReachError."""
+def change(visitor: Visitor, provider: Provider, key: str, words: PersonAttributes) -> ProvisionedAccount:
+    """Apply the attributes that were sent, and leave the rest. Recorded. Raises NoSuchResourceError, TakenError and OutOfReachError."""
     with whole(visitor, provider):
         row = one(provider, key)
         called = row.external_id if words.external_id is None else words.external_id
-        account_managers.hold([row.user_id, *(user.pk for user in matching.used_by(provider, called))])
+        account_managers.lock([row.user_id, *(user.pk for user in matching.used_by(provider, called))])
         row = one(provider, key)  # as it is now that nobody else changes it
         _change(visitor, provider, row, words)
         matching.settle(visitor, provider, row)
@@ -87,7 +87,7 @@ def delete(visitor: Visitor, provider: Provider, key: str) -> None:
     with whole(visitor, provider):
         row = one(provider, key)
         users = matching.accounts_of(provider, row)
-        account_managers.hold([user.pk for user in users])
+        account_managers.lock([user.pk for user in users])
         _set_active(visitor, provider, row, is_active=False)
         # Or whoever comes back later would find the rights of their former place.
         row.groups.clear()
@@ -97,7 +97,7 @@ def delete(visitor: Visitor, provider: Provider, key: str) -> None:
         row.save(update_fields=["deleted_at"])
 
 
-def _create(visitor: Visitor, provider: Provider, words: Said) -> ProvisionedAccount:
+def _create(visitor: Visitor, provider: Provider, words: PersonAttributes) -> ProvisionedAccount:
     name, external_id = words.user_name or "", words.external_id or ""
     earlier = ProvisionedAccount.objects.filter(issuer=provider.issuer, external_id=external_id).first() if external_id else None
     if earlier is not None and earlier.deleted_at is None:
@@ -128,7 +128,7 @@ def _known(provider: Provider, external_id: str) -> ProvisionedAccount | None:
     return row or ProvisionedAccount(user=users[0], issuer=provider.issuer)
 
 
-def _made(visitor: Visitor, provider: Provider, words: Said) -> User:
+def _made(visitor: Visitor, provider: Provider, words: PersonAttributes) -> User:
     user: User = User.objects.create_user(names.free(words.user_name or ""), email=words.email or "")
     record("account created", visitor, user.get_username(), detail=f"by the directory of {provider.key}")
     return user
@@ -139,7 +139,7 @@ def _check_reach(user: User) -> None:
         raise OutOfReachError
 
 
-def _change(visitor: Visitor, provider: Provider, row: ProvisionedAccount, words: Said) -> None:
+def _change(visitor: Visitor, provider: Provider, row: ProvisionedAccount, words: PersonAttributes) -> None:
     before = row.user_name
     for column, value in words.columns().items():
         setattr(row, column, value)

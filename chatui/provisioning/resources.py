@@ -1,4 +1,4 @@
-"""Writes accounts, groups, lists and errors as SCIM has them (RFC 7643, 7644)."""
+"""Writes accounts, groups, lists and errors as SCIM resources (RFC 7643, 7644)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which accounts a directory may change, and what holds for each of its requests: all of it is done, or nothing."""
+"""Decides which accounts a directory may change, and runs each of its requests in one transaction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from chatui.accounts.sign_in_rules import password_use
-from chatui.accounts.sign_in_rules.account_managers import LastCaretakerError
+from chatui.accounts.sign_in_rules.account_managers import LastAccountManagerError
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
 from chatui.audit_log.record import Visitor, record
@@ -44,6 +44,6 @@ def whole(visitor: Visitor, provider: Provider) -> Iterator[None]:
     except KeptOpenError as error:
         record(closing.REFUSED, visitor, error.name, detail=error.told)
         raise OutOfReachError from None
-    except LastCaretakerError as error:
+    except LastAccountManagerError as error:
         record("account not changed", visitor, error.name, detail=f"says the directory of {provider.key}: {error}")
         raise OutOfReachError from None

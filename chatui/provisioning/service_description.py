@@ -1,4 +1,4 @@
-"""What this server says of its SCIM: what it can do, which resources there are, and their fields (RFC 7643, sections 5 to 7)."""
+"""The SCIM service description: features, resource types and schemas (RFC 7643, sections 5 to 7)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def resource_types(base: str) -> list[Json]:
 
 
 def schemas(base: str) -> list[Json]:
-    """The fields that are kept. All others are passed over."""
+    """The fields that are stored. All others are passed over."""
     name = _field("name", "complex") | {"subAttributes": [_field("givenName"), _field("familyName")]}
     emails = _field("emails", "complex") | {
         "multiValued": True,

@@ -1,4 +1,4 @@
-"""The tokens with which directories come: one for each provider, stored as a digest, good for the addresses of SCIM alone."""
+"""SCIM tokens: one for each provider, stored as a digest, valid only for the SCIM endpoints."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _requests = Throttle("scim", attempts=PER_MINUTE, seconds=60)
 
 
 class TokenRefusedError(Exception):
-    """There is no such token, or its provider is not configured any more."""
+    """The token does not exist, or its provider is no longer configured."""
 
 
 def make(visitor: Visitor, provider: Provider) -> str:
@@ -39,7 +39,7 @@ def make(visitor: Visitor, provider: Provider) -> str:
 
 
 def revoke(visitor: Visitor, key: str) -> bool:
-    """Take back a provider's token. Recorded. Returns whether there was one."""
+    """Revoke a provider's token. Recorded. Returns whether there was one."""
     if not ProvisioningToken.objects.filter(provider=key).delete()[0]:
         return False
     record(REVOKED, visitor, detail=f"of {key}")

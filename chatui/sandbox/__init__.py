@@ -1,1 +1,1 @@
-"""What confines the processes that run or read what strangers wrote: filters of system calls, and limits."""
+"""Sandboxing for processes that run or read untrusted content: system call filters and resource limits."""

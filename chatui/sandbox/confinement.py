@@ -1,4 +1,4 @@
-"""Confines the process that calls it, for good: limits first, then the filter of system calls, after which it opens and starts nothing.
+"""Confines the current process permanently: first limits, then the system call filter, after which it can open and start nothing.
 
 A process that reads a stranger's file imports what it needs, confines itself, and only then looks at the file. This needs no rights, no
 namespaces and no program beside Python, so it also holds in containers.
@@ -21,12 +21,13 @@ _SET_DEATH_SIGNAL, _NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 1, 38, 22, 2
 
 
 class NotConfinedError(Exception):
-    """The kernel would not. Nothing of a stranger's may be read in this process."""
+    """The kernel refused the confinement. Nothing untrusted may be read in this process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """``cpu_seconds``: of the processor, however busy the machine is. ``wall_seconds``: of the clock, for what waits and does nothing."""
+    """The resource limits of a confined process. ``cpu_seconds``: of the processor, however busy the machine is. ``wall_seconds``: of
+    the clock, for what waits and does nothing."""
 
     cpu_seconds: int = 20
     memory_bytes: int = 1 << 30

@@ -1,4 +1,4 @@
-"""Writes filters of system calls, as programs of the kernel's packet filter (seccomp-BPF).
+"""Writes system call filters as seccomp-BPF programs.
 
 Allow-lists: what is not named does not exist. No process can be made, no socket opened, no memory taken that no limit counts
 (``memfd``, System V), and there are no calls through which kernels were broken in the past (``io_uring``, ``bpf``, ``userfaultfd``, keys).

@@ -1,4 +1,4 @@
-"""The system calls of Linux that confined processes may make, with their numbers on x86-64 and 64-bit ARM; ``-`` where there is none.
+"""The Linux system calls that confined processes may make, with their numbers on x86-64 and 64-bit ARM; ``-`` where there is none.
 
 The numbers are part of the kernel's interface and never change. A test compares them with those of libseccomp.
 """

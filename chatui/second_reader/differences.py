@@ -38,7 +38,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """``message`` counts from 1; 0 means the whole. ``detail``: what differs; it quotes nothing."""
+    """A difference between the two readers. ``message`` counts from 1; 0 means the whole. ``detail``: what differs; it quotes nothing."""
 
     kind: Kind
     message: int = 0

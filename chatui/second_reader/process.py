@@ -65,8 +65,8 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """``ids``: of each message, None if it cannot be written. ``kept``: of the whole without what openai-harmony drops by itself; empty if
-    it cannot be written."""
+    """The token ids that openai-harmony wrote. ``ids``: of each message, None if it cannot be written. ``kept``: of the whole without
+    what openai-harmony drops by itself; empty if it cannot be written."""
 
     ids: tuple[tuple[int, ...] | None, ...] = field(repr=False)
     kept: tuple[int, ...] = field(repr=False)

@@ -1,1 +1,1 @@
-"""How scripts and style sheets reach a browser: joined, without comments, compressed, and under names that change with their content."""
+"""Static files: scripts and style sheets are joined, stripped of comments, compressed, and named by a hash of their content."""

@@ -1,4 +1,4 @@
-"""Collects static files where they have changed since the last time: compressing them all takes many seconds, and each start needs them."""
+"""Collects static files only if they have changed: compressing them all takes many seconds, and every start needs them."""
 
 from __future__ import annotations
 

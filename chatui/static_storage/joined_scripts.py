@@ -1,4 +1,4 @@
-"""Joins ES modules into few files, so that a page is loaded with few requests and few bytes.
+"""Bundles ES modules into a few files, so that a page loads with few requests and few bytes.
 
 A file holds the modules that exactly the same entries need, as bundlers split code: nothing is loaded that is not needed, and each module
 runs once, after those that it imports. A module becomes a function that returns what it exports. That means the same as long as nothing is
@@ -163,7 +163,7 @@ def _read(name: str, text: str) -> Module:
 
 def _check_statements(name: str, text: str) -> None:
     """Our scripts begin each statement of a module at the beginning of a line, and what belongs to it is indented or closes it."""
-    if line := shortened.spoiled(text):
+    if line := shortened.misread_line(text):
         raise JoinError(f"{name}: a text of several lines, or a type within a text, is not understood: {line}")
     for statement in re.split(r"\n(?![\s)}\]])", shortened.uncommented(text)):
         if re.search(r"\bawait\b", statement.partition("async")[0]):

@@ -1,4 +1,4 @@
-"""Joins style sheets: what a sheet imports is put in its place, and comments and surplus white space are left out."""
+"""Bundles style sheets: replaces each import by the imported sheet, and removes comments and surplus white space."""
 
 from __future__ import annotations
 

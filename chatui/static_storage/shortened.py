@@ -1,4 +1,4 @@
-"""Leaves out of our own scripts and style sheets what browsers do not need: comments, indentation, empty lines and long private names.
+"""Minifies our own scripts and style sheets: removes comments, indentation and empty lines, and shortens private names.
 
 These are a few patterns for code in the one format that this repository has, not a reader of the languages. Tests read each file with and
 without with TypeScript's own scanner, and with Chromium's, and find the same tokens, but for private names, and the same rules.
@@ -29,7 +29,7 @@ def uncommented(text: str) -> str:
     return _BLOCK.sub("", _LINE.sub("", text))
 
 
-def spoiled(text: str) -> str:
+def misread_line(text: str) -> str:
     """The first line of a script that would not mean the same any more; empty where there is none. Some others are taken for one."""
     for line in uncommented(text).splitlines():
         types = [line[: found.start()] for found in _TYPE.finditer(line)]

@@ -1,4 +1,4 @@
-"""The storage of static files: names contain a hash of the content, so that browsers may cache them for ever."""
+"""The static files storage: names contain a hash of the content, so that browsers can cache them for ever."""
 
 from __future__ import annotations
 

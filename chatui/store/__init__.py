@@ -1,1 +1,1 @@
-"""Stored conversations: transcripts, the search index, the requests to model servers. Holds hidden text."""
+"""Stored conversations: transcripts, the search index, the requests to model servers. Contains hidden text."""

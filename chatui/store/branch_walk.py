@@ -1,4 +1,4 @@
-"""Walks along a branch inside the database: only as far as is asked for, and past no message beside the way."""
+"""Walks along a branch inside the database, only as far as necessary, and without reading messages of other branches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds a window of a branch in the database: some neighbouring exchanges, at a cost that depends on the window and not on the branch.
+"""Loads a window of a branch: some neighbouring exchanges, at a cost that does not depend on the branch's length.
 
 An exchange is a question with everything that follows it up to the next question. A window is named by a message, its anchor, and by how
 many exchanges it reaches from there: 0 is the anchor's own, 1 the one above it, -1 the one below.

@@ -1,4 +1,4 @@
-"""Keeps many frames at once, each under one before it: in short transactions, so that other writers get their turn."""
+"""Stores many frames at once, each below its parent, in short transactions that let other writers in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people are told of how full the context of a model is: rounded, because it holds instructions whose length is nobody's to know."""
+"""How full a model's context window is, rounded for people, because it contains instructions whose exact length is private."""
 
 from __future__ import annotations
 

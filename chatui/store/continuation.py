@@ -1,4 +1,4 @@
-"""Continuing an answer that was cut off: whether that is possible, and where in the tree of messages the continuation goes.
+"""Continuing a truncated answer: whether it is possible, and where in the tree of messages the continuation goes.
 
 A cut answer is stored as it is. Its continuation is stored beside it, as one message that holds the old text and the new. So every page,
 copy, download and prompt finds one whole answer, and the cut one remains as another version.

@@ -1,4 +1,4 @@
-"""The document header of a conversation: what an import came with, kept as text, and what its answers here were sampled with."""
+"""The document header of a conversation: an import's header, stored as text, and the settings of the answers written here."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SAMPLING_SETTINGS = frozenset(
 
 
 def text_of(header: DocumentHeader) -> str:
-    """The header as it is kept. Raises ParseHeaderError where it could not be written again, or is too long."""
+    """The header as it is stored. Raises ParseHeaderError where it could not be written again, or is too long."""
     text = document_header.write(Transcript((), model=header.model, settings=header.settings, extra=header.extra))
     if len(text) > MOST_KEPT:
         raise ParseHeaderError("the document header is too long to be kept")

@@ -1,4 +1,4 @@
-"""Erases conversations for good, however long they are: in short transactions, the newest messages first.
+"""Permanently erases conversations of any length: in short transactions, the newest messages first.
 
 A message is never older than its parent, so whatever hangs on a message has gone before it. Django's own deletion would read every row
 and hold them all in one transaction, in which nobody else writes; from a message on it would follow a chain link by link, up to a thousand.

@@ -1,4 +1,4 @@
-"""Hands a person's conversations over to somebody else, one in a transaction: in a folder of its own, with what hangs on them."""
+"""Transfers a person's conversations to another person, one per transaction, into a new folder, with everything that belongs to them."""
 
 from __future__ import annotations
 

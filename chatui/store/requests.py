@@ -1,4 +1,4 @@
-"""The request that was sent to a model server, as the column ``Turn.request`` stores it: path and exact JSON body, compressed.
+"""Packs the request that was sent to a model server into the column ``Turn.request``: path and exact JSON body, compressed.
 
 It is hidden text.
 """

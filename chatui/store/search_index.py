@@ -45,7 +45,7 @@ def add(messages: Iterable[tuple[Message, VisibleText]]) -> None:
 
 
 def entry(message: Message, text: VisibleText) -> SearchEntry | None:
-    """The row of a visible message, not yet kept; None where it has no word."""
+    """The row of a visible message, not yet stored; None where it has no word."""
     found = _terms(message.conversation, text)
     return SearchEntry(conversation=message.conversation, message=message, terms=found) if found else None
 

@@ -1,4 +1,4 @@
-"""Long work on the database as many short transactions, between which other writers get their turn."""
+"""Runs long database work as many short transactions, so that other writers get their turn."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ COLUMN_CHARS = 128
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A frame as a row that is not kept yet and has no place in the tree; ``found_by`` is the text that a search finds it by, if any."""
+    """A frame as a row that is not stored yet and has no place in the tree; ``found_by`` is the text that a search finds it by, if any."""
 
     message: Message
     found_by: VisibleText | None = field(repr=False)

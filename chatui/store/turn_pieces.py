@@ -1,4 +1,4 @@
-"""The text of a running turn's frames that are not kept yet: collected here, appended to the database once a second, read after a crash."""
+"""The unstored text of a running turn: buffered here, appended to the database once a second, and read after a crash."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Unkept:
 
 
 class Pieces:
-    """Those of one turn. ``take`` every event; ``rows`` are what to write now; ``drop`` a frame once it is kept."""
+    """The unstored text of one turn. ``take`` every event; ``rows`` are what to write now; ``drop`` a frame once it is kept."""
 
     def __init__(self, turn_id: UUID) -> None:
         self.are_written = False
@@ -67,7 +67,7 @@ class Pieces:
         self._returned = [row for row in rows if row.frame in self._frames] + self._returned
 
     def drop(self, key: UUID) -> None:
-        """The frame is kept, or will never be."""
+        """The frame is stored, or never will be."""
         self._frames.pop(key, None)
         self._returned = [row for row in self._returned if row.frame != key]
 

@@ -1,4 +1,4 @@
-"""Imports that are still being written: in the bin, where nobody reads them, held by a lease, and erased where their process has died."""
+"""Imports in progress: hidden in the bin, held by a lease, and erased if their process has died."""
 
 from __future__ import annotations
 

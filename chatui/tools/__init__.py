@@ -1,1 +1,1 @@
-"""What a model may call: the tools, who may use them, what they are given, and how they are run. ``chatui.turns.calls`` calls them."""
+"""Tools that a model can call: the catalogue, access rules, arguments and execution. ``chatui.turns.calls`` runs them."""

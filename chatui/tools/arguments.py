@@ -1,4 +1,4 @@
-"""Checks the arguments of a call against the schema of its tool, in bounded time whatever the schema says."""
+"""Validates a call's arguments against its tool's schema, in bounded time whatever the schema says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tools a person is offered. The operator decides, for each tool and group; what is not named is off."""
+"""Decides which tools a person is offered: those that the operator enables, for everybody or for groups. All others are off."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The product's own tools: the current time, which is off until the operator offers it, and those of the demo: the weather, and a note,
-about which the person is asked."""
+"""The built-in tools: the current time, off by default, and two for the demo, the weather and a note that needs approval."""
 
 from __future__ import annotations
 

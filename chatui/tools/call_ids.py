@@ -1,4 +1,4 @@
-"""Keeps the ids of calls unique in a conversation: several servers begin to count anew with each completion."""
+"""Makes call ids unique in a conversation, because several servers restart their numbering with each completion."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from renderer.frames import Header, Role
 
 
 class CallIds:
-    """``feed`` each event of a turn: a call with an id that was used before gets another one, and so does a reply to it."""
+    """Replaces repeated call ids. ``feed`` each event of a turn: a call with an id that was used before gets another one, and so does a
+    reply to it."""
 
     def __init__(self, used: Iterable[str]) -> None:
         """``used``: the ids of the calls before."""

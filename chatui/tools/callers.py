@@ -1,4 +1,4 @@
-"""Makes tools of the functions that a program brings with its request. They are offered to the model, and never run here.
+"""Makes tools of the functions that a program sends with its request. They are offered to the model, but never executed here.
 
 A program may tell the model what it likes in its instructions, so its words are bounded, not judged. What matters is that nothing of them
 ends a definition or a message, and that its schema can be checked in bounded time.

@@ -1,5 +1,5 @@
-"""The tools that there are in this installation: the product's own, those that packages name as entry points
-``chatui.tools``, and those of the servers in the operator's tools file."""
+"""The catalogue of installed tools: the built-in ones, those of packages with ``chatui.tools`` entry points, and those of tool servers
+in the operator's tools file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tools go together: one that reads private data, and another that sends something out, are not offered in one conversation.
+"""Prevents dangerous tool combinations: one that reads private data and one that sends data out are never offered together.
 
 A model that has read what a stranger wrote may do what that stranger wants. With both it could carry the data away; with one side alone it
 cannot. A tool that does both by itself is a combination with every other tool of either kind, but not with itself.
@@ -14,15 +14,15 @@ from chatui.tools.tool import Tool
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
-    """``offered``: by name, in the order in which they came. ``left_out``: by name, with the names of those that are the reason; none where
-    the reason is a tool that was used and is not offered any more."""
+class Combination:
+    """The tools that can be offered together. ``offered``: by name, in their original order. ``left_out``: by name, with the names of
+    the tools that exclude each; none if that tool was used before and is no longer offered."""
 
     offered: dict[str, Tool]
     left_out: dict[str, tuple[str, ...]]
 
 
-def together(tools: Mapping[str, Tool], used: Collection[str] = (), *, has_foreign_text: bool = False) -> Together:
+def combine(tools: Mapping[str, Tool], used: Collection[str] = (), *, has_foreign_text: bool = False) -> Combination:
     """Those that may be offered in one conversation. ``used``: the names of all tools that were called in it before, because what one of
     them has read may be in every later prompt. ``has_foreign_text``: its person attached a file, imported the conversation, or was handed
     it over: that is as private as what a tool reads, and a stranger may have written it.
@@ -30,7 +30,7 @@ def together(tools: Mapping[str, Tool], used: Collection[str] = (), *, has_forei
     Those that only read come first, then those that only send, then those that do both: the most of what people look things up with stays.
     """
     if environment().tool_combinations == "any":
-        return Together(dict(tools), {})
+        return Combination(dict(tools), {})
     kept: list[Tool] = []
     left_out: dict[str, tuple[str, ...]] = {}
     readers = {name for name in used if name not in tools or tools[name].reads_private_data}
@@ -41,7 +41,7 @@ def together(tools: Mapping[str, Tool], used: Collection[str] = (), *, has_forei
         else:
             kept.append(tool)
     names = {tool.name for tool in kept}
-    return Together({name: tool for name, tool in tools.items() if name in names}, left_out)
+    return Combination({name: tool for name, tool in tools.items() if name in names}, left_out)
 
 
 def _against(tool: Tool, others: Iterable[Tool]) -> list[Tool]:

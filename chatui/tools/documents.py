@@ -1,4 +1,4 @@
-"""The tool that searches in documents which their person wants searched because they do not fit into the model's context.
+"""The document search tool, for documents that do not fit into the model's context window.
 
 It is offered where there are such documents, whatever the operator offers: without it they could not be read at all. It reads what its
 person has brought, and nothing else; so no tool is offered beside it that sends something out, unless the operator allows it.

@@ -1,4 +1,4 @@
-"""Runs the function of a tool for so long and no longer, where it can block neither the event loop of the server nor another turn.
+"""Executes tools with a time limit, in threads where they cannot block the server's event loop or another turn.
 
 A plain function runs in a thread of its own, of which there are only so many; a coroutine runs on one event loop that all tools share,
 in a thread. A thread cannot be ended from outside: one that goes on after its time keeps its place until it ends, and its result is
@@ -29,7 +29,7 @@ _cancelled: contextvars.ContextVar[threading.Event | None] = contextvars.Context
 
 
 class ToolsBusyError(Exception):
-    """All threads were taken until the time was over."""
+    """No thread became free within the time limit."""
 
 
 class ToolFailedError(Exception):
@@ -48,8 +48,8 @@ def cancel_all() -> None:
         execution.cancel(ToolCancel(execution.call_id, "shutdown"))
 
 
-def soon(task: Coroutine[Any, Any, None]) -> concurrent.futures.Future[None]:
-    """Run what belongs to asynchronous tools on their event loop, from any thread; whoever has to may wait for it. It must not raise."""
+def run_on_tools_loop(task: Coroutine[Any, Any, None]) -> concurrent.futures.Future[None]:
+    """Run a task on the event loop of asynchronous tools, from any thread; the caller may wait for it. It must not raise."""
     return asyncio.run_coroutine_threadsafe(task, tools_loop())
 
 

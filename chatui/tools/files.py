@@ -1,4 +1,4 @@
-"""Files between a tool and the conversation that it works for: what it made for the person, what there is already, and what is searched."""
+"""The file interface of tools: files that a tool makes, files of the conversation, and the document search."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from uuid import UUID
 
 
 class NotKeptError(Exception):
-    """A file is not kept. The text says why, for the model."""
+    """A file is not stored. The text gives the reason, for the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class MadeFile:
-    """``name``: as the tool calls it, which may be a path. ``data``: all of its bytes."""
+    """A file that a tool made. ``name``: as the tool calls it, which may be a path. ``data``: all of its bytes."""
 
     name: str = field(repr=False)
     data: bytes = field(repr=False)
@@ -22,7 +22,7 @@ class MadeFile:
 
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """``name``: as people see it. ``sha256`` in hex."""
+    """A stored file. ``name``: as people see it. ``sha256`` in hex."""
 
     name: str = field(repr=False)
     size: int
@@ -64,8 +64,8 @@ class TurnFiles(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """``document``: its name. ``place``: such as "page 3"; empty where it has no parts. All of it is a stranger's text. ``url``: where its
-    owner reads it."""
+    """A search result from a document. ``document``: its name. ``place``: such as "page 3"; empty where it has no parts. All of it is a
+    stranger's text. ``url``: where its owner reads it."""
 
     document: str = field(repr=False)
     place: str

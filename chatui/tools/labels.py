@@ -1,4 +1,4 @@
-"""The line that people read while a tool is at work: its label, with the arguments that its author lets people see, and nothing else."""
+"""The line that people see while a tool runs: its label, with only those arguments that the tool's author made visible."""
 
 from __future__ import annotations
 

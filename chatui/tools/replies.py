@@ -1,4 +1,4 @@
-"""The reply to a call, as the model reads it: the envelope of the specification (section 8.2), of bounded length.
+"""Writes the reply to a call: the envelope of the specification (section 8.2), of bounded length.
 
 What went wrong is a reply as well, with a code and a sentence that the model can act on.
 """
@@ -19,7 +19,7 @@ _CUT = "… [cut here: the reply was longer]"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """``text``: the envelope. ``error``: its code; None where the call succeeded."""
+    """The reply to a call. ``text``: the envelope. ``error``: its code; None where the call succeeded."""
 
     text: str = field(repr=False)
     error: ErrorCode | None = None

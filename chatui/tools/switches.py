@@ -1,4 +1,4 @@
-"""Reads which tools a page says are switched off."""
+"""Reads from a form which tools are switched off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tool: what a model is told about it, what people are told about it, and the function that carries it out."""
+"""A tool: its description for the model, its label for people, and the function that runs it."""
 
 from __future__ import annotations
 
@@ -98,13 +98,13 @@ class Tool:
 
     @property
     def fingerprint(self) -> str:
-        """Of everything that the model is told, and of the revision: another one is another tool, whatever its name is."""
+        """A hash of everything that the model is shown, and of the revision: another one is another tool, whatever its name is."""
         told = json.dumps([self.source, self.name, self.description, self.parameters, self.revision], sort_keys=True, default=str)
         return hashlib.sha256(told.encode()).hexdigest()[:32]
 
     @property
     def definition(self) -> FunctionTool:
-        """What the model is told."""
+        """The definition that the model is shown."""
         parameters = self.parameters if self.parameters.get("properties") else None
         return FunctionTool(self.name, self.description, parameters, self.recipient)
 

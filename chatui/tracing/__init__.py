@@ -1,1 +1,1 @@
-"""Traces for operators, as an option: how long each part of a turn or of a request took, without content."""
+"""Optional tracing for operators: how long each part of a turn or request took, without content."""

@@ -1,4 +1,4 @@
-"""Checks at start that traces can be sent, where the operator named a collector."""
+"""A Django system check that traces can be sent, if the operator configured a collector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sends spans to the operator's collector with OpenTelemetry's own packages, from a thread that nothing waits for.
+"""Sends spans to the operator's collector with OpenTelemetry, from a background thread.
 
 A collector that is away, slow or hostile costs the spans and one line in the log: the queue is bounded, the body of an answer is not read,
 and a redirect is not followed.
@@ -26,7 +26,7 @@ from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from chatui import __version__
-from chatui.tracing.spans import NAMES, Kind, Said, Span
+from chatui.tracing.spans import NAMES, Kind, Span, SpanAttributes
 
 log = logging.getLogger(__name__)
 
@@ -59,12 +59,12 @@ class Collector:
         self._tracer = self._provider.get_tracer("chatui", __version__)
         self._propagator = TraceContextTextMapPropagator() if tells_model_servers else None
 
-    def span(self, name: str, kind: Kind, said: Said) -> AbstractContextManager[Span]:
+    def span(self, name: str, kind: Kind, said: SpanAttributes) -> AbstractContextManager[Span]:
         """See Tracer."""
         return self._span(name, kind, said)
 
     @contextmanager
-    def _span(self, name: str, kind: Kind, said: Said) -> Iterator[Span]:
+    def _span(self, name: str, kind: Kind, said: SpanAttributes) -> Iterator[Span]:
         # An exception's message may quote hidden text, so OpenTelemetry is not to record it.
         opened = self._tracer.start_as_current_span(name, kind=_KINDS[kind], record_exception=False, set_status_on_exception=False)
         with opened as inner:

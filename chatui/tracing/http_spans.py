@@ -1,4 +1,4 @@
-"""A span for each request of a page or a program: its method, the pattern of its address, and the status of the answer."""
+"""Records a span for each HTTP request: method, URL pattern and status."""
 
 from __future__ import annotations
 

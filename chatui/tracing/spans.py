@@ -1,4 +1,4 @@
-"""What the product says of its work to whoever collects traces: ids, codes, counts and seconds. Nobody collects them unless told so.
+"""Spans of the product's work, with ids, codes, counts and seconds only. They are discarded unless tracing is on.
 
 Imports nothing of OpenTelemetry: where traces are off, a span costs one look at a name.
 """
@@ -13,8 +13,9 @@ from uuid import UUID
 Kind = Literal["server", "client", "internal"]
 
 
-class Said(TypedDict, total=False):
-    """All that a span may say. Nothing that a person, a model or a model server wrote is among it, and no address with an id of a link."""
+class SpanAttributes(TypedDict, total=False):
+    """The attributes that a span may have. None is written by a person, a model or a model server, and none is an address with a link's
+    id."""
 
     turn: UUID
     conversation: UUID
@@ -56,14 +57,14 @@ NAMES: Mapping[str, str] = {
 class Span:
     """A piece of work that is measured; this one, by nobody."""
 
-    def note(self, **said: Unpack[Said]) -> None:
+    def note(self, **said: Unpack[SpanAttributes]) -> None:
         """Say more of it."""
 
 
 class Tracer(Protocol):
     """Measures spans, and has them sent."""
 
-    def span(self, name: str, kind: Kind, said: Said) -> AbstractContextManager[Span]:
+    def span(self, name: str, kind: Kind, said: SpanAttributes) -> AbstractContextManager[Span]:
         """A span that lasts as long as the block, inside the one that is open."""
         ...
 
@@ -91,7 +92,7 @@ def are_on() -> bool:
     return _tracer is not None
 
 
-def span(name: str, kind: Kind = "internal", **said: Unpack[Said]) -> AbstractContextManager[Span]:
+def span(name: str, kind: Kind = "internal", **said: Unpack[SpanAttributes]) -> AbstractContextManager[Span]:
     """Measure the block. What raises in it is noted by the name of its class, and passed on."""
     return nullcontext(_NOBODY) if _tracer is None else _tracer.span(name, kind, said)
 

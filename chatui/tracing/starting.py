@@ -1,4 +1,4 @@
-"""Begins and ends the collecting of traces, as the settings say."""
+"""Starts and stops tracing, according to the settings."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Moving conversations out of and into the product: downloads, share links, imports."""
+"""Imports, downloads and share links: moves conversations into and out of the product."""

@@ -1,4 +1,4 @@
-"""Imports the export of another chat product: each of its conversations becomes one of the person who uploads it.
+"""Imports another chat product's export: each of its conversations becomes one of the uploader's.
 
 There is a limit to what one upload imports. What was imported before is left out, so the same file can be uploaded again for the rest.
 """

@@ -1,4 +1,4 @@
-"""What a person does with a file that they brought: read what was read of it, and delete it."""
+"""A person's actions on an uploaded file: show its extracted text, and delete it."""
 
 from __future__ import annotations
 
@@ -69,4 +69,4 @@ def delete(person: User, file_id: UUID) -> None:
     conversation_id = file.conversation_id
     attached.delete(file)
     if conversation_id is not None:
-        python_tool.take_away_from_thread(conversation_id, [file.name])
+        python_tool.forget_files_from_thread(conversation_id, [file.name])

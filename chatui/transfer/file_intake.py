@@ -1,4 +1,5 @@
-"""Takes a file that a person brings: checked, kept, read in a process of its own, and counted. What has no text is not kept."""
+"""Accepts an uploaded file: checks it, stores it, reads it in a separate process, and counts its tokens. A file without text is not
+stored."""
 
 from __future__ import annotations
 
@@ -20,10 +21,10 @@ from chatui.store.files.storage import FileRefusedError, NewFile
 from chatui.store.files.storage import Place as Place  # who brings, makes it
 from chatui.store.short_transactions import short_transaction
 from chatui.transfer import scanning
-from chatui.transfer.one_at_a_time import Line, TooManyError
+from chatui.transfer.one_at_a_time import TooManyError, UploadQueue
 from chatui.transfer.scanning import Verdict
 
-_line = Line()
+_line = UploadQueue()
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""Names of downloaded files, after the title of a conversation, that every file system takes."""
+"""Makes download file names from conversation titles, valid on every file system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files as they leave the product: one by its address, or all of a conversation for an archive."""
+"""File downloads: one file by its URL, or all of a conversation's files for an archive."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ DOWNLOAD_ACTION = "file download"
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """``picture_type``: the media type of a picture that may be shown in place; empty for everything else, whatever its name says.
-    ``pieces``: its bytes, ``size`` of them."""
+    """A file to download. ``picture_type``: the media type of a picture that may be shown in place; empty for everything else, whatever
+    its name says. ``pieces``: its bytes, ``size`` of them."""
 
     name: str = field(repr=False)
     size: int

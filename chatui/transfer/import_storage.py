@@ -1,4 +1,4 @@
-"""Keeps the frames of an import: in short transactions, as a conversation that is there whole or not at all."""
+"""Stores the frames of an import in short transactions. The conversation appears whole or not at all."""
 
 from __future__ import annotations
 

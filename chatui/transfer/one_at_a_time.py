@@ -1,4 +1,4 @@
-"""Has each person's files read one after the other, so that whoever brings many keeps nobody else waiting; and not too many at once."""
+"""The upload queue: reads each person's files one after another, so that many uploads delay nobody else, and limits the total."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ IN_HAND = 3
 
 
 class TooManyError(Exception):
-    """So many files of this person are being taken already."""
+    """The person already has too many files in the queue."""
 
 
-class Line:
-    """Where files wait for one another, for each person. ``hands``: taken while a file is in memory."""
+class UploadQueue:
+    """A queue of uploads for each person. ``hands``: taken while a file is in memory."""
 
     def __init__(self, most: int = MOST, most_of_all: int = MOST_OF_ALL) -> None:
         self.hands = threading.BoundedSemaphore(IN_HAND)

@@ -1,4 +1,4 @@
-"""Writes ratings as JSON lines for whoever judges or trains models: each with the conversation up to the rated answer.
+"""Exports ratings as JSON lines for evaluation or training: each with the conversation up to the rated answer.
 
 No line says who rated. Without the permission for hidden channels a line holds what its person could see when they rated, and nothing more.
 """
@@ -58,8 +58,9 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """An export. ``reason``: why hidden channels are in it; only behind ``ratings.hidden_exporter``, or for the operator in the shell."""
+class ExportOptions:
+    """The options of an export. ``reason``: why hidden channels are included; only with ``ratings.hidden_exporter``, or for the
+    operator in the shell."""
 
     filters: Filters
     format: Format = Format.OPENCHATML
@@ -72,7 +73,7 @@ def count(filters: Filters) -> int:
     return _rows(filters).count()
 
 
-def export(visitor: Visitor, wanted: Wanted) -> Iterator[str]:
+def export(visitor: Visitor, wanted: ExportOptions) -> Iterator[str]:
     """The lines, oldest first, one at a time, of the ratings that there are now. The export is recorded before anything is read.
 
     With hidden channels each conversation has a line of its own in the audit log, and its owner a notice, as if it had been looked at:
@@ -99,7 +100,7 @@ def _rows(filters: Filters) -> QuerySet[Rating]:
     return rows.filter(by_name) if filters.backend else rows
 
 
-def _lines(keys: list[UUID], visitor: Visitor, wanted: Wanted) -> Iterator[str]:
+def _lines(keys: list[UUID], visitor: Visitor, wanted: ExportOptions) -> Iterator[str]:
     looked_at: set[UUID] = set()
     for key in keys:
         # Read one by one: meanwhile a rating may be taken back, or its conversation deleted.
@@ -127,7 +128,7 @@ def _record_look(visitor: Visitor, conversation: Conversation, reason: str) -> N
             )
 
 
-def _written(row: Rating, wanted: Wanted) -> dict[str, object] | None:
+def _written(row: Rating, wanted: ExportOptions) -> dict[str, object] | None:
     text = _conversation(row.message, wanted)
     if text is None:
         return None
@@ -147,7 +148,7 @@ def _written(row: Rating, wanted: Wanted) -> dict[str, object] | None:
     }
 
 
-def _conversation(answer: Message, wanted: Wanted) -> str | None:
+def _conversation(answer: Message, wanted: ExportOptions) -> str | None:
     """The branch up to the answer; None where it can be no example, because the answer was cut off or a header cannot be written."""
     branch = transcripts.branch(answer.conversation, answer)
     if not wanted.has_hidden:

@@ -1,4 +1,4 @@
-"""Has a program of the operator's look at a file before it is kept: a virus scanner."""
+"""Runs the operator's virus scanner on a file before it is stored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SECONDS = 60.0
 
 
 class Verdict(StrEnum):
-    """What the scanner said. Only what is clean is kept."""
+    """The scanner's verdict. Only what is clean is kept."""
 
     CLEAN = "clean"
     INFECTED = "infected"

@@ -1,4 +1,4 @@
-"""Files that a person has sent before, to be sent again: none is brought, read or stored a second time."""
+"""Finds files that a person has sent before, so that they can send them again without a new upload."""
 
 from __future__ import annotations
 

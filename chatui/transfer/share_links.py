@@ -115,14 +115,14 @@ def preview(person: User, conversation_id: object) -> Preview:
 
 
 @dataclass(frozen=True, slots=True)
-class Ticked:
-    """What a link shows besides questions and answers, because its owner wants it: their name, and the documents of the questions."""
+class ShareOptions:
+    """What a link shows besides questions and answers: the owner's name, and the documents of the questions."""
 
     name: bool = False
     documents: bool = False
 
 
-def make(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, ticked: Ticked) -> Link:
+def make(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, ticked: ShareOptions) -> Link:
     """Create a link to the branch that ends in a visible message of the person's own conversation. Recorded in the audit log.
 
     Raises:

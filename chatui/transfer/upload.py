@@ -1,4 +1,4 @@
-"""Reads an uploaded transcript within bounds: reading stops where a bound is passed, not at the end of the file.
+"""Reads an uploaded transcript, and stops as soon as it exceeds a limit.
 
 Text and JSON are read leniently: what can be kept is kept, and hidden where in doubt.
 """

@@ -1,4 +1,4 @@
-"""Takes the files of a request into memory, up to what an import may have; no uploaded file is ever written to disk."""
+"""Keeps uploaded files in memory, up to the size limit of an import, and never writes them to disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts the text of a cut answer in front of its continuation, so that readers of the events see one frame."""
+"""Prepends the text of a truncated answer to its continuation, so that readers of the events see one frame."""
 
 from __future__ import annotations
 

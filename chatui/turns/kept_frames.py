@@ -1,4 +1,4 @@
-"""Assembles a running turn's raw events into frames. Each finished frame is handed to the writer, and the text goes on meanwhile.
+"""Assembles a running turn's raw events into frames, and passes each finished frame to the writer without waiting.
 
 Nothing here waits for the database, until ``saved`` at the end of the turn.
 """

@@ -1,4 +1,4 @@
-"""The leases of the turns that this process runs: renewed about once a second, for all of them together, by the database's clock.
+"""The leases of this process's turns: renewed about once a second, all together, by the database's clock.
 
 The same transaction appends what their open frames hold, and looks which turns are still ours and which are to stop. So a deletion or a
 Stop in another process ends the request to the model within about a second, also while Redis is away.

@@ -1,4 +1,4 @@
-"""Asks a model for a few words for the product itself, such as a line of a summary or a title."""
+"""Short model requests for the product itself, such as a summary line or a title."""
 
 from __future__ import annotations
 

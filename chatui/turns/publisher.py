@@ -1,4 +1,4 @@
-"""Sends a running turn's events to everybody who follows it, with snapshots for pages that join late.
+"""Publishes a running turn's events to everybody who follows it, with snapshots for pages that join late.
 
 What is new is handed to the sockets of this process in the step that brought it, at most every FLUSH_SECONDS. Only what takes long to
 render is rendered in a thread first, so that other turns go on meanwhile.

@@ -1,4 +1,4 @@
-"""Samples a model once for a turn: passes each event on to the turn, and records usage for the account."""
+"""Samples a model once for a turn: passes each event on to the turn, and records the usage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the reasoning summary that a model server sends: its lines, or the finding that it is reasoning under another name."""
+"""Parses the reasoning summary that a model server sends: into lines, or as raw reasoning that is only called a summary."""
 
 from __future__ import annotations
 

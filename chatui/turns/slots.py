@@ -1,4 +1,4 @@
-"""How many answers this process lets be written at once, in all and for the members of a group, and the queue of those that wait.
+"""Limits how many answers this process writes at once, in total and for the members of a group, and queues the rest.
 
 First come, first served; but whoever waits for a place of their group keeps nobody of another group waiting.
 """

@@ -1,4 +1,4 @@
-"""Builds the requests to a summarizer from a running turn, and judges its answers. No I/O."""
+"""Builds the requests to the summarizer from a running turn, and checks its answers. No I/O."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Who uses how much: limits, reservations, the ledger and its reports. Nothing in here reads or keeps a text."""
+"""Usage: limits, reservations, the ledger and its reports. Nothing here reads or stores text."""

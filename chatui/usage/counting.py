@@ -1,4 +1,4 @@
-"""How many tokens something took, and what they were for: values that backends report or that are estimated."""
+"""The data classes for tokens and their purposes, whether a back end reported or we estimated them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """One line for the ledger. ``turns``: 1 for an answer that counts as one."""
+    """A line to book. ``turns``: 1 for an answer that counts as one."""
 
     kind: UsageKind
     spent: Spent

@@ -1,4 +1,4 @@
-"""About how many tokens a turn took whose process has died, or whose server did not say: told from what is kept of it."""
+"""Estimates the tokens of a turn whose process has died, or whose server reported none, from what is stored of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a person stands: what they have used and reserved, beside what they may use."""
+"""A person's usage status: what they have used and reserved, compared with their limits."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class NearLimit:
-    """So many percent of a limit are used, until ``until``."""
+    """A limit that is nearly reached: so many percent are used, until ``until``."""
 
     percent: int
     until: datetime
@@ -81,7 +81,7 @@ def used_by(person: User, period: Period) -> Used:
     )
 
 
-def standing_of(person: User) -> list[Line]:
+def status_of(person: User) -> list[Line]:
     """The limits of a person, for their page. Empty where they have none."""
     period = now()
     limits = limits_of(person)
@@ -89,7 +89,7 @@ def standing_of(person: User) -> list[Line]:
 
 
 def warning(limits: Limits, used: Used, period: Period) -> NearLimit | None:
-    """What is said with an accepted question; None below WARN_PERCENT."""
+    """The warning to show with an accepted question; None below WARN_PERCENT."""
     fullest = max(lines(limits, used, period), key=lambda line: (line.percent, line.until), default=None)
     if fullest is None or fullest.percent < WARN_PERCENT:
         return None

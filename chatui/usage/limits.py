@@ -1,4 +1,4 @@
-"""The limits of usage: which there are, and which hold for a person."""
+"""Loads the usage limits, and finds those that apply to a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The days and months of limits and of the ledger: those of the calendar, in UTC."""
+"""The days and months of limits and of the ledger: calendar periods in UTC."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.utils import timezone
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A day with its month, which is told by its first day."""
+    """A day with its month, which is named by its first day."""
 
     day: date
 

@@ -1,4 +1,4 @@
-"""Has what the product asked for itself booked at once, in a write of its own: a process that dies afterwards takes nothing of it along."""
+"""Books the product's own requests at once, in a separate write, so that a crash afterwards loses nothing."""
 
 from __future__ import annotations
 

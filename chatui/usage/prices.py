@@ -1,4 +1,4 @@
-"""What tokens cost: the price of a model on a day, from the table that the operator keeps."""
+"""Token prices: the price of a model on a given day, from the table that the operator maintains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells how many tokens one request to a model server took: as it says itself, or about as many where it does not."""
+"""Determines how many tokens one request took: as the server reports, or by an estimate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums of the ledger: by person, group, model, key, kind or day. Nothing but numbers and names."""
+"""Usage reports: sums of the ledger by person, group, model, key, kind or day. Only numbers and names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reserves what a turn may take before it starts, and refuses the turn where a limit is reached. One statement decides.
+"""Reserves tokens for a turn before it starts, and refuses the turn if a limit is reached. A single statement decides.
 
 Twenty tabs that ask at once get as many answers as are left: each reservation is an UPDATE that only takes effect within the limits, and
 the database lets one of them pass after the other.

@@ -1,4 +1,4 @@
-"""Writes the ledger: what a turn or a request of the product's own took, and gives back what was reserved for it."""
+"""Writes the usage of a turn or background request to the ledger, and releases its reservation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on which owners see when staff opened hidden channels of their conversations."""
+"""The page that shows owners when staff opened hidden channels of their conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A ZIP archive that is streamed while it is made: only one of its files is in memory at a time."""
+"""Streams a ZIP archive while creating it, with only one of its files in memory at a time."""
 
 from __future__ import annotations
 

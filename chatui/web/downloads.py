@@ -1,4 +1,4 @@
-"""Downloads: a conversation's open branch in several formats, or all of a person's conversations as one archive."""
+"""Downloads: a conversation's open branch in several formats, or all of a person's conversations in one archive."""
 
 from __future__ import annotations
 

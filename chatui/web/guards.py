@@ -1,4 +1,4 @@
-"""The decorators of all views that check access: they turn what ``access`` raises into the right response."""
+"""The decorators of all views that check access: they convert the exceptions of ``access`` into responses."""
 
 from __future__ import annotations
 

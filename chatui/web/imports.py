@@ -1,4 +1,4 @@
-"""The page on which a person uploads a transcript, or the export of another chat product."""
+"""The page on which a person uploads a transcript or another chat product's export."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ImportForm(forms.Form):
 @login_required
 @guarded
 def import_page(request: HttpRequest) -> HttpResponse:
-    """The form; after a good upload, the new conversation, or a report of what came of an export."""
+    """The form; after a good upload, the new conversation, or a report of the import."""
     if request.method == "POST":
         _imports.check(str(person_of(request).pk))
     form = ImportForm(request.POST or None, request.FILES or None)

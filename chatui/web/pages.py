@@ -1,4 +1,4 @@
-"""What the operator brings (help, terms of use, mark and colours), and the list of keyboard shortcuts."""
+"""The operator's pages and files (help, terms of use, mark, colours), and the list of keyboard shortcuts."""
 
 from __future__ import annotations
 

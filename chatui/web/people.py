@@ -1,4 +1,4 @@
-"""The account pages: creating the first account, signing in and out, changing the password.
+"""The account pages: create the first account, sign in and out, change the password.
 
 The first account needs the code from the server's console. Staff create all others on the admin pages.
 """
@@ -91,7 +91,7 @@ class SignIn(views.LoginView):
         return session_start.enter(self.request, person, after=session_start.own_path(self.request, self.get_success_url()))
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Where passwords are for emergencies, their form is shown only to whoever asks for it."""
+        """Where passwords are only for emergencies, the form is shown on request."""
         shows = password_use.is_for_everybody() or "password" in self.request.GET or self.request.method == "POST"
         return super().get_context_data(**kwargs) | {
             "providers": sign_in_file().providers,
@@ -122,14 +122,14 @@ def _forgotten(response: HttpResponse) -> HttpResponse:
 
 @method_decorator(login_required, name="dispatch")
 class Password(views.PasswordChangeView):
-    """Change the password. Other sessions of this person end."""
+    """The page that changes the password. The person's other sessions end."""
 
     template_name = "account/password.html"
     success_url = reverse_lazy("home")
     form_class = PasswordForm
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-        """Whoever may not sign in with a password has no use for one."""
+        """People who may not sign in with a password cannot set one."""
         if not password_use.may_use(person_of(request)):
             return refuse(request, ProductCode.NOT_FOUND, 404)
         return super().dispatch(request, *args, **kwargs)
@@ -139,11 +139,11 @@ class Password(views.PasswordChangeView):
         return super().get_form_kwargs() | {"visitor": visitor_of(self.request, "page")}
 
     def form_valid(self, form: forms.BaseForm) -> HttpResponse:
-        """Store the password, and take back the keys where that is wanted. Then have every socket of this person check whether its
-        session is still valid."""
+        """Store the password, and revoke the keys if requested. Then have every socket of this person check whether its session is
+        still valid."""
         before = self.request.session.session_key
         response = super().form_valid(form)  # type: ignore[arg-type]
-        session_list.moved(before, self.request.session.session_key)
+        session_list.change_key(before, self.request.session.session_key)
         if isinstance(form, PasswordForm) and form.revokes_keys:
             making.revoke_with_password(visitor_of(self.request, "page"), person_of(self.request))
         session_start.note_shown(self.request)

@@ -1,4 +1,4 @@
-"""The search in all conversations and in one, with the links from a result to its place in the conversation."""
+"""Search in all conversations and in one, with links from a result to its place in the conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages for share links: creating one after a preview, listing one's own, and reading a shared conversation."""
+"""The pages for share links: create one after a preview, list one's own, and read a shared conversation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatui.permissions import access, temporary
 from chatui.permissions.by_group import sharing
 from chatui.throttle import Throttle
 from chatui.transfer import share_links
-from chatui.transfer.share_links import Ticked
+from chatui.transfer.share_links import ShareOptions
 from chatui.web.content.diagrams import draws_diagrams
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
@@ -48,7 +48,7 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
             conversation_id,
             request.POST.get("leaf"),
             int(days) if days.isdecimal() and len(days) < 6 else -1,
-            Ticked(request.POST.get("named") == "yes", request.POST.get("documents") == "yes"),
+            ShareOptions(request.POST.get("named") == "yes", request.POST.get("documents") == "yes"),
         )
         return redirect(f"{reverse('share', args=[conversation_id])}?made={link.id}")
     row = temporary.own_kept(person, conversation_id)

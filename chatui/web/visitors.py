@@ -1,4 +1,4 @@
-"""Finds out who sent an HTTP request, from which address, and whether its person or another site caused it."""
+"""Identifies the sender of an HTTP request: the person, their address, and whether they or another site caused it."""
 
 from __future__ import annotations
 

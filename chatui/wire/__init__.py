@@ -1,4 +1,4 @@
-"""The WebSocket protocol: every command that a browser may send, every event that the server may send, with their fields and types.
+"""The WebSocket protocol: every command that a browser may send, and every event that the server may send, with fields and types.
 
 Python encodes and reads by these definitions alone. ``static/js/wire/wire.js`` is generated from them (``make wire``).
 """

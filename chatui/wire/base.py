@@ -1,4 +1,4 @@
-"""The base classes of all events, with the function that encodes events as one WebSocket frame."""
+"""The base classes of all events, and the function that encodes events as one WebSocket frame."""
 
 from __future__ import annotations
 

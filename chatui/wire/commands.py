@@ -1,4 +1,4 @@
-"""The commands that a browser may send, with the function that reads them."""
+"""The commands that a browser may send, and the function that parses them."""
 
 from __future__ import annotations
 

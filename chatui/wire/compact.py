@@ -1,4 +1,4 @@
-"""The short form of the events that come most often: more text for the open block of an answer.
+"""The short form of the most frequent event: more text for the open block of an answer.
 
 In a frame, an array stands for an event about the block that the last event in full was about, in the same turn; a beat does not count:
 

@@ -1,4 +1,4 @@
-"""The events about a turn that the debug view gets: every frame as text, hidden frames included."""
+"""The events of a turn for the debug view: every frame as text, hidden frames included."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The events that are not part of a turn: replies to commands, changes of the person's list, the reason why the socket closes."""
+"""The events outside a turn: replies to commands, changes of the conversation list, the reason why the socket closes."""
 
 from __future__ import annotations
 
@@ -150,7 +150,8 @@ class AnswerSeen(Event):
 
 @dataclass(frozen=True, slots=True)
 class Rated(Event):
-    """This person has rated an answer of theirs, or taken that back, perhaps in another tab. ``verdict``: ``up``, ``down`` or empty."""
+    """This person has rated one of their answers, or removed the rating, perhaps in another tab. ``verdict``: ``up``, ``down`` or
+    empty."""
 
     types = ("chatui:rated",)
     conversation: str

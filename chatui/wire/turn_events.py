@@ -1,4 +1,4 @@
-"""The events about a turn that the chat page receives. They carry only text that its person may see.
+"""The events of a turn for the chat page. They contain only text that the person may see.
 
 Names come from the specification (section 9) and from Open Responses where they have one; the product's own begin with ``chatui:``. Fields
 that hold what a model or a person wrote are typed SafeHtml or VisibleText, so that a plain string does not type-check.

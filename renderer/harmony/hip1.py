@@ -1,4 +1,4 @@
-"""Converts OpenChatML frames to Harmony and back, as the Harmony Interop Profile HIP-1 demands (specification section 12).
+"""Converts OpenChatML frames to Harmony and back, according to the Harmony Interop Profile HIP-1 (specification section 12).
 
 Harmony is written as token ids or as text, with a side record. No form makes more visible: what people may not see, and Harmony would
 show them, is written on analysis, and the side record keeps its header. If the first frame is the assistant's, both begin after

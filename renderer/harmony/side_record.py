@@ -1,4 +1,4 @@
-"""The side record: a JSON file that keeps the OpenChatML data for which Harmony has no place.
+"""The side record: a JSON file for the OpenChatML data that Harmony cannot represent.
 
 It holds headers and lengths, no body. Together with the Harmony text or ids it restores the exact transcript. It is checked against
 them, so a record that belongs to another document is refused.

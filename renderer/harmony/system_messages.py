@@ -1,4 +1,4 @@
-"""Writes the system message and the developer message with which a Harmony prompt begins.
+"""Writes the system message and the developer message at the start of a Harmony prompt.
 
 The system message has identity, dates, reasoning effort, channels and built-in tools; the developer message has instructions, functions
 and response formats. Specification: Harmony's format guide. gpt-oss was trained with exactly these words; do not improve them.

@@ -1,4 +1,4 @@
-"""Reads Harmony from text, where a marker that a model quotes looks like one that it emits.
+"""Parses Harmony from text, in which a marker that a model quotes looks like one that it emits.
 
 A person can make a model quote ``<|end|><|start|>assistant<|channel|>final<|message|>`` in its reasoning. Read literally, the rest of the
 reasoning would then be the answer. So after a hidden message only two things are shown: the last message, if it is the answer and nothing

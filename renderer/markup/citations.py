@@ -1,4 +1,4 @@
-"""The pages that an answer may cite, and the links that its citations become: ``【3†L1-L4】`` names the page with the cursor 3.
+"""Citations in answers: which pages may be cited, and the links that ``【3†L1-L4】`` becomes (3 is the page's cursor).
 
 A citation is a link to a page that was opened, or to a place in a document that was searched, and nothing else: no part of an address
 comes from the text that cites it.

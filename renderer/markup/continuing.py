@@ -1,4 +1,4 @@
-"""Continues the last sentence of an open block by plain words, without reading the block again.
+"""Appends plain words to an open block's last sentence without parsing the block again.
 
 That is possible where the words cannot mean anything but themselves, and where what was shown before was the text as it is: nothing at its
 end was held back, hidden or rewritten because it was incomplete.

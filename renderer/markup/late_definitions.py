@@ -1,4 +1,4 @@
-"""Keeps track of closed blocks that wait for a later definition."""
+"""Tracks closed blocks that wait for a link definition further down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides when streaming Markdown must be parsed again, by a quick look at each new line."""
+"""Decides when streaming Markdown must be parsed again, by a quick check of each new line."""
 
 from __future__ import annotations
 

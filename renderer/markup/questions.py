@@ -1,4 +1,4 @@
-"""Tells what a person wrote as code from the rest of a question, which is shown as it was written."""
+"""Separates the code in a person's question from the rest, which is shown as it was typed."""
 
 from __future__ import annotations
 

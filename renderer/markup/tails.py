@@ -1,4 +1,4 @@
-"""Renders the open block at the end of a text that is being written.
+"""Renders the open block at the end of a streaming text.
 
 A small block is rendered again for each update. A larger one is rendered again only after it has grown by a fraction of its size; until
 then, new text is shown as plain text after it (``<pre class="pending">``). Inside code, text is only appended. So the cost grows with

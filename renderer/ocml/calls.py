@@ -1,4 +1,4 @@
-"""Reads tool calls and replies from frames, with the rules that they must obey (specification section 8).
+"""Parses tool calls and replies from frames, with the rules for them (specification section 8).
 
 Nothing is carried out here. ``read_call`` and ``read_reply`` raise errors; ``Pairing`` and ``body_faults`` report them, for documents.
 """

@@ -1,4 +1,4 @@
-"""Compares the ``capabilities`` of a document (specification section 2) with what is known here, and with what its frames use.
+"""Compares a document's ``capabilities`` (specification section 2) with those that we support, and with those that its frames use.
 
 Each of its lists says what writer and reader agreed on. A list that is absent says nothing. Nothing is refused because of them: what is
 not known is hidden where it occurs.

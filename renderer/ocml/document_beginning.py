@@ -1,4 +1,4 @@
-"""Reads the part of a document before its first frame, from text in pieces."""
+"""Reads the part of a streamed document before its first frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules that a frame obeys because of the document that it is in: its version, its profile, and the calls before it.
+"""The rules for a frame that depend on its document: the version, the profile, and the calls before it.
 
 Both writers and the JSON reader use this; the text reader finds the same while it reads.
 """

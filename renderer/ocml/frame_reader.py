@@ -1,4 +1,4 @@
-"""Reads whole frames from an OpenChatML document that arrives in pieces."""
+"""Reads whole frames from a streamed OpenChatML document."""
 
 from __future__ import annotations
 

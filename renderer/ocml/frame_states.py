@@ -1,4 +1,4 @@
-"""The state machine that reads frames from text in pieces.
+"""The state machine that parses frames from streamed text.
 
 There is a state for each part: between frames, in a header, in a body, in a literal block. A state reads from a position in the buffer
 and returns the position where the next state begins, or None if it needs more text.

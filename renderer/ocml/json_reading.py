@@ -1,4 +1,4 @@
-"""Reads OpenChatML as JSON (specification section 10) by the rules of its text, strictly or leniently.
+"""Reads OpenChatML as JSON (specification section 10) by the rules of its text form, strictly or leniently.
 
 Strict reading raises the first refused problem. Lenient reading goes on: it hides what cannot be understood, and reports every problem.
 """

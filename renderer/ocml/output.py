@@ -1,4 +1,4 @@
-"""The output of an OpenChatML reader: its events in order, or the problem at which a strict reading stops."""
+"""The output of an OpenChatML parser: its events in order, or the error at which strict parsing stops."""
 
 from __future__ import annotations
 

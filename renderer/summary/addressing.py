@@ -1,4 +1,4 @@
-"""Finds lines of a reasoning summary that address the reader, or judge somebody.
+"""Finds summary lines that address the reader or judge somebody.
 
 Such a line speaks to the reader, asks for something, or gives a number to call or a place to click. A summary only says what was done: a
 person who trusts the product would do what such a line says.

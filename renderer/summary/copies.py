@@ -1,4 +1,4 @@
-"""Finds copies of hidden text in a line of a reasoning summary: literal, reordered, with words in between, or in a simple cipher."""
+"""Finds copies of hidden text in a summary line: literal, reordered, with words in between, or in a simple cipher."""
 
 from __future__ import annotations
 

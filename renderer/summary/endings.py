@@ -1,4 +1,4 @@
-"""Removes endings from words, so that "compared" and "comparing" count as one word."""
+"""A stemmer: removes word endings, so that "compared" and "comparing" count as one word."""
 
 from __future__ import annotations
 

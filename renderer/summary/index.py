@@ -1,4 +1,4 @@
-"""Indexes of the hidden and the visible text, against which summaries are checked.
+"""Indexes the hidden and the visible text, for checking summaries against them.
 
 Text is added piece by piece, and each piece is indexed only once.
 """

@@ -1,4 +1,4 @@
-"""Decides which unknown words a line of a reasoning summary may contain.
+"""Decides which unknown words a summary line may contain.
 
 No list of plain words is complete, and a word such as "sourdough" does no harm. But a word can also be a code. So an unknown word must
 look like a word of the language and must not be in hidden text in any disguise, but for words that reasoning uses like any other. Only

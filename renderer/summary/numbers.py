@@ -1,4 +1,4 @@
-"""Finds hidden numbers in a line of a reasoning summary: as words, as counts, or built up over several lines."""
+"""Finds hidden numbers in summary lines: as words, as counts, or built up over several lines."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def places(world: World) -> dict[str, str]:
     deleted_document = brought(owner, "in the bin, too.txt", "more words")
     for file, place in ((sent_file, world.hers.conversation), (deleted_document, world.deleted.conversation)):
         StoredFile.objects.filter(pk=file.pk).update(conversation=place)
-    key = making.make(Visitor(owner, ADDRESS, "shell"), making.Wanted("A script", for_responses=True, for_chat=True))
+    key = making.make(Visitor(owner, ADDRESS, "shell"), making.NewKeyOptions("A script", for_responses=True, for_chat=True))
     return {
         "api_key": key.id,
         "api_answer": str(ProgramAnswer.objects.create(turn=world.hers.turn).pk),

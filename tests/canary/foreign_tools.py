@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from chatui.tools.openapi.server import OpenApiServer
-from chatui.tools.servers.connection import Watched
+from chatui.tools.servers.connection import ServerConnection
 from chatui.tools.servers.registry import tool_of
 from chatui.tools.tool import Tool
 from tests.canary.markers import Canary
@@ -92,4 +92,4 @@ def _api_tool(canary: Canary, url: str, directory: Path) -> Tool:
     found = listing(directory, operation, path, url=url)
     document = {"openapi": "3.0.3", "paths": {path: {"get": {"operationId": "op", **operation}}}}
     spec = spec_of(directory, document, operations=["op"], url=url)
-    return _named(tool_of(found.offers["op"], Watched(spec, OpenApiServer(spec))), canary, "OpenAPI")
+    return _named(tool_of(found.offers["op"], ServerConnection(spec, OpenApiServer(spec))), canary, "OpenAPI")

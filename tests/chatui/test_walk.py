@@ -103,7 +103,7 @@ async def passed(ada: User, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Pa
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
 async def test_a_message_passes_the_files_of_the_walk_in_their_order(passed: Passed) -> None:
-    for heading, way in (("Down", passed.down), ("Back", passed.back)):
+    for heading, way in (("Request path", passed.down), ("Response path", passed.back)):
         named = steps(heading, "py")
         assert len(named) > 6, "hardly a file is named, so this would prove nothing"
         assert [name for name in named if name not in way] == [], f"not passed; on the way: {way}"

@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from chatui.backends.base import Endpoint, EndReason, SampleEnded
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from chatui.backends.harmony.dialect import Asked
+from chatui.backends.harmony.dialect import CompletionRequest
 from chatui.codes import ProductCode
 from renderer.events import Assembler, FrameText
 from renderer.frames import Channel, Frame, Header, Role, Terminator
@@ -104,7 +104,7 @@ async def test_a_tool_that_the_prompt_offers_is_called(
 ) -> None:
     prompt = Prompt((Frame(Header(Role.USER), question),), SystemMessage(date="2026-11-20"), DeveloperMessage(functions=(WEATHER,)))
     assembler, frames, ended = Assembler(), [], None
-    async with aclosing(backend.complete(Asked(build(prompt, vocabulary), 500))) as events:
+    async with aclosing(backend.complete(CompletionRequest(build(prompt, vocabulary), 500))) as events:
         async for event in events:
             if isinstance(event, SampleEnded):
                 ended = event

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from chatui import measures
-from chatui.monitoring.metrics import Stored
+from chatui.monitoring.metrics import StoredCounts
 from tests.support.places import ROOT
 
 NAME = re.compile(r"\b(?:chatui|process)_\w+")
@@ -17,7 +17,7 @@ NAME = re.compile(r"\b(?:chatui|process)_\w+")
 def there() -> set[str]:
     """The names of all samples that a scrape can hold."""
     names = set()
-    for family in (*measures.REGISTRY.collect(), *Stored().collect()):
+    for family in (*measures.REGISTRY.collect(), *StoredCounts().collect()):
         endings = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum")}.get(family.type, ("",))
         names |= {f"{family.name}{ending}" for ending in endings}
     assert len(names) > 20

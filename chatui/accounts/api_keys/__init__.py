@@ -1,1 +1,1 @@
-"""Keys with which programs ask in the name of a person: how they are made, taken back and checked."""
+"""API keys, with which programs act for a person: creating, revoking and checking them."""

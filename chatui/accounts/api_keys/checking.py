@@ -1,4 +1,4 @@
-"""Finds the key and the person behind a request of a program, in the database each time: what was taken back works no more."""
+"""Checks the API key of a request and finds its owner. Reads the database each time, so that a revoked key stops working at once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _requests = Throttle("api", attempts=0, seconds=WINDOW_SECONDS)
 
 
 class KeyRefusedError(Exception):
-    """There is no such key, or it works no more. Both look the same."""
+    """The key does not exist or is no longer valid. Both look the same to the caller."""
 
 
 @dataclass(frozen=True, slots=True)

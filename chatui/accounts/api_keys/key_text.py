@@ -1,4 +1,4 @@
-"""What a key looks like: ``cu_``, eight characters that everybody may see, the secret, and a check sum against typing errors.
+"""The format of an API key: ``cu_``, eight public characters, the secret, and a checksum that catches typing errors.
 
 The secret has 256 bits, so a fast digest protects it as well as a slow one would, and scanners for leaked secrets find the whole by the
 pattern.

@@ -1,4 +1,4 @@
-"""Keys as their owners and admins handle them: made, listed and taken back. Each change is recorded, with the key's beginning only."""
+"""Creates, lists and revokes API keys, for their owners and for admins. The audit log records each change with the key's prefix only."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ MOST_PER_MINUTE = 600
 
 
 class TooManyKeysError(Exception):
-    """The person has as many keys as there may be."""
+    """The person already has the maximum number of keys."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class NewKeyOptions:
     """A key as its owner wants it. ``models``: the choices that it may ask for, empty for all. ``tools``: names of the product's tools that
     models may call for it. ``days`` None: it has no end.
 
@@ -59,7 +59,7 @@ class MadeKey:
 
 @dataclass(frozen=True, slots=True)
 class ListedKey:
-    """A key in its owner's list."""
+    """A key as its owner's list shows it."""
 
     id: str
     name: str
@@ -82,7 +82,7 @@ class ListedKey:
         return " · ".join(name for name, is_spoken in spoken.items() if is_spoken)
 
 
-def make(visitor: Visitor, wanted: Wanted) -> MadeKey:
+def make(visitor: Visitor, wanted: NewKeyOptions) -> MadeKey:
     """A new key of the visitor's own. Recorded.
 
     Raises:
@@ -95,7 +95,7 @@ def make(visitor: Visitor, wanted: Wanted) -> MadeKey:
     return _make(visitor, person, wanted, MADE)
 
 
-def make_for_account(visitor: Visitor, account: User, wanted: Wanted) -> MadeKey:
+def make_for_account(visitor: Visitor, account: User, wanted: NewKeyOptions) -> MadeKey:
     """A new key for an account at which nobody can sign in, made by staff: the caller has checked that they may change it. Recorded.
 
     Raises:
@@ -118,7 +118,7 @@ def is_for_programs(account: User) -> bool:
     return is_nobodys and not account.provisioned_accounts.exists() and not account.outside_identities.exists()
 
 
-def _make(visitor: Visitor, person: User, wanted: Wanted, action: str) -> MadeKey:
+def _make(visitor: Visitor, person: User, wanted: NewKeyOptions, action: str) -> MadeKey:
     maker = visitor.user.get_username() if visitor.user and visitor.user != person else ""
     text = key_text.new()
     with transaction.atomic():
@@ -154,7 +154,7 @@ def of(person: User) -> list[ListedKey]:
 
 
 def revoke_own(visitor: Visitor, key_id: UUID) -> None:
-    """Take back one of the visitor's own keys: it stops at once. Recorded. NotFoundError where it is not theirs or works no more."""
+    """Revoke one of the visitor's own keys: it stops at once. Recorded. NotFoundError where it is not theirs or works no more."""
     row = _working(visitor.user).filter(pk=key_id).first() if visitor.user else None
     if row is None:
         raise NotFoundError
@@ -162,18 +162,18 @@ def revoke_own(visitor: Visitor, key_id: UUID) -> None:
 
 
 def revoke_for_admin(visitor: Visitor, rows: Sequence[ApiKey]) -> int:
-    """Take back keys, whosever they are: the caller has checked the permission. Recorded. Returns how many were not revoked yet."""
+    """Revoke keys, whoever owns them: the caller has checked the permission. Recorded. Returns how many were not revoked yet."""
     return _revoke(visitor, rows, REVOKED_BY_ADMIN)
 
 
 def revoke_with_password(visitor: Visitor, person: User) -> int:
-    """Take back all keys of a person whose password is another one now: whoever knew the old one may have made them. Recorded.
-    Returns how many there were."""
+    """Revoke all keys of a person whose password has changed: whoever knew the old one may have made them. Recorded. Returns how many
+    there were."""
     return _revoke(visitor, list(_working(person).select_related("owner")), REVOKED_WITH_PASSWORD)
 
 
 def revoke_with_account(visitor: Visitor, person: User) -> int:
-    """Take back all keys of a person whose account is being closed. Recorded. Returns how many there were."""
+    """Revoke all keys of a person whose account is being closed. Recorded. Returns how many there were."""
     return _revoke(visitor, list(_working(person).select_related("owner")), REVOKED_WITH_ACCOUNT)
 
 

@@ -1,1 +1,1 @@
-"""Mail to people about their accounts, where the operator has configured it."""
+"""E-mails to people about their accounts, where the operator has configured mail."""

@@ -1,4 +1,4 @@
-"""Work behind the page, one piece after the other, that holds nobody up: not whoever waits for the page, and not a process that ends."""
+"""A queue of background work, such as sending mail. No page waits for it, and a process that shuts down waits only a few seconds."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ END_SECONDS = 5.0
 """For so long a process that ends waits for the work that it has. A mail server that hangs would take ten seconds for each mail."""
 
 
-class Behind:
-    """A queue and a thread of its own, which is begun with the first piece of work. ``name``: of the thread."""
+class BackgroundQueue:
+    """A queue with its own thread, which starts with the first job. ``name``: the thread's name."""
 
     def __init__(self, name: str, end_seconds: float = END_SECONDS) -> None:
         self._name, self._end_seconds = name, end_seconds

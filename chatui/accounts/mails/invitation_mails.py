@@ -1,4 +1,4 @@
-"""Sends the links of invitations to people who are named by an e-mail address."""
+"""E-mails invitation links to people who were invited by an e-mail address."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chatui.models import User
 
 
 def is_on() -> bool:
-    """Whether there is a way to send mail, and an address of ours for it to name."""
+    """Whether mail can be sent, and the address for links is configured."""
     return sending.is_on() and bool(environment().origins)
 
 

@@ -1,4 +1,4 @@
-"""Sends mail behind the page: nobody waits for a mail server, and one that is down ends nothing."""
+"""Sends mail in the background: no page waits for a mail server, and one that is down breaks nothing."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from smtplib import SMTPException
 from django.core.mail import EmailMessage
 from django.db import transaction
 
-from chatui.accounts.mails.background_queue import Behind
+from chatui.accounts.mails.background_queue import BackgroundQueue
 from chatui.env import environment
 
 log = logging.getLogger(__name__)
 
-_behind = Behind("account-mail")
+_behind = BackgroundQueue("account-mail")
 
 
 def is_on() -> bool:

@@ -1,1 +1,1 @@
-"""People as those who look after accounts see and change them."""
+"""Account management: what account managers see of people, and what they can change."""

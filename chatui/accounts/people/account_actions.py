@@ -1,4 +1,4 @@
-"""What whoever looks after accounts does to one: puts it into groups, makes it staff, ends its sessions, takes its second factor away."""
+"""Account managers' actions on an account: set groups and staff status, end sessions, remove the second factor, invite."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatui.accounts import invitations, session_list
 from chatui.accounts.people import changes
 from chatui.accounts.second_factor import factors
 from chatui.accounts.sign_in_rules import account_managers
-from chatui.accounts.sign_in_rules.account_managers import LastCaretakerError
+from chatui.accounts.sign_in_rules.account_managers import LastAccountManagerError
 from chatui.audit_log.record import Visitor, record
 from chatui.models import Invitation, User
 from chatui.permissions import administration, inviting
@@ -28,7 +28,7 @@ def set_groups(visitor: Visitor, person_id: UUID, chosen: Collection[int], *, is
 
     Raises:
         NotFoundError: as ``changeable``.
-        LastCaretakerError: nobody else could look after accounts; recorded, and nothing is changed.
+        LastAccountManagerError: nobody else could look after accounts; recorded, and nothing is changed.
     """
     with _changing(visitor, person_id) as person:
         _set_groups(visitor, person, chosen, is_staff=is_staff)
@@ -39,12 +39,12 @@ def set_member(visitor: Visitor, person_id: UUID, group: Group, *, is_in: bool) 
 
     Raises:
         NotFoundError: as ``changeable``, and where the group is not among those that the member of staff may give.
-        LastCaretakerError: as ``set_groups``.
+        LastAccountManagerError: as ``set_groups``.
     """
     with _changing(visitor, person_id) as person:
         if not administration.givable(User.objects.get(pk=person_of(visitor).pk)).filter(pk=group.pk).exists():
             raise NotFoundError
-        before = changes.standing(person)
+        before = changes.snapshot(person)
         (person.groups.add if is_in else person.groups.remove)(group)
         changes.record_changed(visitor, person, before)
     return person
@@ -59,7 +59,8 @@ def end_sessions(visitor: Visitor, person_id: UUID) -> User:
 
 
 def remove_second_factor(visitor: Visitor, person_id: UUID) -> User:
-    """For whoever has lost theirs. Recorded. Raises as ``set_groups``: without a password, a passkey may be somebody's only way in."""
+    """For a person who has lost theirs. Recorded. Raises as ``set_groups``: without a password, a passkey may be somebody's only way
+    in."""
     with _changing(visitor, person_id) as person:
         factors.remove(visitor, person)
     return person
@@ -77,7 +78,7 @@ def changeable(visitor: Visitor, person_id: UUID) -> User:
 def held(visitor: Visitor, person_id: UUID) -> User:
     """``changeable``, asked once that account and whoever acts are held, so that nobody takes anything from the one or gives the other more
     before this transaction ends."""
-    account_managers.hold([person_id, person_of(visitor).pk])
+    account_managers.lock([person_id, person_of(visitor).pk])
     return changeable(visitor, person_id)
 
 
@@ -92,7 +93,7 @@ def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: in
         raise NotFoundError
     invitations.admit(person_of(visitor), len(notes))
     with transaction.atomic():
-        if not inviting.may_invite(account_managers.hold_for(person_of(visitor)), group):
+        if not inviting.may_invite(account_managers.lock_for(person_of(visitor)), group):
             raise NotFoundError
         return [(note, invitations.make(visitor, days=days, group=group, note=note)) for note in notes]
 
@@ -101,7 +102,7 @@ def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: in
 def revoke_invitation(visitor: Visitor, invitation_id: UUID) -> None:
     """Take one back. Recorded. NotFoundError for whoever could not have made it themselves, and where there is none."""
     row = Invitation.objects.filter(pk=invitation_id).select_related("made_by", "group").first()
-    if row is None or not inviting.may_invite(account_managers.hold_for(person_of(visitor)), row.group):
+    if row is None or not inviting.may_invite(account_managers.lock_for(person_of(visitor)), row.group):
         raise NotFoundError
     invitations.revoke(visitor, [row])
 
@@ -112,15 +113,15 @@ def _changing(visitor: Visitor, person_id: UUID) -> Iterator[User]:
     more than they have, or taken from them what they had."""
     name = changeable(visitor, person_id).get_username()
     try:
-        with account_managers.somebody_left(name, [person_id]):
+        with account_managers.require_manager_left(name, [person_id]):
             yield changeable(visitor, person_id)
-    except LastCaretakerError as error:
+    except LastAccountManagerError as error:
         record("account not changed", visitor, error.name, detail=f"by staff: {error}")
         raise
 
 
 def _set_groups(visitor: Visitor, person: User, chosen: Collection[int], *, is_staff: bool) -> None:
-    before = changes.standing(person)
+    before = changes.snapshot(person)
     given = set(administration.givable(User.objects.get(pk=person_of(visitor).pk)).values_list("pk", flat=True))
     others = set(person.groups.values_list("pk", flat=True)) - given
     person.groups.set(others | (given & set(chosen)))

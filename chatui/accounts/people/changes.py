@@ -1,4 +1,4 @@
-"""Writes changes that staff make to the audit log: accounts, groups and permissions, in words."""
+"""Records in the audit log how staff changed accounts, groups and permissions, in words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatui.permissions import catalogue, four_eyes
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class AccountSnapshot:
     """A snapshot of what an account or group is and may do: its name, and sets of words."""
 
     name: str
@@ -24,14 +24,14 @@ class Standing:
     address: str | None = field(default=None, repr=False)
 
 
-def standing(row: User | Group) -> Standing:
+def snapshot(row: User | Group) -> AccountSnapshot:
     """The snapshot as the database has it now, whatever a form has already changed in ``row``."""
     if isinstance(row, Group):
         group = Group.objects.get(pk=row.pk)
-        return Standing(f"group {group.name}", permissions=_words(group.permissions.all()))
+        return AccountSnapshot(f"group {group.name}", permissions=_words(group.permissions.all()))
     user = User.objects.get(pk=row.pk)
     states = {"active": user.is_active, "staff": user.is_staff, "superuser": user.is_superuser}
-    return Standing(
+    return AccountSnapshot(
         user.get_username(),
         frozenset(name for name, is_so in states.items() if is_so),
         frozenset(user.groups.values_list("name", flat=True)),
@@ -43,27 +43,27 @@ def standing(row: User | Group) -> Standing:
 
 def record_made(visitor: Visitor, row: User | Group) -> None:
     """Record a new account or group, and each permission that it starts with."""
-    now = standing(row)
+    now = snapshot(row)
     _record(visitor, row, "created", now, "")
-    for words in _changes(Standing(now.name, frozenset({"active"}) & now.states), now):
+    for words in _changes(AccountSnapshot(now.name, frozenset({"active"}) & now.states), now):
         _record(visitor, row, "changed", now, words)
 
 
-def record_changed(visitor: Visitor, row: User | Group, before: Standing) -> None:
+def record_changed(visitor: Visitor, row: User | Group, before: AccountSnapshot) -> None:
     """Record one line for each difference."""
-    now = standing(row)
+    now = snapshot(row)
     for words in _changes(before, now):
         _record(visitor, row, "changed", before, words)
 
 
 def record_deleted(visitor: Visitor, row: User | Group) -> None:
     """Record a deletion, before it happens."""
-    now = standing(row)
+    now = snapshot(row)
     members = f"members: {row.user_set.count()}" if isinstance(row, Group) else ""
     _record(visitor, row, "deleted", now, ", ".join(filter(None, [members, *sorted(now.states | now.permissions)])))
 
 
-def _record(visitor: Visitor, row: User | Group, what: str, about: Standing, detail: str) -> None:
+def _record(visitor: Visitor, row: User | Group, what: str, about: AccountSnapshot, detail: str) -> None:
     kind = "group" if isinstance(row, Group) else "account"
     record(f"{kind} {what}", visitor, about.name, detail=detail)
     # A change of a group changes what its members may do.
@@ -71,7 +71,7 @@ def _record(visitor: Visitor, row: User | Group, what: str, about: Standing, det
     four_eyes.note(visitor.user, changed, f"{kind} {what}: {detail}" if detail else f"{kind} {what}")
 
 
-def _changes(before: Standing, now: Standing) -> Iterator[str]:
+def _changes(before: AccountSnapshot, now: AccountSnapshot) -> Iterator[str]:
     if before.name != now.name:
         yield f"is called {now.name} now"
     if before.address is not None and before.address != now.address:

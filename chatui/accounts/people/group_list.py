@@ -1,4 +1,4 @@
-"""The groups for those who look after accounts: how many people are in each, what it allows, and whether it demands a second factor."""
+"""The group list for account managers: the members and permissions of each group, and whether it requires a second factor."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from chatui.prompts import operators
 
 @dataclass(frozen=True, slots=True)
 class ListedGroup:
-    """``members``: open accounts. ``allows``: its permissions in words. ``has``: in words, what settings keep for some groups, this one
-    among them. ``is_outside``: the operator demands the second factor."""
+    """A group in the list. ``members``: open accounts. ``allows``: its permissions in words. ``has``: in words, what settings keep for
+    some groups, this one among them. ``is_outside``: the operator demands the second factor."""
 
     id: int
     name: str
@@ -56,7 +56,7 @@ def make(visitor: Visitor, name: str, permissions: Collection[Permission]) -> Gr
         NotFoundError: they may not make groups, or none of that name.
         IntegrityError: somebody was faster with the same name.
     """
-    staff = account_managers.hold_for(person_of(visitor))
+    staff = account_managers.lock_for(person_of(visitor))
     if not administration.may_make_groups(staff) or not named_groups.may_fill(staff, name):
         raise NotFoundError
     group = Group.objects.create(name=name)
@@ -75,7 +75,7 @@ def _rows(staff: User) -> QuerySet[Group]:
 def _listed(group: Group) -> ListedGroup:
     names = [f"{each.content_type.app_label}.{each.codename}" for each in group.permissions.all()]
     allows = tuple(gettext(catalogue.WORDS[name]) for name in names if name in catalogue.WORDS)
-    is_outside = required.is_said_outside(group)
+    is_outside = required.is_set_in_environment(group)
     needs = is_outside or hasattr(group, "required_factor")
     return ListedGroup(group.pk, group.name, group.members, allows, _had_by(group), needs, is_outside)  # type: ignore[attr-defined]
 

@@ -1,4 +1,4 @@
-"""The groups that the operator's settings name. One that does not exist changes for nobody what the setting says: that has to be told."""
+"""The groups that settings name. A setting has no effect where its group does not exist, so missing groups are reported."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ LIMITS = "CHATUI_GROUP_ANSWERS_AT_ONCE"
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
-    """``setting``: a variable. ``effect``: what it comes to that the group does not exist, in English."""
+class GroupReference:
+    """A group that a setting names. ``effect``: the consequence if the group does not exist, in English."""
 
     setting: str
     group: str
     effect: str
 
 
-def namings() -> Iterator[Naming]:
+def group_references() -> Iterator[GroupReference]:
     """Each group that a setting names, once for each setting. Nothing is read but the environment and its files."""
     env = environment()
     said = {
@@ -45,12 +45,12 @@ def namings() -> Iterator[Naming]:
         SIGN_IN: ((name for provider in sign_in_file().providers for name in provider.managed), "nobody joins it"),
     }
     for setting, (names, effect) in said.items():
-        yield from (Naming(setting, name, effect) for name in sorted(set(names)))
+        yield from (GroupReference(setting, name, effect) for name in sorted(set(names)))
 
 
 def settings_that_name(group: str) -> list[str]:
     """The variables that name this group."""
-    return [naming.setting for naming in namings() if naming.group == group]
+    return [naming.setting for naming in group_references() if naming.group == group]
 
 
 def why_not_new(staff: User, name: str) -> str:
@@ -71,9 +71,9 @@ def may_fill(staff: User, name: str) -> bool:
     return SIGN_IN not in settings_that_name(name) or staff.has_perm("chatui.change_user")
 
 
-def missing() -> list[Naming]:
+def missing() -> list[GroupReference]:
     """Those whose group does not exist. One statement where any is named."""
-    named = list(namings())
+    named = list(group_references())
     there = set(Group.objects.filter(name__in={naming.group for naming in named}).values_list("name", flat=True)) if named else set()
     return [naming for naming in named if naming.group not in there]
 

@@ -1,4 +1,4 @@
-"""The list of people for those who look after accounts: names, groups and states, and nothing that anybody wrote."""
+"""The list of people for account managers: names, groups and states, but nothing that anybody wrote."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHOWS = ("", "active", "closed", "staff", "debug")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedPerson:
     """One person. ``seen_on``: the last day (UTC) on which they signed in or asked something; None for never. ``ways``: names of
     sign-in services, with ``has_password`` for the other way. ``may_debug``: they are staff and may see hidden channels."""
 
@@ -42,9 +42,9 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """``found``: how many there are in all. ``number`` and ``last``: of pages, from 1."""
+    """A page of the list. ``found``: how many people match in all. ``number`` and ``last`` count pages from 1."""
 
-    people: tuple[Listed, ...]
+    people: tuple[ListedPerson, ...]
     found: int
     number: int
     last: int
@@ -71,7 +71,7 @@ def page(words: str = "", show: str = "", number: int = 1, group: Group | None =
     return Page(tuple(_listed(row) for row in taken), found, number, last)
 
 
-def one(person_id: UUID) -> tuple[User, Listed] | None:
+def one(person_id: UUID) -> tuple[User, ListedPerson] | None:
     """The account of that key, and what a list says of it."""
     row = _with_all(User.objects.all()).filter(pk=person_id).first()
     return (row, _listed(row)) if row else None
@@ -134,12 +134,12 @@ def _may_debug() -> Q:
     return Q(is_superuser=True) | Q(Exists(in_groups)) | Q(Exists(alone))
 
 
-def _listed(row: User) -> Listed:
+def _listed(row: User) -> ListedPerson:
     names = {provider.key: provider.name for provider in sign_in_file().providers}
     groups = tuple(group.name for group in row.groups.all())
     signed_in = row.last_login.date() if row.last_login else None
     used: date | None = row.used_on  # type: ignore[attr-defined]
-    return Listed(
+    return ListedPerson(
         row.pk,
         row.get_username(),
         row.get_full_name(),

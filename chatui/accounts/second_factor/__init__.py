@@ -1,1 +1,1 @@
-"""The second factor: one-time codes of an app, recovery codes, and for whom they are required."""
+"""The second factor: one-time codes from an app, passkeys and recovery codes, and who must have one."""

@@ -1,4 +1,4 @@
-"""What browsers are told to make or to use a passkey, and the checks of what comes back (WebAuthn level 3, sections 7.1 and 7.2).
+"""WebAuthn: the options that a browser needs to create or use a passkey, and the checks of its response (level 3, sections 7.1 and 7.2).
 
 The package of the ceremonies is imported with the first of them: it takes 9 MB with cryptography, and many deployments have no passkeys.
 A passkey here is discoverable, asks for the person (a finger, a face, a PIN) each time, and so is both factors at once.
@@ -29,7 +29,7 @@ _Encoded = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_len
 
 
 class RefusedPasskeyError(Exception):
-    """It is not accepted. ``why`` is for the audit log: a few words of ours, and nothing that was sent."""
+    """The passkey is not accepted. ``why`` is for the audit log: a few words of ours, and nothing that was sent."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -38,7 +38,7 @@ class RefusedPasskeyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewPasskey:
-    """What is kept of one that was just made. ``public_key`` is a COSE key."""
+    """The stored data of a newly created passkey. ``public_key`` is a COSE key."""
 
     credential_id: bytes
     public_key: bytes
@@ -47,7 +47,7 @@ class NewPasskey:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a browser sent, so far only read: nothing in it is true until ``count_of`` has checked the signature."""
+    """A browser's response, parsed but not verified: nothing in it can be trusted until ``count_of`` has checked the signature."""
 
     credential_id: bytes
     user_handle: bytes

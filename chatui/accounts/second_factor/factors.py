@@ -1,4 +1,4 @@
-"""Sets one-time codes up, checks them, and takes factors away. Each change is recorded, and each code is good once."""
+"""Sets up, checks and removes one-time codes. Each change is recorded, and each code works once."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ class WrongCodeError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """Where a person stands. ``has_app``: with one-time codes; ``codes_left``: how many recovery codes are unused."""
+class SecondFactorStatus:
+    """The status of a person's second factor. ``has_app``: one-time codes are set up; ``codes_left``: how many recovery codes are
+    unused."""
 
     is_on: bool
     has_app: bool
@@ -37,13 +38,15 @@ class Setting:
     codes_left: int
 
 
-def setting_of(person: User) -> Setting:
+def setting_of(person: User) -> SecondFactorStatus:
     """For the page."""
-    return Setting(is_on(person), has_app(person), required.is_required(person), RecoveryCode.objects.filter(user=person).count())
+    return SecondFactorStatus(
+        is_on(person), has_app(person), required.is_required(person), RecoveryCode.objects.filter(user=person).count()
+    )
 
 
 def is_on(person: User) -> bool:
-    """Whether a code or a passkey is asked for after this person's password."""
+    """Whether this person must enter a code or use a passkey after their password."""
     return has_app(person) or has_passkeys(person)
 
 
@@ -125,11 +128,11 @@ def new_codes(visitor: Visitor, person: User) -> list[str]:
 
 
 def first_codes(person: User) -> list[str]:
-    """Recovery codes for whoever has none; empty for others. In the transaction in which a factor is added."""
+    """Recovery codes for a person who has none; empty for others. In the transaction in which a factor is added."""
     return [] if RecoveryCode.objects.filter(user=person).exists() else _new_codes(person)
 
 
-def forget_codes_of_nothing(person: User) -> None:
+def delete_unneeded_codes(person: User) -> None:
     """Without a factor there is nothing to recover. In the transaction in which one was taken away."""
     if not is_on(person):
         RecoveryCode.objects.filter(user=person).delete()

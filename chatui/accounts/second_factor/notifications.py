@@ -1,4 +1,4 @@
-"""Tells people of changes of their ways in: by a notice on their pages until they dismiss it, and by mail where that is configured."""
+"""Notifies people when their sign-in methods change: on their pages until dismissed, and by mail where that is configured."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """One thing that happened. ``sentence`` is in the language of the page."""
+    """One change to notify about. ``sentence`` is in the language of the page."""
 
     sentence: str
     at: datetime

@@ -1,4 +1,4 @@
-"""A person's passkeys: adds, lists and removes them, and finds out whose was used. Each change and each refusal is recorded."""
+"""A person's passkeys: adds, lists and removes them, and finds the owner of one that was used. Each change and refusal is recorded."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_NAME_CHARS = 60
 
 @dataclass(frozen=True, slots=True)
 class OwnPasskey:
-    """One for the page. ``may_go``: another way in, and where it is required another factor, is left then."""
+    """A passkey as the page shows it. ``may_go``: it can be removed, because another sign-in method (and factor, if required) is left."""
 
     id: UUID
     name: str
@@ -102,7 +102,7 @@ def remove(visitor: Visitor, person: User, passkey_id: UUID) -> None:
     record("passkey removed", visitor, person.get_username())
     notifications.tell(person, "passkey-removed")
     row.delete()
-    factors.forget_codes_of_nothing(person)
+    factors.delete_unneeded_codes(person)
 
 
 def rename(visitor: Visitor, person: User, passkey_id: UUID, name: str) -> None:

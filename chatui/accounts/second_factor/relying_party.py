@@ -1,4 +1,4 @@
-"""For which host passkeys are, and on which origin they are used: what the operator says, never what a request alone says."""
+"""The host and origin that passkeys are valid for. They come from the operator's settings, never from a request alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from chatui.env import environment
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """``host`` is what WebAuthn calls the RP ID, such as chat.example.org; ``origin`` has the scheme, and a port that is not usual."""
+    """The host and origin for passkeys. ``host`` is what WebAuthn calls the RP ID, such as chat.example.org; ``origin`` has the scheme,
+    and a port that is not usual."""
 
     host: str
     origin: str

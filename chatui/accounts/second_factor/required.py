@@ -1,4 +1,4 @@
-"""Who needs a second factor: members of groups that the operator names in the environment, or that staff have set so. Recorded."""
+"""Decides who needs a second factor: members of groups that the operator's settings or account managers name. Changes are recorded."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from chatui.permissions.access import NotFoundError, person_of
 
 
 def is_required(person: User) -> bool:
-    """Whether a group of theirs demands one. One statement."""
+    """Whether one of their groups requires a second factor. One statement."""
     named = Q(name__in=environment().second_factor_groups)
     return person.groups.filter(named | Q(required_factor__isnull=False)).exists()
 
 
-def is_said_outside(group: Group) -> bool:
+def is_set_in_environment(group: Group) -> bool:
     """Whether the operator demands it in the environment, where no page can change it."""
     return group.name in environment().second_factor_groups
 
 
-def without(group: Group) -> list[User]:
+def members_without_factor(group: Group) -> list[User]:
     """The members who sign in with a password and have no second factor: they are asked to set one up. By name."""
     open_accounts = group.user_set.filter(is_active=True).order_by("username")
     return [person for person in _lacking(open_accounts) if person.has_usable_password() and password_use.may_use(person)]
@@ -42,7 +42,7 @@ def set_for(visitor: Visitor, group: Group, *, is_on: bool, ends_sessions: bool 
     Raises:
         NotFoundError: the visitor may not change that group.
     """
-    staff = account_managers.hold_for(person_of(visitor))
+    staff = account_managers.lock_for(person_of(visitor))
     if not administration.may_change_group(staff, group):
         raise NotFoundError
     if is_on == RequiredFactor.objects.filter(group=group).exists():
@@ -57,7 +57,7 @@ def set_for(visitor: Visitor, group: Group, *, is_on: bool, ends_sessions: bool 
         # As with a factor that is taken away: whoever does so could sign in with a password alone.
         four_eyes.note(visitor.user, group.user_set.values_list("pk", flat=True), f"group changed: {words}")
     kept = {staff, *administration.mightier(staff)}
-    ended = [person for person in without(group) if person not in kept] if is_on and ends_sessions else []
+    ended = [person for person in members_without_factor(group) if person not in kept] if is_on and ends_sessions else []
     for person in ended:
         session_list.end_all_of(visitor, person)
     return ended

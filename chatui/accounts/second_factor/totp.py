@@ -1,4 +1,4 @@
-"""Time-based one-time codes (RFC 6238, with SHA-1, six digits and steps of 30 seconds: what every app understands)."""
+"""Time-based one-time codes (RFC 6238, with SHA-1, six digits and steps of 30 seconds, as every authenticator app understands)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the operator says of the ways in: the providers, and for whom passwords are."""
+"""The operator's sign-in settings: the providers, and who may use a password."""

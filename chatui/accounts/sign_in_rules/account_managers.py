@@ -1,4 +1,4 @@
-"""Those who look after accounts: somebody always has to be left who can get in and let others in again."""
+"""Protects the last account manager: somebody must always be able to sign in and manage accounts."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from chatui.permissions.access import NotFoundError
 WHY = "nobody else could look after accounts"
 
 
-class LastCaretakerError(Exception):
-    """The change would leave nobody who looks after accounts. ``name``: whose account it is about."""
+class LastAccountManagerError(Exception):
+    """The change would leave no account manager. ``name``: the account that it is about."""
 
     def __init__(self, name: str) -> None:
         super().__init__(WHY)
         self.name = name
 
 
-def hold(more: Collection[UUID] = ()) -> None:
-    """Lock the rows of all who look after accounts, and ``more``, in one order, so that two changes cannot each count on the other.
+def lock(more: Collection[UUID] = ()) -> None:
+    """Lock the rows of all account managers, and ``more``, in one order, so that two changes cannot each count on the other.
 
     In a transaction. Ask anew afterwards: a row that was waited for is as it is now, what was found with it is not.
     """
-    list(User.objects.select_for_update(no_key=True).filter(Q(pk__in=_caretakers()) | Q(pk__in=more)).order_by("pk").values_list("pk"))
+    list(User.objects.select_for_update(no_key=True).filter(Q(pk__in=_managers()) | Q(pk__in=more)).order_by("pk").values_list("pk"))
 
 
-def hold_for(staff: User, more: Collection[UUID] = ()) -> User:
-    """``hold`` with the member of staff who acts, who is returned as the database has them then: what their request has read of them is
+def lock_for(staff: User, more: Collection[UUID] = ()) -> User:
+    """``lock`` with the member of staff who acts, who is returned as the database has them then: what their request has read of them is
     from before, and somebody may have taken from them meanwhile what they had. Raises NotFoundError where they are gone or closed."""
-    hold([staff.pk, *more])
+    lock([staff.pk, *more])
     now: User | None = User.objects.filter(pk=staff.pk, is_active=True).first()
     if now is None:
         raise NotFoundError
@@ -44,44 +44,45 @@ def hold_for(staff: User, more: Collection[UUID] = ()) -> User:
 
 
 def is_last(person: User) -> bool:
-    """Whether they look after accounts, and nobody else who could get in does. In a transaction, in which nobody else changes that."""
-    hold([person.pk])
+    """Whether this person is an account manager, and the only one who could sign in. In a transaction, in which nobody else changes
+    that."""
+    lock([person.pk])
     return _able() == [person.pk]
 
 
 @contextmanager
-def kept(person: User) -> Iterator[None]:
-    """Around a change of what an account may do. Raises LastCaretakerError, with the change undone, where nobody would be left."""
+def keep_last_manager(person: User) -> Iterator[None]:
+    """Around a change of what an account may do. Raises LastAccountManagerError, with the change undone, where nobody would be left."""
     with transaction.atomic():
-        if not _caretakers().filter(pk=person.pk).exists() or not is_last(person):
+        if not _managers().filter(pk=person.pk).exists() or not is_last(person):
             yield
             return
         yield
-        if not _caretakers().filter(pk=person.pk).exists():
-            raise LastCaretakerError(person.get_username())
+        if not _managers().filter(pk=person.pk).exists():
+            raise LastAccountManagerError(person.get_username())
 
 
 @contextmanager
-def somebody_left(name: str, more: Collection[UUID] = ()) -> Iterator[None]:
-    """Around any change on the pages of staff, of what is called ``name``: as ``kept``, whomever it is about. ``more``: as for ``hold``."""
+def require_manager_left(name: str, more: Collection[UUID] = ()) -> Iterator[None]:
+    """As ``keep_last_manager``, around any change on staff pages, of whatever is called ``name``. ``more``: as for ``lock``."""
     with transaction.atomic():
-        hold(more)
+        lock(more)
         before = _able()
         yield
         if before and not _able():
-            raise LastCaretakerError(name)
+            raise LastAccountManagerError(name)
 
 
 def _able() -> list[UUID]:
-    return [each.pk for each in _caretakers() if _has_way_in(each)]
+    return [each.pk for each in _managers() if _can_sign_in(each)]
 
 
-def _caretakers() -> QuerySet[User]:
+def _managers() -> QuerySet[User]:
     found: QuerySet[User] = User.objects.with_perm("chatui.change_user", backend="django.contrib.auth.backends.ModelBackend")
     return found.filter(is_staff=True)
 
 
-def _has_way_in(person: User) -> bool:
+def _can_sign_in(person: User) -> bool:
     """By a password or a passkey, or by a provider that is configured: with an identity, or as one of whom its directory tells."""
     if password_use.may_use(person) and (person.has_usable_password() or Passkey.objects.filter(user=person).exists()):
         return True

@@ -1,4 +1,4 @@
-"""What the operator says of a reverse proxy that signs people in and passes their names on in a header."""
+"""The operator's settings for a reverse proxy that signs people in and passes their names on in a header."""
 
 from __future__ import annotations
 

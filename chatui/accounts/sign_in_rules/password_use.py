@@ -1,4 +1,4 @@
-"""Says who may sign in with a password: everybody, or with single sign-on the operator's emergency accounts alone."""
+"""Decides who may sign in with a password: everybody, or with single sign-on only the operator's emergency accounts."""
 
 from __future__ import annotations
 

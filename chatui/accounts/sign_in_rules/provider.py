@@ -1,4 +1,4 @@
-"""What the operator says of one OpenID provider."""
+"""The operator's settings for one OpenID provider."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ class Provider(BaseModel):
 
     @property
     def managed(self) -> frozenset[str]:
-        """The groups of ours that this provider decides about."""
+        """Our groups that this provider manages."""
         return frozenset(name for names in self.groups.values() for name in ((names,) if isinstance(names, str) else names))
 
     def groups_for(self, values: frozenset[str]) -> frozenset[str]:
-        """Which of the managed groups these values stand for. A value that is in no row stands for nothing."""
+        """The managed groups that these values map to. A value that is in no row stands for nothing."""
         found = (names for value, names in self.groups.items() if value in values)
         return frozenset(name for names in found for name in ((names,) if isinstance(names, str) else names))
 

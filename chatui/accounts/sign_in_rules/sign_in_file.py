@@ -1,4 +1,4 @@
-"""Reads the operator's TOML file about signing in: providers, and for whom passwords are. No sentence about a mistake quotes a value."""
+"""Reads the operator's TOML file of sign-in settings. An error message never quotes a value."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Signing in with an OpenID provider: who the providers are, the exchange with them, and what a sign-in changes in an account."""
+"""Single sign-on with OpenID Connect: the providers, the exchange with them, and what a sign-in changes in an account."""

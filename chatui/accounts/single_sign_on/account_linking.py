@@ -1,4 +1,4 @@
-"""Finds or makes the account of somebody whom a provider has signed in, and connects an identity with the account of whoever asks.
+"""Finds or creates the account of a person who signs in with a provider, and links a provider's identity to a signed-in person's account.
 
 An account is found by issuer and subject, and by nothing else: whoever can choose their address or name at some provider must not get
 into an account that has the same.
@@ -12,17 +12,17 @@ from django.utils import timezone
 
 from chatui.accounts import invitations
 from chatui.accounts.sign_in_rules import password_use
-from chatui.accounts.sign_in_rules.account_managers import LastCaretakerError
+from chatui.accounts.sign_in_rules.account_managers import LastAccountManagerError
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.single_sign_on import claims, group_sync, names
-from chatui.accounts.single_sign_on.claims import Said
+from chatui.accounts.single_sign_on.claims import PersonClaims
 from chatui.accounts.single_sign_on.errors import ClosedAccountError, LinkedElsewhereError, NotAdmittedError
 from chatui.audit_log.record import Visitor, record
 from chatui.models import OutsideIdentity, ProvisionedAccount, ProvisionedGroup, User
 from chatui.permissions.access import NotFoundError
 
 
-def arrive(visitor: Visitor, provider: Provider, said: Said, invitation: str = "") -> User:
+def find_or_create_account(visitor: Visitor, provider: Provider, said: PersonClaims, invitation: str = "") -> User:
     """The person's account, in step with what the provider says; made with the first sign-in. ``visitor``: nobody yet, with their address.
 
     ``invitation`` (id and token with a slash between them) lets somebody sign up where the operator lets only invited people; it is used
@@ -42,7 +42,7 @@ def arrive(visitor: Visitor, provider: Provider, said: Said, invitation: str = "
             return _arrive(visitor, provider, said, invitation)
 
 
-def connect(visitor: Visitor, provider: Provider, said: Said) -> None:
+def connect(visitor: Visitor, provider: Provider, said: PersonClaims) -> None:
     """Connect the identity with the account of ``visitor``, who is signed in and has just said so. Recorded.
 
     Raises:
@@ -61,7 +61,7 @@ def connect(visitor: Visitor, provider: Provider, said: Said) -> None:
         raise LinkedElsewhereError("the identity is connected already") from None
 
 
-def _arrive(visitor: Visitor, provider: Provider, said: Said, invitation: str) -> User:
+def _arrive(visitor: Visitor, provider: Provider, said: PersonClaims, invitation: str) -> User:
     identities = OutsideIdentity.objects.select_for_update(of=("self",)).select_related("user")
     identity = identities.filter(issuer=provider.issuer, subject=said.subject).first()
     identity = identity or _provisioned(provider, said) or _made(visitor, provider, said, invitation)
@@ -76,10 +76,10 @@ def _arrive(visitor: Visitor, provider: Provider, said: Said, invitation: str) -
     return person
 
 
-def _bring_in_step(visitor: Visitor, person: User, provider: Provider, said: Said) -> None:
+def _bring_in_step(visitor: Visitor, person: User, provider: Provider, said: PersonClaims) -> None:
     try:
-        group_sync.bring_in_step(visitor, person, provider, said)
-    except LastCaretakerError as error:
+        group_sync.sync_groups(visitor, person, provider, said)
+    except LastAccountManagerError as error:
         # Whoever is shut out with the last rights could give them to nobody any more.
         record("account not changed", visitor, person.get_username(), detail=f"says {provider.key}: {error}")
 
@@ -89,7 +89,7 @@ def _may_come_from_outside(person: User) -> bool:
     return not person.is_superuser and not password_use.is_emergency(person.get_username())
 
 
-def _provisioned(provider: Provider, said: Said) -> OutsideIdentity | None:
+def _provisioned(provider: Provider, said: PersonClaims) -> OutsideIdentity | None:
     """The identity of somebody of whom the provider's directory has told already: by what it calls them itself, never by name.
 
     Raises ClosedAccountError where it has closed or deleted them: they get no new account in its place.
@@ -103,7 +103,7 @@ def _provisioned(provider: Provider, said: Said) -> OutsideIdentity | None:
     return OutsideIdentity.objects.create(user=found.user, made_account=found.made_account, **_columns(provider, said))
 
 
-def _made(visitor: Visitor, provider: Provider, said: Said, invitation: str) -> OutsideIdentity:
+def _made(visitor: Visitor, provider: Provider, said: PersonClaims, invitation: str) -> OutsideIdentity:
     if not provider.sign_up and not invitation:
         raise NotAdmittedError("has no account, and none is made")
     person: User = User.objects.create_user(names.free(said.name or said.email.partition("@")[0]), email=said.email)
@@ -121,7 +121,7 @@ def _accept(visitor: Visitor, invitation: str, person: User) -> None:
         raise NotAdmittedError("the invitation is not good any more") from None
 
 
-def _columns(provider: Provider, said: Said) -> dict[str, str]:
+def _columns(provider: Provider, said: PersonClaims) -> dict[str, str]:
     return {
         "issuer": provider.issuer,
         "subject": said.subject,
@@ -131,7 +131,7 @@ def _columns(provider: Provider, said: Said) -> dict[str, str]:
     }
 
 
-def _update(visitor: Visitor, identity: OutsideIdentity, provider: Provider, said: Said) -> None:
+def _update(visitor: Visitor, identity: OutsideIdentity, provider: Provider, said: PersonClaims) -> None:
     """A changed name or address is the same person's. Only the account that a provider made follows its names."""
     person = identity.user
     if identity.made_account and said.name and said.name != identity.name:

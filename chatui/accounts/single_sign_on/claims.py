@@ -1,4 +1,4 @@
-"""What a provider's claims say of a person, read strictly: a value of an unexpected shape says nothing."""
+"""Reads a provider's claims about a person, strictly: a value of an unexpected type is ignored."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ MOST_GROUPS = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """``subject`` is the identity. ``name`` what to call the person, or empty. ``email`` is empty where nobody vouches for it.
+class PersonClaims:
+    """A person's claims. ``subject`` is the identity. ``name``: what to call the person, or empty. ``email`` is empty where nobody vouches
+    for it.
 
     ``groups`` None: the claim is missing, as with too many groups or without the scope; that is not the same as being in none.
     ``session``: what the provider calls its own session; ``directory_id``: what its directory calls the person. Empty where it is not said.
@@ -33,9 +34,9 @@ class Said:
     told_groups: frozenset[str] = frozenset()
 
 
-def read(provider: Provider, claims: Mapping[str, Any]) -> Said:
+def read(provider: Provider, claims: Mapping[str, Any]) -> PersonClaims:
     """Read the claims of a good ID token."""
-    return Said(
+    return PersonClaims(
         str(claims["sub"]),
         _name(claims),
         _email(provider, claims),
@@ -45,7 +46,7 @@ def read(provider: Provider, claims: Mapping[str, Any]) -> Said:
     )
 
 
-def admit(provider: Provider, said: Said) -> None:
+def admit(provider: Provider, said: PersonClaims) -> None:
     """Check that the operator lets this person in; both lists count where both are given. Raises NotAdmittedError."""
     groups = said.told_groups if said.groups is None else said.groups
     if provider.enter_groups and not groups & set(provider.enter_groups):

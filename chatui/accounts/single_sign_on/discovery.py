@@ -1,4 +1,4 @@
-"""What a provider says of itself: its addresses and its keys (OpenID Connect Discovery 1.0), kept for an hour."""
+"""Fetches a provider's metadata and keys (OpenID Connect Discovery 1.0), and caches them for an hour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong when somebody signs in with a provider. Each error has a code, whose sentence people read."""
+"""The errors of a sign-in with a provider. Each has a code, whose message people see."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from chatui.codes import ProductCode
 
 
 class SingleSignOnError(Exception):
-    """The sign-in ends here. ``why`` is a few words of ours, for the audit log; it never quotes what the provider or a visitor sent."""
+    """The sign-in fails. ``why`` is a few words of ours, for the audit log; it never quotes what the provider or a visitor sent."""
 
     code = ProductCode.SIGN_IN_FAILED
     status = 400
@@ -17,18 +17,18 @@ class SingleSignOnError(Exception):
 
 
 class ProviderAwayError(SingleSignOnError):
-    """The provider does not answer, or what it answers is unusable."""
+    """The provider does not respond, or its response is unusable."""
 
     code = ProductCode.SIGN_IN_AWAY
     status = 503
 
 
 class BadSignInError(SingleSignOnError):
-    """The answer is not one to what was asked: forged, replayed, expired, or refused by the provider."""
+    """The response does not match the request: forged, replayed, expired, or refused by the provider."""
 
 
 class NotAdmittedError(SingleSignOnError):
-    """The provider knows this person, and the operator does not let them in."""
+    """The provider knows this person, but the operator does not admit them."""
 
     code = ProductCode.SIGN_IN_REFUSED
     status = 403

@@ -1,4 +1,5 @@
-"""The authorization code flow with PKCE, state and nonce (OpenID Connect Core 1.0, RFC 7636): there with a question, back with claims."""
+"""The authorization code flow with PKCE, state and nonce (OpenID Connect Core 1.0, RFC 7636): sends the browser off, and gets claims
+back."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ LASTS_SECONDS = 600
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A sign-in that has begun: kept in the session of the browser that began it, and good for one answer.
+    """A sign-in in progress: stored in the session of the browser that started it, and valid for one response.
 
     ``after`` is the path to go on to. ``connects``: the key of the person who connects the identity with their account, else empty.
     ``invitation``: the id and the token of the invitation with which they came.

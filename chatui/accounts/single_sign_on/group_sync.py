@@ -1,4 +1,4 @@
-"""Brings a person's managed groups, and whether they are staff, in step with what their provider says. Each change is recorded."""
+"""Updates a person's managed groups and staff status from their provider's claims. Each change is recorded."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from django.contrib.auth.models import Group
 
 from chatui.accounts.sign_in_rules import account_managers
 from chatui.accounts.sign_in_rules.provider import Provider
-from chatui.accounts.single_sign_on.claims import Said
+from chatui.accounts.single_sign_on.claims import PersonClaims
 from chatui.audit_log.record import Visitor, record
 from chatui.models import User
 
 log = logging.getLogger(__name__)
 
 
-def bring_in_step(visitor: Visitor, person: User, provider: Provider, said: Said) -> bool:
+def sync_groups(visitor: Visitor, person: User, provider: Provider, said: PersonClaims) -> bool:
     """Add and remove what the provider decides about, and nothing else. Returns whether anything changed. In a transaction.
 
     Without the claim everything stays: a provider leaves it out for people in very many groups. An empty one removes.
 
     Raises:
-        LastCaretakerError: nobody else could look after accounts afterwards. Nothing was changed.
+        LastAccountManagerError: nobody else could look after accounts afterwards. Nothing was changed.
     """
     if said.groups is None:
         if provider.managed or provider.staff:
@@ -31,9 +31,9 @@ def bring_in_step(visitor: Visitor, person: User, provider: Provider, said: Said
         return False
     was_staff = person.is_staff
     try:
-        with account_managers.kept(person):
+        with account_managers.keep_last_manager(person):
             changes = [*_groups(person, provider, provider.groups_for(said.groups)), *_staff(person, provider, said.groups)]
-    except account_managers.LastCaretakerError:
+    except account_managers.LastAccountManagerError:
         person.is_staff = was_staff
         raise
     for words in changes:

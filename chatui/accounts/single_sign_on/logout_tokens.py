@@ -1,4 +1,4 @@
-"""Checks a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6): all that an ID token has to be, and that it is none."""
+"""Checks a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6): as strictly as an ID token, and that it is not one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The account name of somebody whom a provider signs in: its own name for them, made one of ours, and free."""
+"""Chooses a free account name for a person who signs in with a provider, from the provider's own name for them."""
 
 from __future__ import annotations
 

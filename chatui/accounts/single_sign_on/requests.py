@@ -1,4 +1,4 @@
-"""Asks a provider for JSON: with one deadline for the whole answer, a bound on its size, and no redirects."""
+"""Requests JSON from a provider, with one deadline, a size limit, and no redirects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of a doctor's report, and how a page shows it: names of closed lists and numbers, nothing that a server said."""
+"""Stores a doctor's report and prepares it for a page. It holds names from closed lists and numbers, never a server's own text."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ LEVELS = {
 
 @dataclass(frozen=True, slots=True)
 class ShownFinding:
-    """``level`` in words; ``sentence``, ``advice`` and ``seen`` in English, as the doctor says them. ``is_bad``: more than a note."""
+    """A finding for the page. ``level`` in words; ``sentence``, ``advice`` and ``seen`` in English, as the doctor says them.
+    ``is_bad``: more than a note."""
 
     fault: str
     level: str
@@ -79,7 +80,8 @@ class ShownFormat:
 
 @dataclass(frozen=True, slots=True)
 class ShownReport:
-    """``product`` is empty for a server that does not say what it is; ``is_gpt_oss`` is None if unknown; ``best`` empty if none works."""
+    """A report for the page. ``product`` is empty for a server that does not say what it is; ``is_gpt_oss`` is None if unknown;
+    ``best`` empty if none works."""
 
     verdict: str
     level: Level

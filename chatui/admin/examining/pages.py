@@ -1,4 +1,4 @@
-"""The administration page of one model server: examines it, and shows how far that is and what was found."""
+"""The admin page that examines one model server, and shows the progress and the findings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _begun = Throttle("examinations", attempts=30, seconds=600)
 
 @of_part(Part.SERVERS, "GET", "POST")
 def server(request: HttpRequest, name: str) -> HttpResponse:
-    """What the last examination found; whoever may change back ends begins another here."""
+    """What the last examination found, with a button for a new one for those who may change back ends."""
     spec = next((known for known in connected.specs() if known.name == name and not known.is_demo), None)
     if spec is None:
         raise NotFoundError
@@ -47,7 +47,7 @@ def _begin(request: HttpRequest, spec: BackendSpec) -> HttpResponse:
 def _page(request: HttpRequest, spec: BackendSpec, *, is_busy: bool = False) -> HttpResponse:
     context: dict[str, object] = {
         "server": {"name": spec.name, "label": spec.label, "addresses": 1 + len(spec.more_urls)},
-        "found": runs.standing_of(spec),
+        "found": runs.status_of(spec),
         "most": runs.most_questions(spec),
         "seconds": round(SECONDS),
         "may_examine": administration.may_examine(person_of(request)),

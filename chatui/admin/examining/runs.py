@@ -1,4 +1,4 @@
-"""Runs the doctor in the background: one examination at a time for each server and in each process, and none without an end."""
+"""Runs the doctor in the background: one examination at a time for each server and each process, always with a time limit."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class BusyError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ExaminationStatus:
     """The last examination of a server. ``is_lost``: it ended without a report, as its process did, or it took too long.
 
     ``reports``: one for each address. ``is_outdated``: what decides what is asked, and where, is not what it was then.
@@ -96,7 +96,7 @@ def most_questions(spec: BackendSpec) -> int:
     return _MOST_QUESTIONS * (1 + len(spec.more_urls))
 
 
-def standing_of(spec: BackendSpec) -> Standing | None:
+def status_of(spec: BackendSpec) -> ExaminationStatus | None:
     """What the page of this server shows; None if it was never examined from here."""
     is_leased = Q(lease_until__gt=clock.now())
     row = Examination.objects.filter(server=spec.name).annotate(is_leased=is_leased).first()
@@ -105,7 +105,7 @@ def standing_of(spec: BackendSpec) -> Standing | None:
     is_running = row.finished_at is None and row.is_leased
     reports = kept_report.shown(row.report) if row.report else ()
     is_outdated = row.report is not None and row.report.get("of") != _mark(spec)
-    return Standing(row.begun_at, is_running, not is_running and not reports, row.asked, row.kind, reports, is_outdated)
+    return ExaminationStatus(row.begun_at, is_running, not is_running and not reports, row.asked, row.kind, reports, is_outdated)
 
 
 def begin(visitor: Visitor, spec: BackendSpec) -> None:

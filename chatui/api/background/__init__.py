@@ -1,1 +1,1 @@
-"""Responses that are written in the background: asked for once, polled or followed later, also after a connection broke."""
+"""Background responses: requested once, then polled or streamed later, also after a lost connection."""

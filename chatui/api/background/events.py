@@ -1,4 +1,4 @@
-"""The events of a response in the background: as any other's, but for its beginning, when it may have to wait."""
+"""The events of a background response: as in a normal stream, but it begins as queued."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chatui.turns.streams.program import ProgramEvent
 
 
 class BackgroundEvents(ResponseEvents):
-    """It is queued until the model writes its first."""
+    """The response is queued until the model writes its first event."""
 
     _has_begun = False
 
@@ -20,7 +20,7 @@ class BackgroundEvents(ResponseEvents):
             yield self._event(kind, response=queued(self._head))
 
     def feed(self, event: ProgramEvent) -> Iterator[Event]:
-        """What comes of one event of the turn."""
+        """The API events for one event of the turn."""
         if not self._has_begun:
             self._has_begun = True
             yield self._event("response.in_progress", response=response_object(self._head, []))

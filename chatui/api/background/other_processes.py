@@ -1,4 +1,4 @@
-"""Follows a response in the background that another process of the deployment writes, and lets other processes follow ours.
+"""Follows background responses that another process writes, and lets other processes follow this one's.
 
 Only what a reader here would be sent goes between the processes: the events of its stream. The process that is asked for the stream looks
 at the key; the one that has the recording only says whether there is raw reasoning in it.
@@ -35,7 +35,7 @@ class LostError(Exception):
 
 
 class FollowedElsewhere:
-    """A recording of another process: what ``Recording`` is for its readers."""
+    """A recording that another process holds, with the interface that ``Recording`` has for its readers."""
 
     def __init__(self, key: UUID, process: str, owner_id: UUID, *, views_hidden: bool) -> None:
         self._key, self._process = key, process

@@ -1,4 +1,4 @@
-"""Remembers what happened in a response in the background, for as long as somebody may come back for it.
+"""Records the events of a background response, for as long as a program may still fetch them.
 
 Not its events are kept, but what they are made of: each reader has a writer of its own, which gives the same events the same numbers.
 What was withdrawn is forgotten here as well; its events go on to exist, without their text.
@@ -40,11 +40,11 @@ NOTHING = VisibleText.joined(())
 
 
 class TooManyReadersError(Exception):
-    """The person follows as many responses at once as may be."""
+    """The person already follows the maximum number of responses."""
 
 
 class Recording:
-    """One for each response in the background, from its beginning until some time after its end."""
+    """The recorded events of one background response, kept for some time after its end."""
 
     def __init__(self, answer: Answering, new_writer: Callable[[], BackgroundEvents]) -> None:
         """``new_writer``: makes the writer of each reader, which all give the same events."""

@@ -1,4 +1,4 @@
-"""Answers requests about responses in the background: their beginning, and a stream of them that was lost."""
+"""Answers requests about background responses: creates them, and resumes an interrupted stream."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Describes the API from its own code: as an OpenAPI document for programs, and as a page for people."""
+"""The API's documentation, generated from its code: an OpenAPI document for programs, and a page for people."""

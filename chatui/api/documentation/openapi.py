@@ -1,4 +1,4 @@
-"""The OpenAPI document of the API, made of its addresses, their handlers and the models of its requests: it cannot fall behind them."""
+"""The OpenAPI document of the API, generated from its routes, handlers and request models, so that it cannot become outdated."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def document(patterns: Iterable[URLPattern]) -> dict[str, Any]:
 
 
 async def view(request: HttpRequest) -> HttpResponseBase:
-    """The document, for whoever asks: it says nothing of this server but that it speaks this."""
+    """Serves the document to everybody: it says nothing of this server but that it speaks this."""
     if not environment().api:
         return ApiError(404, "not_found", "not_found", "There is no such address.").response()
     return JsonResponse(document(endpoints))

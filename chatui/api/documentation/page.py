@@ -1,4 +1,4 @@
-"""The page on which people read what the API serves, and try it with a key of theirs."""
+"""The page that documents the API, and on which people can try it with their own key."""
 
 from __future__ import annotations
 

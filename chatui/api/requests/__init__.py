@@ -1,1 +1,1 @@
-"""What programs send, checked and translated into what a turn needs."""
+"""Parses API requests: checks them and converts them into the input of a turn."""

@@ -1,4 +1,4 @@
-"""Calls of a program's own functions, and what these replied, as programs send them back; for both formats."""
+"""Calls of a program's own functions and their results, as programs send them back, in both formats."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from chatui.api.errors import invalid, unsupported
-from chatui.api.requests.messages import Read, text_of
+from chatui.api.requests.messages import ParsedMessages, text_of
 from chatui.tools.callers import NAME, model_name
 from chatui.turns.requests.by_program import SaidCall, SaidReply
 
 CALL_ID_CHARS = 128
 
 
-def take_call(read: Read, call_id: object, said: object, where: str) -> None:
+def take_call(read: ParsedMessages, call_id: object, said: object, where: str) -> None:
     """A call: ``said`` has its name and its arguments."""
     name = said.get("name") if isinstance(said, Mapping) else None
     arguments = said.get("arguments") if isinstance(said, Mapping) else None
@@ -25,12 +25,12 @@ def take_call(read: Read, call_id: object, said: object, where: str) -> None:
     read.said.append(SaidCall(_id(call_id, where), model_name(name), arguments))
 
 
-def take_reply(read: Read, call_id: object, output: Any, where: str) -> None:
+def take_reply(read: ParsedMessages, call_id: object, output: Any, where: str) -> None:
     """What a function replied."""
     read.said.append(SaidReply(_id(call_id, where), text_of(output, where)))
 
 
-def take_tool_calls(read: Read, calls: object, where: str) -> None:
+def take_tool_calls(read: ParsedMessages, calls: object, where: str) -> None:
     """The calls of an assistant's message of Chat Completions."""
     if not isinstance(calls, list):
         raise invalid("The calls have to be a list.", param=where)

@@ -1,4 +1,4 @@
-"""A request to ``/v1/chat/completions``: its fields, which of them are refused, and what a turn needs of them."""
+"""Parses a request to ``/v1/chat/completions``: its fields, which of them are refused, and what a turn needs of them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from chatui.api.errors import invalid, unsupported
 from chatui.api.requests import text_format
 from chatui.api.requests.calls import take_reply, take_tool_calls
-from chatui.api.requests.messages import Read, text_of
+from chatui.api.requests.messages import ParsedMessages, text_of
 from chatui.api.requests.settings import EFFORTS
-from chatui.api.requests.tools import Asked
+from chatui.api.requests.tools import ToolFields
 from chatui.json_schemas.answer_format import AnswerFormat
 
 
@@ -98,13 +98,13 @@ class ChatRequest(BaseModel):
             if sentence:
                 raise unsupported(param, sentence)
 
-    def asked_tools(self) -> Asked:
+    def asked_tools(self) -> ToolFields:
         """What it says of tools."""
-        return Asked(self.tools, self.tool_choice, self.parallel_tool_calls, is_nested=True)
+        return ToolFields(self.tools, self.tool_choice, self.parallel_tool_calls, is_nested=True)
 
-    def read(self) -> Read:
+    def read(self) -> ParsedMessages:
         """Its messages. Reasoning that a message brings is not told to the model again, under whatever name it stands."""
-        read = Read()
+        read = ParsedMessages()
         for index, message in enumerate(self.messages):
             where = f"messages[{index}]"
             if not isinstance(message, dict):
@@ -126,7 +126,7 @@ class ChatRequest(BaseModel):
         }
 
 
-def _take(read: Read, message: dict[str, Any], where: str) -> None:
+def _take(read: ParsedMessages, message: dict[str, Any], where: str) -> None:
     content = message.get("content")
     if message.get("role") == "tool":
         take_reply(read, message.get("tool_call_id"), content, f"{where}.content")

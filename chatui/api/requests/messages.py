@@ -1,4 +1,4 @@
-"""Messages as programs write them: text, or parts of which some are text. What a model cannot read is named, not dropped."""
+"""Parses the messages of an API request: text, or content parts. Parts that a model cannot read are named, not dropped."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _IMAGES = {"image_url", "input_image"}
 
 
 @dataclass(slots=True)
-class Read:
-    """What the messages of a request come to: the ``orders`` of the program, what was said before, and the question. ``calls``: the ids of
-    calls among that."""
+class ParsedMessages:
+    """The parsed messages of a request: the program's instructions (``orders``), the earlier messages, and the question. ``calls``: the
+    ids of calls in the earlier messages."""
 
     orders: list[str] = field(default_factory=list, repr=False)
     said: list[Said | SaidCall | SaidReply] = field(default_factory=list, repr=False)
@@ -44,7 +44,8 @@ class Read:
             self.said.append(Said("", sealed=token, is_compacted=is_compacted))
 
     def question(self, where: str, *, goes_on: bool) -> tuple[tuple[Said | SaidCall | SaidReply, ...], str | None]:
-        """What was said before, and the question; None where the last is what a function replied. ``goes_on``: there is a response before.
+        """The earlier messages, and the question; None where the last message is a function's result. ``goes_on``: there is a response
+        before.
 
         Raises:
             ApiError: the last is something else, there is too much, or a reply to no call.
@@ -62,7 +63,7 @@ class Read:
 
 
 def unknown_call(where: str) -> ApiError:
-    """What a function is said to have replied to belongs to no call that waits for it."""
+    """A function result belongs to no call that waits for one."""
     return invalid(
         "A function is said to have replied to a call that there is not, or that has its reply.", param=where, code="unknown_call"
     )

@@ -1,4 +1,4 @@
-"""A request to ``/v1/responses``: its fields, which of them are refused, and what a turn needs of them."""
+"""Parses a request to ``/v1/responses``: its fields, which of them are refused, and what a turn needs of them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
 from chatui.api.requests import text_format
 from chatui.api.requests.calls import take_call, take_reply
-from chatui.api.requests.messages import Read, text_of
+from chatui.api.requests.messages import ParsedMessages, text_of
 from chatui.api.requests.settings import EFFORTS
-from chatui.api.requests.tools import Asked
+from chatui.api.requests.tools import ToolFields
 from chatui.json_schemas.answer_format import AnswerFormat
 
 ENCRYPTED = "reasoning.encrypted_content"
@@ -58,7 +58,7 @@ class ResponsesRequest(BaseModel):
 
     @property
     def wants_summary(self) -> bool:
-        """Whether the lines of a summary are to be told."""
+        """Whether the program wants the lines of a summary."""
         return bool(self.reasoning and (self.reasoning.summary or self.reasoning.generate_summary))
 
     @property
@@ -101,13 +101,13 @@ class ResponsesRequest(BaseModel):
             if not name.startswith("reasoning"):
                 raise unsupported("include", "Nothing can be included here.")
 
-    def asked_tools(self) -> Asked:
+    def asked_tools(self) -> ToolFields:
         """What it says of tools."""
-        return Asked(self.tools, self.tool_choice, self.parallel_tool_calls, self.max_tool_calls)
+        return ToolFields(self.tools, self.tool_choice, self.parallel_tool_calls, self.max_tool_calls)
 
-    def read(self) -> Read:
+    def read(self) -> ParsedMessages:
         """Its messages."""
-        read = Read()
+        read = ParsedMessages()
         if isinstance(self.input, str):
             read.take("user", self.input, "input")
             return read
@@ -144,12 +144,12 @@ class ResponsesRequest(BaseModel):
 
 
 def no_previous() -> ApiError:
-    """The response to go on from is not there, not theirs, or was not kept."""
+    """The previous response does not exist, is not theirs, or was not stored."""
     sentence = "There is no such response to go on from, or it is not yours."
     return ApiError(404, NOT_FOUND, "previous_response_not_found", sentence, param="previous_response_id")
 
 
-def _take(read: Read, item: Any, where: str) -> None:
+def _take(read: ParsedMessages, item: Any, where: str) -> None:
     if not isinstance(item, dict):
         raise invalid("An item has to be an object.", param=where)
     kind = item.get("type", "message" if "role" in item else None)

@@ -1,4 +1,4 @@
-"""Settings that both formats have: the model, the effort, and how raw reasoning is asked for."""
+"""The settings that both API formats share: the model, the reasoning effort, and access to raw reasoning."""
 
 from __future__ import annotations
 

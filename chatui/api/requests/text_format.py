@@ -1,4 +1,4 @@
-"""The format that a program wants its answer in: ``text.format`` of Responses, and ``response_format`` of Chat Completions."""
+"""The output format of an API request: ``text.format`` of Responses, and ``response_format`` of Chat Completions."""
 
 from __future__ import annotations
 

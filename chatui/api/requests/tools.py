@@ -1,4 +1,4 @@
-"""The functions that a program offers to the model, and its choice among them; for both formats. Other kinds of tools are skipped."""
+"""The functions that a program offers to the model, and its tool choice, in both formats. Other kinds of tools are skipped."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _MODES = ("none", "auto", "required")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a request says of tools. ``is_nested``: what is said of a function stands in a ``function`` of its own (Chat Completions)."""
+class ToolFields:
+    """The tool fields of a request. ``is_nested``: functions are described in a nested ``function`` object (Chat Completions)."""
 
     tools: list[Any] | None
     choice: Any
@@ -27,14 +27,14 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
-    """What came of it: the ``offer``, and what the response repeats."""
+class ParsedTools:
+    """The parsed tools: the ``offer``, and the fields that the response repeats."""
 
     offer: Offer = field(default_factory=Offer, repr=False)
     given: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
-def brought(asked: Asked, key: LiveKey) -> Brought:
+def parse_tools(asked: ToolFields, key: LiveKey) -> ParsedTools:
     """The functions and the choice, checked. ``key``: it names the product's tools that may run besides.
 
     Raises:
@@ -60,10 +60,10 @@ def brought(asked: Asked, key: LiveKey) -> Brought:
         is_parallel=asked.is_parallel is not False,
         most_calls=asked.most_calls,
     )
-    return Brought(offer, _given(asked, offer, choice, [_shown(name, tool) for name, tool in read]))
+    return ParsedTools(offer, _given(asked, offer, choice, [_shown(name, tool) for name, tool in read]))
 
 
-def _given(asked: Asked, offer: Offer, choice: _Choice, shown: list[dict[str, Any]]) -> dict[str, Any]:
+def _given(asked: ToolFields, offer: Offer, choice: _Choice, shown: list[dict[str, Any]]) -> dict[str, Any]:
     """``functions``: those that may be called, by which their calls are known again."""
     return {
         "tools": shown,
@@ -83,7 +83,7 @@ def _is_function(tool: Any, place: int) -> bool:
     return bool(tool["type"] == "function")
 
 
-def _function(tool: Mapping[str, Any], where: str, asked: Asked) -> tuple[str, Tool]:
+def _function(tool: Mapping[str, Any], where: str, asked: ToolFields) -> tuple[str, Tool]:
     """The name, and the tool that the model is offered."""
     said = tool.get("function") if asked.is_nested else tool
     if not isinstance(said, Mapping) or not isinstance(said.get("name"), str):
@@ -113,7 +113,7 @@ class _Choice:
     is_limited: bool = False
 
 
-def _chosen(asked: Asked, offered: list[str]) -> _Choice:
+def _chosen(asked: ToolFields, offered: list[str]) -> _Choice:
     choice = asked.choice
     if choice is None or isinstance(choice, str):
         mode = choice or "auto"
@@ -129,7 +129,7 @@ def _chosen(asked: Asked, offered: list[str]) -> _Choice:
     raise unsupported("tool_choice", "Only functions can be chosen here.")
 
 
-def _listed(listed: Any, offered: list[str], asked: Asked) -> _Choice:
+def _listed(listed: Any, offered: list[str], asked: ToolFields) -> _Choice:
     tools = listed.get("tools") if isinstance(listed, Mapping) else None
     mode = listed.get("mode", "auto") if isinstance(listed, Mapping) else None
     if not isinstance(tools, list) or not tools or mode not in ("auto", "required"):
@@ -139,7 +139,7 @@ def _listed(listed: Any, offered: list[str], asked: Asked) -> _Choice:
     return _Choice(mode, names, shown, is_limited=True)
 
 
-def _offered(tools: Iterable[Any], offered: list[str], asked: Asked) -> list[str]:
+def _offered(tools: Iterable[Any], offered: list[str], asked: ToolFields) -> list[str]:
     """The names of these functions, each once. ApiError where one of them is not among those of the request."""
     names = []
     for tool in tools:

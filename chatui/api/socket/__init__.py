@@ -1,1 +1,1 @@
-"""The WebSocket transport of Open Responses: one response after the other over one connection."""
+"""The WebSocket transport of Open Responses: one response after another over one connection."""

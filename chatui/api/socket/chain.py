@@ -1,4 +1,4 @@
-"""What a connection remembers of its last response that is not stored, so that the next can go on from it."""
+"""Remembers a connection's last response if it is not stored, so that the next request can continue from it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_CHARS_IN_ALL = 64 * 1024 * 1024
 
 
 class Chain:
-    """One for each connection. ``go_on`` with a request's previous response, then ``remember``, or ``forget`` where that failed."""
+    """The chain of one connection. ``go_on`` with a request's previous response, then ``remember``, or ``forget`` if it failed."""
 
     def __init__(self) -> None:
         self._last = ""

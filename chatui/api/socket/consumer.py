@@ -1,4 +1,4 @@
-"""One connection of a program: it asks for one response after the other, and is told each as it is written."""
+"""The WebSocket consumer for programs: one response at a time, streamed as it is written."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def _key(scope: dict[str, Any], address: str) -> LiveKey | None:
 
 
 class Connection:
-    """From its acceptance to its end. ``run`` is its task; requests are answered in another, one at a time."""
+    """One connection from accept to close. ``run`` is its task; requests are answered in another task, one at a time."""
 
     def __init__(self, key: LiveKey, address: str, send: Send) -> None:
         self._key = key

@@ -1,4 +1,4 @@
-"""All connections of programs in this process: how many a person has, and whether their keys still work, asked for all of them together."""
+"""The API sockets that are open in this process: counts them per person, and rechecks all of their keys together."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What programs are sent: objects and streams in the formats that they know."""
+"""Writes API responses: objects and streams in the formats that programs expect."""

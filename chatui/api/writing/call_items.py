@@ -1,4 +1,4 @@
-"""A call of a program's own function, as each format has it. It is told whole: its arguments were checked before."""
+"""Writes a call of a program's own function in each format. It is sent whole, because its arguments were checked first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chunks of a streamed chat completion, and the whole of one: one text and calls, without any field for reasoning."""
+"""Writes a chat completion, streamed in chunks or whole: text and calls, without any field for reasoning."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BETWEEN = "\n\n"
 
 
 class ChatChunks:
-    """``begin`` once, ``feed`` with each event of the turn; ``text`` is all of it at the end."""
+    """Writes the chunks of one answer. ``begin`` once, ``feed`` with each event of the turn; ``text`` is all of it at the end."""
 
     def __init__(self, head: Head, *, wants_usage: bool, is_formatted: bool = False) -> None:
         """``is_formatted``: the text has to be the answer alone, because it has a format that a preamble would break."""
@@ -36,7 +36,7 @@ class ChatChunks:
         yield self._chunk({"role": "assistant", "content": ""})
 
     def feed(self, event: ProgramEvent) -> Iterator[Chunk]:
-        """What comes of one event of the turn."""
+        """The chunks for one event of the turn."""
         if self.ended is not None:
             return
         match event:

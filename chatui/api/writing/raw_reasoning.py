@@ -1,4 +1,4 @@
-"""The part of a reasoning item that holds raw reasoning, for a program that may read it. For any other it stays empty, and is not there."""
+"""The raw reasoning part of a reasoning item, for a program that may read it. For others the part is left out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class MakeEvent(Protocol):
 
 
 class RawReasoning:
-    """``more`` text, until ``end``; then ``take`` it for the item."""
+    """Collects the raw reasoning of one item. ``more`` text, until ``end``; then ``take`` it for the item."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []

@@ -1,4 +1,4 @@
-"""The events of a streamed response, in the specification's order: what happens in a turn in, events out. No other order can come of it."""
+"""Converts a turn's events into the events of a streamed response, always in the specification's order."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ _TERMINAL = {"completed": "response.completed", "incomplete": "response.incomple
 
 
 class ResponseEvents:
-    """``begin`` once, ``feed`` with each event of the turn; ``whole`` is the object at the end. ``output`` holds the closed items.
+    """Writes the events of one response. ``begin`` once, ``feed`` with each event of the turn; ``whole`` is the object at the end.
+    ``output`` holds the closed items.
 
     ``finished_at``: set it where it ended some time ago, and is told again.
     """
@@ -58,7 +59,7 @@ class ResponseEvents:
             yield self._event(kind, response=response_object(self._head, []))
 
     def feed(self, event: ProgramEvent) -> Iterator[Event]:
-        """What comes of one event of the turn."""
+        """The API events for one event of the turn."""
         if self.ended is not None:
             return
         match event:

@@ -1,4 +1,4 @@
-"""Server-sent events as programs read them; a comment where nothing happens; ``[DONE]`` at the end."""
+"""Server-sent events for programs: events, keep-alive comments, and ``[DONE]`` at the end."""
 
 from __future__ import annotations
 

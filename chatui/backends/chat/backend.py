@@ -40,7 +40,7 @@ _PREFILLING = ("llama.cpp", "Ollama")
 
 
 class ChatCompletionsBackend(FoundServer):
-    """A Backend."""
+    """A Backend for Chat Completions."""
 
     kind = "chat"
 

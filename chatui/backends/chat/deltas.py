@@ -33,7 +33,7 @@ _FINISH_REASONS = {
 
 
 class Deltas:
-    """One sample. ``feed`` takes decoded chunks in order; then either ``finish`` or ``break_off`` closes everything."""
+    """Parses one sample. ``feed`` takes decoded chunks in order; then either ``finish`` or ``break_off`` closes everything."""
 
     def __init__(
         self,

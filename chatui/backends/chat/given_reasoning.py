@@ -1,4 +1,4 @@
-"""Collects the reasoning of a Chat Completions stream in the fields in which the server gave it, to be given back beside a call.
+"""Collects the reasoning fields of a Chat Completions stream, so that they can be sent back to the server with a tool call.
 
 Servers differ in what they call it, and some sign or encrypt parts of it: only what comes back unchanged is the same reasoning to them.
 """
@@ -18,7 +18,7 @@ _GROWING = ("text", "summary", "data")
 
 
 class ReasoningCollector:
-    """``feed`` each delta; ``given`` is what came. At most ``max_chars`` characters: where there were more, nothing is given back."""
+    """Collects reasoning: ``feed`` each delta; ``given`` is the result. Beyond ``max_chars`` characters, nothing is sent back."""
 
     def __init__(self, max_chars: int) -> None:
         self._chars_left = max_chars

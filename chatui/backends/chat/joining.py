@@ -1,4 +1,4 @@
-"""Joins the chunks of a Chat Completions stream that were read together and differ in nothing but their text.
+"""Merges chunks of a Chat Completions stream that were read together and differ only in their text.
 
 A chunk holds one token. What is looked at in each of them, and behind them on the whole way to the page, then happens once for all.
 """

@@ -1,1 +1,1 @@
-"""The kind ``auto``: the wire format is chosen by asking the server."""
+"""The ``auto`` back end: detects the wire format from the server."""

@@ -1,4 +1,4 @@
-"""The back end of the kind ``auto``: it asks its server which wire format fits, and is then a back end of that kind."""
+"""The ``auto`` back end: detects which wire format fits its server, then acts as a back end of that kind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from chatui.backends.base import Backend, BackendError, Endpoint, SampleEvent, SampleRequest
 from chatui.backends.chosen.choosing import AUTO, Choice, Question, choose
-from chatui.backends.context.window import Sized
+from chatui.backends.context.window import HasContextWindow
 from chatui.backends.discovery import Discovered
 from chatui.backends.http import Upstream, Watchable, Watcher
 from chatui.codes import ProductCode
@@ -24,8 +24,8 @@ _DOUBT = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_SETUP)
 
 
 @runtime_checkable
-class Knowing(Protocol):
-    """A back end that can be told what its server said of itself, so that it need not ask."""
+class AcceptsDiscovery(Protocol):
+    """A back end that accepts what was already discovered about its server, so that it need not ask again."""
 
     def know(self, found: Discovered) -> None:
         """Take this as if it had been asked just now."""
@@ -33,7 +33,8 @@ class Knowing(Protocol):
 
 
 class ChosenBackend:
-    """A Backend. Nothing is asked before its first use; while the server cannot be reached, nothing is chosen."""
+    """A Backend that chooses its wire format. Nothing is asked before its first use; while the server cannot be reached, nothing is
+    chosen."""
 
     is_demo = False
 
@@ -85,9 +86,9 @@ class ChosenBackend:
         return (await self._current())[0]
 
     def known_context(self, model: str | None) -> int | None:
-        """See ``context.window.Sized``."""
+        """See ``context.window.HasContextWindow``."""
         inner = self._chosen[1] if self._chosen else None
-        return inner.known_context(model) if isinstance(inner, Sized) else None
+        return inner.known_context(model) if isinstance(inner, HasContextWindow) else None
 
     def watch(self, watcher: Watcher) -> None:
         """See ``http.Watchable``. The questions that the choice takes are not shown to it."""
@@ -131,7 +132,7 @@ class ChosenBackend:
                 await before[1].aclose()  # a running sample keeps its connection to its end
         else:
             inner = before[1]
-        if choice.found is not None and isinstance(inner, Knowing):
+        if choice.found is not None and isinstance(inner, AcceptsDiscovery):
             inner.know(choice.found)
         if before is None or (before[0].kind, before[0].why) != (choice.kind, choice.why):
             _log.info("wire format %s chosen for the model server at %s: %s", choice.kind, self._place, choice.why)

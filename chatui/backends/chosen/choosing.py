@@ -1,4 +1,4 @@
-"""Chooses the wire format for a server by asking it: token ids where it gives them for a gpt-oss model, else Chat Completions."""
+"""Chooses the wire format for a server by querying it: token ids if it supports them and runs a gpt-oss model, else Chat Completions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from chatui.backends.base import BackendError
 from chatui.backends.chosen.family import knows_markers
 from chatui.backends.discovery import Discovered, ask
-from chatui.backends.harmony.dialect import Asked
+from chatui.backends.harmony.dialect import CompletionRequest
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.http import WHOLE, Upstream
 from chatui.codes import ProductCode
@@ -32,7 +32,8 @@ _NOT_ALLOWED = ("HTTP 401", "HTTP 403")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """``kind``: a wire format. ``why``: the reason in one sentence without its full stop; it quotes nothing that a server said.
+    """The chosen wire format. ``kind``: a wire format. ``why``: the reason in one sentence without its full stop; it quotes nothing that a
+    server said.
 
     ``lasts``: whether it counts until there is a doubt; otherwise it is made again soon. ``found``: what the server said of itself.
     """
@@ -116,7 +117,7 @@ async def _gives_ids(upstream: Upstream, product: str, model: str | None, vocabu
     prompt = [MARKER_IDS[Token.START], *vocabulary.encode("assistant")]
     chunks = dialect.chunks(vocabulary)
     try:
-        sampled = upstream.stream(dialect.path, dialect.payload(Asked(prompt, 1, model)))
+        sampled = upstream.stream(dialect.path, dialect.payload(CompletionRequest(prompt, 1, model)))
         async with asyncio.timeout(_SAMPLE_WAITS * upstream.limits.discover), aclosing(sampled) as read:
             async for events in read:
                 for event in events:

@@ -1,4 +1,4 @@
-"""Asks a server for the ids of Harmony's markers: its tokenizer is the proof that its model is gpt-oss."""
+"""Detects gpt-oss by its tokenizer: asks a server for the ids of Harmony's markers."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a model can read at once: how much that is, what is left out where a conversation is longer, and what servers say of it."""
+"""Context windows: how much a model can read at once, and what is left out of a longer conversation."""

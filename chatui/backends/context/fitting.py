@@ -1,4 +1,5 @@
-"""Leaves out of a request what does not fit: whole turns and documents, and never the operator's instructions or the last question."""
+"""Shortens a request to fit the context window: drops whole turns and documents, but never the operator's instructions or the last
+question."""
 
 from __future__ import annotations
 

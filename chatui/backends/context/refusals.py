@@ -1,4 +1,4 @@
-"""Reads from a server's refusal that a prompt was too long, and which numbers it names: each product has words of its own."""
+"""Recognises a server's "prompt too long" error and reads its numbers; each server product words it differently."""
 
 from __future__ import annotations
 

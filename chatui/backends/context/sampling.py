@@ -1,4 +1,4 @@
-"""Samples within what the model can read: leaves out the oldest turns, and more of them where the server refuses still."""
+"""Samples within the context window: drops the oldest turns, and more of them if the server still refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks a model server how much its models can read at once: where each product says it, as it runs, not as it could."""
+"""Asks a model server for the context length of its models, in the place where each product reports the length in use."""
 
 from __future__ import annotations
 

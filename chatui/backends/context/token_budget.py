@@ -1,4 +1,4 @@
-"""How the tokens of a context are shared between the prompt and its answer, and how many a text has about."""
+"""Divides the context window between prompt and answer, and estimates how many tokens a text has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of how much one model of one server can read at once: from the operator, from the server, or from its refusals."""
+"""The known context length of one model on one server: from the operator, from the server, or from its refusals."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from chatui.backends.context.refusals import Overflow
 
 
 @runtime_checkable
-class Sized(Protocol):
-    """A back end of which this process may know how much its models can read."""
+class HasContextWindow(Protocol):
+    """A back end that may know how much its models can read."""
 
     def known_context(self, model: str | None) -> int | None:
         """In tokens of prompt and answer together. May be called in any thread, and waits for nothing."""
@@ -40,7 +40,8 @@ class _Learnt:
 
 
 class Window:
-    """One model's. ``factor``: tokens of a text for each that ``token_budget.weight`` gives it, as the server last counted them."""
+    """The context window of one model. ``factor``: tokens of a text for each that ``token_budget.weight`` gives it, as the server last
+    counted them."""
 
     def __init__(self, given: int | None, now: Callable[[], float] = time.monotonic) -> None:
         """``given``: what the operator says, in tokens of prompt and answer together."""

@@ -1,1 +1,1 @@
-"""The built-in demo: scripted answers, for trying the product without a model server."""
+"""The built-in demo: scripted answers, to try the product without a model server."""

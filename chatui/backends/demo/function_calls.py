@@ -1,4 +1,4 @@
-"""Has the demo call a function that a program offers, and answer with what it replied: made-up arguments that fit its schema."""
+"""Makes the demo call a program's function, with made-up arguments that fit its schema, and answer with the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes up a value that fits a schema, as far as the demo goes: it is no model, and only shows what an answer in a format looks like."""
+"""Makes up a sample value that fits a JSON Schema, so that the demo can answer in a format."""
 
 from __future__ import annotations
 

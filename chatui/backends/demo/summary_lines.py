@@ -1,4 +1,4 @@
-"""The summary lines that the demo writes for each of its scripts."""
+"""The summary lines of the demo's scripts."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a model server's failure means: one table for every wire format, for refusals before an answer and for errors inside one."""
+"""Classifies model server failures: one table for every wire format, for refusals before an answer and for errors inside one."""

@@ -1,4 +1,4 @@
-"""Reads the object that describes an error, in the forms that servers and gateways put it in."""
+"""Extracts the error object from a response body, in the forms that servers and gateways use."""
 
 from __future__ import annotations
 

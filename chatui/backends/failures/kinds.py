@@ -1,4 +1,4 @@
-"""Tells kinds of failures apart, by the status and by what a server calls its error, and gives each its code and its cause."""
+"""Classifies failures by status and by the server's error type, and gives each its code and its cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fields of a request that a server rejects: switched off for it, so that the next request is asked without them."""
+"""Request fields that a server rejects: they are left out of all later requests to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads one answer of a token-id server: stream events in, raw events out; it may pause where a message begins."""
+"""Reads one answer of a token-id server: stream events in, raw events out. It can pause where a message begins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The back end that samples a gpt-oss model by token ids, so that a quoted marker is never taken for a real one."""
+"""The back end that samples a gpt-oss model by token ids, so that a quoted marker is never mistaken for a real one."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from chatui.backends.context.window import Windows
 from chatui.backends.continuation import continue_in_words, has_text
 from chatui.backends.discovery import Discovered, own_name
 from chatui.backends.harmony.answer import Answer, Pause
-from chatui.backends.harmony.dialect import Asked
+from chatui.backends.harmony.dialect import CompletionRequest
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.harmony.forced_call import Forced, called
-from chatui.backends.harmony.prompt import Wanted, answer_tokens, fitted, opened
-from chatui.backends.harmony.schema_continuation import behind
+from chatui.backends.harmony.prompt import PromptInput, answer_tokens, fitted, opened
+from chatui.backends.harmony.schema_continuation import continued_request
 from chatui.backends.harmony.server import TokenServer, ask_token_server
 from chatui.backends.harmony.wire import OnSent, Wire
 from chatui.backends.http import Upstream, Watcher
@@ -73,7 +73,7 @@ class HarmonyCompletionsBackend:
         return f"{dialect or 'Model server'} at {self._upstream.place}"
 
     def known_context(self, model: str | None) -> int | None:
-        """See ``context.window.Sized``."""
+        """See ``context.window.HasContextWindow``."""
         found = self._found[1] if self._found else None
         named = model or self._model or (next(iter(found.models), None) if found else None)
         return self._windows.of(named).size or (found.context(named) if found else None)
@@ -95,10 +95,10 @@ class HarmonyCompletionsBackend:
         window.ask(server.context(model))
 
         async def plan(most: float | None) -> Attempt:
-            wanted = Wanted(request, window.limit, None if most is None else int(most), least)
+            wanted = PromptInput(request, window.limit, None if most is None else int(most), least)
             prompt = await asyncio.to_thread(fitted, wanted, vocabulary, request.today or self._today())
             schema = request.answer_format.checked_schema if request.answer_format and not request.cut_answer else None
-            asked = Asked(prompt.ids, answer_tokens(request, len(prompt.ids), wanted.context), model, request.sampling, schema)
+            asked = CompletionRequest(prompt.ids, answer_tokens(request, len(prompt.ids), wanted.context), model, request.sampling, schema)
             held = Fit(request, len(prompt.ids), hidden_weight(request), prompt.turns_left_out, prompt.is_least)
             if wanted.context is not None and len(prompt.ids) >= wanted.context:
                 raise too_long(window, held, f"{len(prompt.ids)} tokens, and the server takes {wanted.context}")
@@ -111,7 +111,7 @@ class HarmonyCompletionsBackend:
                 yield event
 
     async def complete(
-        self, asked: Asked, *, cut_answer: Frame | None = None, forced: Forced | None = None, on_sent: OnSent | None = None
+        self, asked: CompletionRequest, *, cut_answer: Frame | None = None, forced: Forced | None = None, on_sent: OnSent | None = None
     ) -> AsyncGenerator[SampleEvent, None]:
         """As ``sample``, for a finished prompt, which ends in ``<|start|>assistant``, or in ``cut_answer``. Raises as ``sample``.
 
@@ -144,7 +144,7 @@ class HarmonyCompletionsBackend:
         return (await self._server()).models
 
     def know(self, found: Discovered) -> None:
-        """Take what another asked just now, see ``chosen.backend.Knowing``."""
+        """Take what another asked just now, see ``chosen.backend.AcceptsDiscovery``."""
         if self._dialect is not None:
             self._found = (asyncio.get_running_loop().time() + _KEEP_FOUND, TokenServer(self._dialect, found))
 
@@ -178,7 +178,7 @@ class _Asking:
     events: Callable[[], AsyncGenerator[SampleEvent, None]]
 
 
-async def _written(wire: Wire, answer: Answer, asked: Asked, forced: Forced | None) -> AsyncGenerator[RawEvent, None]:
+async def _written(wire: Wire, answer: Answer, asked: CompletionRequest, forced: Forced | None) -> AsyncGenerator[RawEvent, None]:
     """The events of as many requests as it takes."""
     async with aclosing(wire.written(answer, replace(asked, schema=None))) as raws:
         async for raw in raws:
@@ -186,7 +186,7 @@ async def _written(wire: Wire, answer: Answer, asked: Asked, forced: Forced | No
     if forced is not None:
         rest = called(wire, answer, asked, forced)
     elif answer.goes_on:
-        following = await asyncio.to_thread(behind, asked, answer.pieces, wire.vocabulary)
+        following = await asyncio.to_thread(continued_request, asked, answer.pieces, wire.vocabulary)
         answer.resume(wire.chunks(), len(following.ids) - len(asked.ids))
         rest = wire.in_schema(answer, following)
     else:

@@ -1,4 +1,4 @@
-"""The interface of a token-id dialect: how one server is asked, and how its chunks are read."""
+"""The interface of a token-id dialect: how one server product is requested, and how its chunks are read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from renderer.harmony.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CompletionRequest:
     """One request: the ids of the prompt, how many more may be sampled, and the model's name for servers that have several;
     ``sampling`` as for a SampleRequest.
 
@@ -52,7 +52,7 @@ class Dialect(Protocol):
         """Where requests go."""
         ...
 
-    def payload(self, asked: Asked) -> dict[str, object]:
+    def payload(self, asked: CompletionRequest) -> dict[str, object]:
         """The body of the request."""
         ...
 

@@ -1,4 +1,4 @@
-"""Has a call written where one is required: the model thinks freely, and what it opens instead of a call is dropped for a call of ours.
+"""Forces a tool call where one is required: the model reasons freely, but any other message that it opens is replaced by a call.
 
 No token-id server can be told that a call must come. So the header of the call is written here, behind the reasoning and the preambles;
 which function it names is the model's choice among those that it may call, and its arguments are the model's.
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from chatui.backends.base import BackendError
 from chatui.backends.harmony.answer import Answer
-from chatui.backends.harmony.dialect import Asked
+from chatui.backends.harmony.dialect import CompletionRequest
 from chatui.backends.harmony.wire import Wire
 from chatui.backends.structured.format_fallback import refuses_format
 from renderer.events import RawEvent
@@ -38,7 +38,7 @@ _WORD_TOKENS = 80
 
 @dataclass(frozen=True, slots=True)
 class Forced:
-    """The tools of which one has to be called."""
+    """A required call: one of these tools must be called."""
 
     tools: Sequence[FunctionTool]
 
@@ -60,7 +60,7 @@ class Forced:
         return recipient not in allowed or header.channel not in channels
 
 
-async def called(wire: Wire, answer: Answer, asked: Asked, forced: Forced) -> AsyncGenerator[RawEvent, None]:
+async def called(wire: Wire, answer: Answer, asked: CompletionRequest, forced: Forced) -> AsyncGenerator[RawEvent, None]:
     """The events of a call behind what ``answer`` has read of ``asked``; none where there is one, and none where the model writes none."""
     answer.check_end()
     for _ in range(TRIES):
@@ -77,7 +77,7 @@ async def called(wire: Wire, answer: Answer, asked: Asked, forced: Forced) -> As
         answer.check_end()
 
 
-async def _chosen(wire: Wire, asked: Asked, before: Sequence[Frame], forced: Forced) -> str | None:
+async def _chosen(wire: Wire, asked: CompletionRequest, before: Sequence[Frame], forced: Forced) -> str | None:
     """Whom the model calls: the only one, or what it names behind the beginning of a header. None where it names none that it may."""
     recipients = list(forced.recipients)
     if len(recipients) == 1:
@@ -119,7 +119,7 @@ def _opening() -> list[Piece]:
     return [Marker(Token.START), Role.ASSISTANT.value, _ADDRESS]
 
 
-async def _behind(wire: Wire, asked: Asked, pieces: Sequence[Piece]) -> Asked:
+async def _behind(wire: Wire, asked: CompletionRequest, pieces: Sequence[Piece]) -> CompletionRequest:
     """The same request, with these pieces behind its prompt, which ends in what they begin with: the start of an assistant's message."""
     ids = await asyncio.to_thread(ids_of_pieces, pieces[2:], wire.vocabulary)
     return replace(asked, ids=[*asked.ids, *ids], max_tokens=max(asked.max_tokens - len(ids), 1), schema=None)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chatui.backends.base import BackendError, EndReason, Usage
-from chatui.backends.harmony.dialect import Asked, Chunks
+from chatui.backends.harmony.dialect import Chunks, CompletionRequest
 from chatui.backends.harmony.sampled_ids import UNKNOWN_STOP, count, is_stop, model_name, no_ids, refuse, token_ids
 from chatui.backends.speaker import label_of_envelope
 from chatui.codes import ProductCode
@@ -25,7 +25,7 @@ class LlamaCpp:
     # The last chunk would bring the prompt back as text, which can be longer than a line may be.
     _FIELDS = ("content", "tokens", "stop", "stop_type", "truncated", "model", "tokens_predicted", "tokens_evaluated")
 
-    def payload(self, asked: Asked) -> dict[str, object]:
+    def payload(self, asked: CompletionRequest) -> dict[str, object]:
         """See Dialect. It ends at ``<|return|>`` and ``<|call|>`` by itself."""
         return {
             **asked.sampling,

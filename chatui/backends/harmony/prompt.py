@@ -24,8 +24,8 @@ _BROWSER = "browser."
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A request and what it has to fit into. ``context``: tokens of prompt and answer together; ``most``: of the prompt; None if unknown.
+class PromptInput:
+    """A request and its limits. ``context``: tokens of prompt and answer together; ``most``: of the prompt; None if unknown.
 
     ``least``: how many of the last turns always stay.
     """
@@ -36,7 +36,7 @@ class Wanted:
     least: int = 1
 
 
-def fitted(wanted: Wanted, vocabulary: Vocabulary, today: date) -> Fitted:
+def fitted(wanted: PromptInput, vocabulary: Vocabulary, today: date) -> Fitted:
     """The ids, and how many of the oldest turns were left out to make room for an answer.
 
     Of an answer that is to be continued, and does not fit even so, the beginning is left out.

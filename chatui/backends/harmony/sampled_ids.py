@@ -1,4 +1,4 @@
-"""Reads the token ids in one piece of a server's answer, and the token that ended it. Ids that it cannot read are an error."""
+"""Reads the token ids in one chunk of a server's answer, and the token that ended it. Unreadable ids are an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the request that goes on behind what was sampled, where the rest of it has to fit a schema."""
+"""Builds the request that continues a sample where the rest must fit a schema."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby
 
-from chatui.backends.harmony.dialect import Asked
+from chatui.backends.harmony.dialect import CompletionRequest
 from renderer.harmony.pieces import Marker, Piece, ids_of_pieces
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from renderer.tokens import Token
@@ -14,7 +14,7 @@ from renderer.tokens import Token
 _MARKERS = frozenset(token.value for token in MARKER_IDS)
 
 
-def behind(asked: Asked, pieces: Iterable[Piece], vocabulary: Vocabulary) -> Asked:
+def continued_request(asked: CompletionRequest, pieces: Iterable[Piece], vocabulary: Vocabulary) -> CompletionRequest:
     """The same request, with ``pieces``, which end where the answer begins, at the end of its prompt, and the announcement of JSON that
     gpt-oss knows: without it, a model that was about to write something else fills what a grammar allows with white space. Takes a moment
     for a long text."""

@@ -14,7 +14,7 @@ from chatui.codes import ProductCode
 
 @dataclass(frozen=True, slots=True)
 class TokenServer:
-    """``dialect``: a key of ``DIALECTS``. ``found``: what the server said of its models."""
+    """A detected token-id server. ``dialect``: a key of ``DIALECTS``. ``found``: what the server said of its models."""
 
     dialect: str
     found: Discovered

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chatui.backends.base import BackendError, EndReason, Usage
-from chatui.backends.harmony.dialect import Asked, Chunks
+from chatui.backends.harmony.dialect import Chunks, CompletionRequest
 from chatui.backends.harmony.sampled_ids import STOP_IDS, IdReader, count, end_reason, no_ids, refuse, token_ids
 from chatui.backends.speaker import label_of_envelope
 from chatui.codes import ProductCode
@@ -22,7 +22,7 @@ class SGLang:
 
     path = "/generate"
 
-    def payload(self, asked: Asked) -> dict[str, object]:
+    def payload(self, asked: CompletionRequest) -> dict[str, object]:
         """See Dialect."""
         sampling: dict[str, object] = {
             **asked.sampling,

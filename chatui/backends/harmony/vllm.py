@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chatui.backends.base import EndReason, Usage
-from chatui.backends.harmony.dialect import Asked, Chunks
+from chatui.backends.harmony.dialect import Chunks, CompletionRequest
 from chatui.backends.harmony.sampled_ids import STOP_IDS, IdReader, count, end_reason, model_name, no_ids, refuse, token_ids
 from chatui.backends.speaker import label_of_envelope, other_label
 from renderer.harmony.pieces import Piece
@@ -18,7 +18,7 @@ class Vllm:
 
     path = "/v1/completions"
 
-    def payload(self, asked: Asked) -> dict[str, object]:
+    def payload(self, asked: CompletionRequest) -> dict[str, object]:
         """See Dialect. Without these options vLLM strips markers and sends no ids."""
         return {
             **({"model": asked.model} if asked.model else {}),

@@ -1,4 +1,4 @@
-"""Asks a token-id server, each time with one request: for the events of an answer, or for one word."""
+"""Sends requests to a token-id server: streams the events of an answer, or gets a single word."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from chatui.backends.base import BackendError
 from chatui.backends.harmony.answer import Answer, decoded, is_end
-from chatui.backends.harmony.dialect import Asked, Chunks, Dialect
+from chatui.backends.harmony.dialect import Chunks, CompletionRequest, Dialect
 from chatui.backends.http import Upstream
 from chatui.backends.structured.format_fallback import refuses_format
 from renderer.events import RawEvent
@@ -22,7 +22,7 @@ _WORD_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """``on_sent``: see ``SampleRequest``."""
+    """A connection to a token-id server. ``on_sent``: see ``SampleRequest``."""
 
     upstream: Upstream
     dialect: Dialect
@@ -33,7 +33,7 @@ class Wire:
         """A reader for one response."""
         return self.dialect.chunks(self.vocabulary)
 
-    async def written(self, answer: Answer, asked: Asked) -> AsyncGenerator[RawEvent, None]:
+    async def written(self, answer: Answer, asked: CompletionRequest) -> AsyncGenerator[RawEvent, None]:
         """Send one request, and read its answer until reading can stop."""
         async with aclosing(self.upstream.stream(self.dialect.path, self.dialect.payload(asked), self.on_sent)) as read:
             async for events in read:
@@ -42,7 +42,7 @@ class Wire:
                 if answer.is_over or answer.is_paused:
                     return
 
-    async def in_schema(self, answer: Answer, asked: Asked) -> AsyncGenerator[RawEvent, None]:
+    async def in_schema(self, answer: Answer, asked: CompletionRequest) -> AsyncGenerator[RawEvent, None]:
         """As ``written``; without the schema where the server refuses it, such as one that its grammar cannot express."""
         has_begun = False
         try:
@@ -58,7 +58,7 @@ class Wire:
             async for raw in raws:
                 yield raw
 
-    async def word(self, asked: Asked) -> str:
+    async def word(self, asked: CompletionRequest) -> str:
         """What is sampled before the first marker, for a word that decides what is asked next. Nobody sees it. Raises as ``written``."""
         chunks, text = self.chunks(), ""
         async with aclosing(self.upstream.stream(self.dialect.path, self.dialect.payload(asked))) as read:

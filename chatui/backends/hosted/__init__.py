@@ -1,1 +1,1 @@
-"""Tools that model servers run by themselves."""
+"""Tools that model servers execute themselves."""

@@ -1,4 +1,4 @@
-"""Tools that a model server runs by itself, such as its own web search: what it is offered in a turn, and what it says it has used."""
+"""Tools that a model server executes itself, such as its own web search: what it is offered in a turn, and what it reports using."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _LAYERS = 3
 
 @dataclass(slots=True)
 class HostedTools:
-    """``definitions``: the ``tools`` of a request, as the operator wrote them. ``kinds``: the types of the items that told of a call, each
-    once. ``sources``: title by address of the pages that the answer cites. What servers say is a stranger's text; it is bounded here.
-    """
+    """The hosted tools of one request. ``definitions``: the ``tools`` of a request, as the operator wrote them. ``kinds``: the types of
+    the items that told of a call, each once. ``sources``: title by address of the pages that the answer cites. What servers say is a
+    stranger's text; it is bounded here."""
 
     definitions: tuple[Mapping[str, Any], ...]
     kinds: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Takes the body out of the bytes of a response: chunked, of a known length, or until the server closes.
+"""Decodes the body of an HTTP response: chunked, of a known length, or until the server closes.
 
 h11 does this as well, with an event for each chunk. A model server sends a chunk for each token, and those events then cost more than all
 that is done with the token.
@@ -17,7 +17,7 @@ _TRAILER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\x00]*\r\n")
 
 
 class BrokenBodyError(ValueError):
-    """What the server sent is no body of this kind."""
+    """The server sent an invalid body of this kind."""
 
 
 class Body(Protocol):
@@ -37,7 +37,7 @@ class Body(Protocol):
 
 
 class UntilClosed:
-    """It ends where the connection does."""
+    """A body that ends when the connection closes."""
 
     is_done = False
     rest = b""
@@ -49,7 +49,7 @@ class UntilClosed:
 
 
 class Sized:
-    """So many bytes."""
+    """A body of known length."""
 
     rest = b""
 

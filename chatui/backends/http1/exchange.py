@@ -1,4 +1,4 @@
-"""One request and its response on a connection. h11 writes and reads the heads; the body is read at frame rate."""
+"""One request and its response on a connection. h11 handles the headers; the body is read at frame rate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When the answers of a process are read: together at the ticks of one clock, and less often where the process is busy.
+"""Decides when this process reads its model servers' answers: together at the ticks of one clock, and less often under load.
 
 Reading is what everything else follows: what one read brings is guarded, gated, rendered and sent in one step. A step costs about the same
 for one token as for five, so fewer steps are what a process that is short of time can save. Each pass of the event loop costs as well, so

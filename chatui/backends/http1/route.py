@@ -1,4 +1,4 @@
-"""Route: how requests reach a model server, beside its address: the root of its API, a query, the key's header, certificates, a proxy."""
+"""Route: everything but the address that requests to a model server need: API root, query, key header, certificates, proxy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bytes of a connection: ``read`` takes all that has come, which waits in the socket's buffer until then.
+"""A connection's byte stream: ``read`` returns everything that has arrived, which waits in the socket's buffer until then.
 
 Nothing is woken when bytes arrive, except by a ``read`` that found none. TLS has to be read as it comes; it is decrypted into a buffer.
 """

@@ -1,4 +1,4 @@
-"""The connections to one model server, as a transport for httpx: those that are idle are used again for a while.
+"""An httpx transport for one model server, which reuses idle connections for a while.
 
 httpx's own would wake several layers for each piece of an answer. Everything above it is httpx's: addresses, headers, timeouts, errors.
 """

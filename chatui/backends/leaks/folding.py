@@ -1,4 +1,4 @@
-"""Folds text for the leak guard: look-alikes and escapes become the characters that a reader takes them for, each at its place."""
+"""Normalises text for the leak guard: look-alike characters and escapes become the characters that a reader sees, with their positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges text that is certainly raw output: which part of it is a proven answer that may be shown."""
+"""Decides which part of raw model output, if any, is provably an answer that may be shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recognizes reasoning that plain words announce (``Here is my thought process:``), and where the answer behind it begins.
+"""Recognizes reasoning that plain words announce (``Here is my thought process:``), and where the answer after it begins.
 
 Such words also stand in honest answers, so an answer that begins with them is judged as a whole, at its end: only where a second label
 says that the answer comes now, the part before it is reasoning. Of an answer that was cut that cannot be known.
@@ -37,7 +37,7 @@ class Label:
 
 
 class Undecided:
-    """With more text it may become a label."""
+    """A text that may become a label when more arrives."""
 
 
 UNDECIDED = Undecided()

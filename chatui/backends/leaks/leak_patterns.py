@@ -16,7 +16,7 @@ from chatui.backends.leaks.names import HARMONY
 
 
 class Kind(Enum):
-    """What a sign means."""
+    """The kinds of signs."""
 
     OPENING = auto()
     CLOSING = auto()
@@ -43,7 +43,7 @@ class Sign:
 
 
 class Wait:
-    """It may become a sign with more text."""
+    """A text that may become a sign when more arrives."""
 
 
 WAIT = Wait()

@@ -1,4 +1,4 @@
-"""The names in signs of raw output, and what they say: tags and tokens around reasoning, around tool calls, around the answer."""
+"""The tag and token names that mark raw output: around reasoning, around tool calls, around the answer."""
 
 from __future__ import annotations
 

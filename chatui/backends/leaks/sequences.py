@@ -1,4 +1,4 @@
-"""Judges special tokens that stand next to each other: a header, an end before a start, an example of a whole message."""
+"""Classifies special tokens that stand next to each other: a header, an end before a start, an example of a whole message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatui.backends.leaks.mentions import LOOK_AHEAD, QUOTES, is_mention
 
 
 class Verdict(Enum):
-    """What a special token is."""
+    """The kinds of special tokens."""
 
     WAIT = auto()
     MENTION = auto()
@@ -23,7 +23,8 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Special:
-    """``end``: where a mention ends. ``withdraws``: a final message follows, so the text before it was not the answer."""
+    """A classified special token. ``end``: where a mention ends. ``withdraws``: a final message follows, so the text before it was not
+    the answer."""
 
     verdict: Verdict
     end: int = 0

@@ -1,4 +1,4 @@
-"""Recognizes answers that are data of a server's own: the parts of a message, or a call, written out as JSON or as Python would show them.
+"""Recognizes answers that are a server's own data: message parts or a call, written out as JSON or Python.
 
 A server or a proxy that does not know a model's parts turns the whole list into text. It is judged when it is whole; what is no text of
 the answer is hidden.

@@ -1,4 +1,4 @@
-"""The size budgets of one sample: how many characters a model may still write, and at how many tokens its server cuts it."""
+"""The size limits of one sample: how many characters a model may still write, and after how many tokens its server stops it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class TokenLimit:
-    """``answer``: the request's limit; ``context``: that of prompt and answer together; None if there is none, or it is not known."""
+    """The token limit of a request. ``answer``: the request's limit; ``context``: that of prompt and answer together; None if there is
+    none, or it is not known."""
 
     answer: int | None = None
     context: int | None = None

@@ -40,7 +40,7 @@ _READS_CHAT_FIELDS = "llama.cpp"
 
 
 class ResponsesBackend(FoundServer):
-    """A Backend."""
+    """A Backend for the Responses API."""
 
     kind = "responses"
 

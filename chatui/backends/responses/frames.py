@@ -1,4 +1,4 @@
-"""Turns what a Responses stream says into raw events, one frame at a time: beginning a frame closes the one before."""
+"""Converts a Responses stream into raw events, one frame at a time: beginning a frame closes the one before."""
 
 from __future__ import annotations
 

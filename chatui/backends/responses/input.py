@@ -16,7 +16,8 @@ InputItem = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """``items``: the conversation, oldest first. ``instructions``: what system and developer frames say; empty if there are none."""
+    """The conversation as request fields. ``items``: the conversation, oldest first. ``instructions``: what system and developer frames
+    say; empty if there are none."""
 
     items: list[InputItem] = field(repr=False)
     instructions: str = field(repr=False)

@@ -1,4 +1,4 @@
-"""The parts of output items: what each is, and its text."""
+"""The content parts of output items: their kinds and their text."""
 
 from __future__ import annotations
 

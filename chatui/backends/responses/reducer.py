@@ -49,7 +49,7 @@ _MOST_OPAQUE_CHARS = 4000
 
 
 class Reducer:
-    """One sample. ``feed`` takes decoded events in order; then either ``finish`` or ``break_off`` closes everything."""
+    """Parses one sample. ``feed`` takes decoded events in order; then either ``finish`` or ``break_off`` closes everything."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What people read of a tool that the model server runs by itself: one line, in words of ours, and never what it was given or found."""
+"""The visible line about a tool that the model server executes: our own words, never its arguments or its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the definition of a function tool as Chat Completions and Responses requests have it, and the arguments of a call."""
+"""Writes function tools for Chat Completions and Responses requests, and reads the arguments of a call."""
 
 from __future__ import annotations
 

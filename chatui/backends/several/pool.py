@@ -1,4 +1,4 @@
-"""One back end at several addresses: the least busy one is asked, and another one where it fails before its first event."""
+"""A back end with several addresses: requests go to the least busy one, and to another if it fails before its first event."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from chatui.backends.base import Backend, BackendError, SampleEvent, SampleRequest
-from chatui.backends.context.window import Sized
+from chatui.backends.context.window import HasContextWindow
 from chatui.backends.http import Watchable, Watcher
 from chatui.codes import ProductCode
 from renderer.frames import Role
@@ -85,9 +85,9 @@ class PooledBackend:
         return await last.backend.models()
 
     def known_context(self, model: str | None) -> int | None:
-        """See ``context.window.Sized``: the least of what is known, since any of them may be asked."""
+        """See ``context.window.HasContextWindow``: the least of what is known, since any of them may be asked."""
         backends = [member.backend for member in self._members]
-        sizes = [size for backend in backends if isinstance(backend, Sized) and (size := backend.known_context(model))]
+        sizes = [size for backend in backends if isinstance(backend, HasContextWindow) and (size := backend.known_context(model))]
         return min(sizes, default=None)
 
     def watch(self, watcher: Watcher) -> None:

@@ -1,1 +1,1 @@
-"""Answers in a format: how the model and its server are told, over each wire format."""
+"""Structured output: how each wire format tells the model and its server about the required format."""

@@ -1,5 +1,5 @@
-"""Asks again without a format, or without a call that must come, where a server refuses that: the model is still told in words, and what
-comes is checked in any case."""
+"""Retries without an output format or a forced call if a server refuses it. The prompt still asks for it, and the answer is checked
+anyway."""
 
 from __future__ import annotations
 

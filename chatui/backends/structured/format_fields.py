@@ -1,4 +1,4 @@
-"""Writes the format of an answer as models and servers know it."""
+"""Writes the output format for the prompt, and for the request fields of each wire format."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The commands that back up and restore."""
+"""The management commands for backups."""

@@ -1,4 +1,4 @@
-"""The catalogue of shapes: answers in which hidden text hides, as servers without a parser for their model send them.
+"""The catalogue of answer shapes in which servers without a parser for their model deliver hidden text.
 
 ``shapes.jsonl`` has one to a line. ``{hidden}`` stands for hidden text, ``{shown}`` for text of the answer. ``late``: a person may have
 read the hidden text before the sign came, which is then withdrawn. ``shows``: what is left of the answer arrives, however it is cut.

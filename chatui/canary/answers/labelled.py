@@ -1,4 +1,4 @@
-"""Scripted answers whose text a label calls something else: each label in each place of each wire format, at once, ahead and too late."""
+"""Scripted answers with text that a label marks as not the answer: every label, in every place of every wire format, and at every time."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ _NOT_OF_ITEMS = ("type reasoning",)
 """An item of another type is no message, but something else."""
 
 
-class Some(Protocol):
-    """Chooses some of many: a run that is to be short does not play all."""
+class SubsetChooser(Protocol):
+    """Chooses some of many scripts, for a short run."""
 
     def __call__(self, of: Sequence[catalogue.One], /) -> list[catalogue.One]: ...
 
 
-def by_chat(planter: Planter, some: Some, chooser: random.Random) -> list[Script]:
+def by_chat(planter: Planter, some: SubsetChooser, chooser: random.Random) -> list[Script]:
     """For a Chat Completions server. What hides at once stands in one answer; a message that comes whole, or a late label, has its own."""
     singles = [_whole(planter, name, label) for name, label in LABELS.items()]
     singles += [_late(planter, name, label, place, chooser) for name, label in LABELS.items() for place in ("delta", "choice")]
     return [_at_once(planter, chooser), _in_other_fields(planter, chooser), _whole_parts(planter), *some(singles)]
 
 
-def by_items(planter: Planter, some: Some, chooser: random.Random) -> list[Script]:
+def by_items(planter: Planter, some: SubsetChooser, chooser: random.Random) -> list[Script]:
     """For a Responses server."""
     late = [_late_item(planter, name, label, place, chooser) for name, label in LABELS.items() for place in ("item", "part", "response")]
     return [_items(planter, chooser), _whole_items(planter), *some(late)]

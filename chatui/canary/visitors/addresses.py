@@ -1,4 +1,4 @@
-"""Every address of the product, taken from its URL list, and how to request each: a new route cannot be forgotten.
+"""Every URL of the product, taken from the URL configuration, and how to request it, so that no new route can be forgotten.
 
 What this module does not know how to fill in is no address that may be left out: the run says so, and a test does before.
 """

@@ -1,4 +1,4 @@
-"""A simulated browser: fetches pages with cookies and CSRF tokens. All that it receives is checked."""
+"""A simulated browser: fetches pages with cookies and CSRF tokens, and checks everything that it receives."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ File = tuple[str, bytes, str]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came."""
+    """A response, as the visitor received it."""
 
     status: int
     headers: httpx.Headers
@@ -61,7 +61,7 @@ class _Request:
 
 
 class Browser:
-    """``with Browser("owner", deployment) as owner``. Follows no redirect by itself."""
+    """A simulated browser: ``with Browser("owner", deployment) as owner``. Follows no redirect by itself."""
 
     def __init__(self, viewer: str, deployment: Deployment) -> None:
         """``viewer``: who this is, for the report."""

@@ -1,4 +1,4 @@
-"""Fetches every address of the product as one visitor, and every link found on the way."""
+"""Crawls the product as one visitor: fetches every URL, and every link found on the way."""
 
 from __future__ import annotations
 

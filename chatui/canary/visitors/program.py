@@ -1,4 +1,4 @@
-"""A simulated program: asks at ``/v1`` with a key, over HTTP and over the socket. All that it receives is checked."""
+"""A simulated API client: sends requests to ``/v1`` with a key, over HTTP and WebSocket, and checks everything that it receives."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ENDS = ("response.completed", "response.incomplete", "response.failed", "error"
 
 
 class Program:
-    """``with Program("program", deployment, key) as program``. ``viewer``: who this is, for the report."""
+    """A simulated API client: ``with Program("program", deployment, key) as program``. ``viewer``: who this is, for the report."""
 
     def __init__(self, viewer: str, deployment: Deployment, key: str) -> None:
         self.viewer = viewer

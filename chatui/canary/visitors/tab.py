@@ -1,4 +1,4 @@
-"""A simulated tab: the product's WebSocket, with the cookies and origin of a Browser. All that it receives is checked."""
+"""A simulated tab: the product's WebSocket, with a Browser's cookies and origin. Checks everything that it receives."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ _OF_STAFF = ("chatui:debug", "chatui:frame")
 
 
 class SilentError(CanaryError):
-    """Nothing was heard for too long."""
+    """No event arrived in time."""
 
 
 class Tab:
-    """``with Tab(browser) as tab``. Events come as a flat list, in order; ``heard``: all of it as text, and each block as it stood."""
+    """A simulated tab: ``with Tab(browser) as tab``. Events come as a flat list, in order; ``heard``: all of it as text, and each block
+    as it stood."""
 
     def __init__(self, browser: Browser, *, address: str = "/ws/") -> None:
         self._browser = browser

@@ -1,4 +1,4 @@
-"""Cuts reasoning at the markers that some models write into it (specification section 7), so that the debug view shows them as headings."""
+"""Splits reasoning at the section markers that some models write (specification section 7), so that the debug view can show headings."""
 
 from __future__ import annotations
 

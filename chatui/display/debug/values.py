@@ -1,4 +1,4 @@
-"""The values that the debug view's templates show. Every text in them has passed the gate for the DEBUG audience."""
+"""The data classes of the debug view's templates. Every text in them has passed the gate for the DEBUG audience."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Partner:
 
 @dataclass(frozen=True, slots=True)
 class ShownFrame:
-    """One frame. ``seen`` is what the end user saw of it; where that is None, ``why_hidden`` says why.
+    """A frame for the debug view. ``seen`` is what the end user saw of it; where that is None, ``why_hidden`` says why.
 
     ``sections``: its text, cut at the markers of reasoning. ``offset``: seconds from the beginning of its turn until it was stored;
     ``took``: seconds since the frame before it, or the beginning. ``laid_out``: a JSON body with line breaks. ``decision``: how a call
@@ -72,7 +72,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class ShownTurn:
-    """One turn. ``detail`` may quote what a server answered; ``seconds`` is None while it runs."""
+    """A turn for the debug view. ``detail`` may quote what a server answered; ``seconds`` is None while it runs."""
 
     id: str
     state: str

@@ -1,1 +1,1 @@
-"""What pages show of files."""
+"""Prepares files for pages."""

@@ -1,5 +1,4 @@
-"""The files below an answer: those that its tools made for the person. They are for the owner of the conversation alone; no share link
-has them."""
+"""Prepares the files that tools made, shown below an answer to its owner only, never through a share link."""
 
 from __future__ import annotations
 
@@ -18,8 +17,8 @@ _VERSION_CHARS = 8
 
 @dataclass(frozen=True, slots=True)
 class ShownFile:
-    """``size`` in bytes. ``version``: another one where its content is another, so that no browser takes an old picture for the new one.
-    ``is_picture``: of a format that is shown in place, and no larger than a browser can bear."""
+    """A file below an answer. ``size`` in bytes. ``version``: another one where its content is another, so that no browser takes an old
+    picture for the new one. ``is_picture``: of a format that is shown in place, and no larger than a browser can bear."""
 
     id: str
     name: str = field(repr=False)

@@ -1,4 +1,4 @@
-"""The documents of a question, as chips below it: for the owner of the conversation alone. Their text is nowhere on a page."""
+"""Prepares a question's documents as chips below it, for the conversation's owner only. No page contains their text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from chatui.store.documents import attached
 
 @dataclass(frozen=True, slots=True)
 class ShownDocument:
-    """``id`` of its file; empty where its owner has deleted it. ``size`` in bytes. ``said``: what the model was given of it."""
+    """A document chip. ``id`` of its file; empty where its owner has deleted it. ``size`` in bytes. ``said``: what the model was given
+    of it."""
 
     id: str
     name: str = field(repr=False)

@@ -1,4 +1,4 @@
-"""What a page is told of a file that its person brings: what was read, how much of the model's context it takes, or why it is not taken."""
+"""The status of an uploaded file for a page: what was read, its share of the model's context, or why it was refused."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The folders of a person: what pages show of them, and what their owner does with them."""
+"""A person's folders: what pages show of them, and their owner's actions."""

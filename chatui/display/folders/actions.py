@@ -1,4 +1,4 @@
-"""The actions of an owner on folders: create, change and delete one, and move a conversation into one or out of it."""
+"""An owner's actions on folders: create, change and delete one, and move a conversation into one or out of it."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class TooManyFoldersError(Exception):
 
 
 class NoNameError(Exception):
-    """Nothing is left of the name of a folder."""
+    """The folder's name is empty after cleaning."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A folder as its person wants it, within bounds: a name of one line that can be seen, and instructions without control characters."""
+class FolderFields:
+    """A folder's validated fields: a name of one visible line, and instructions without control characters."""
 
     name: str
     instructions: str = field(default="", repr=False)
 
     @classmethod
-    def of(cls, name: str, instructions: str) -> Wanted:
+    def of(cls, name: str, instructions: str) -> FolderFields:
         """From what was written. Raises NoNameError."""
         found = one_line(name)[:NAME_CHARS].strip()
         if not is_seen(found):
@@ -54,7 +54,7 @@ def _written(text: str) -> str:
     return "".join(char for char in transcripts.storable(text) if char == "\t" or unicodedata.category(char) != "Cc")
 
 
-def create(person: User, wanted: Wanted) -> Folder:
+def create(person: User, wanted: FolderFields) -> Folder:
     """A new folder. Raises TooManyFoldersError."""
     with transaction.atomic():
         # Two requests at once could both find room for the last one.
@@ -69,7 +69,7 @@ def is_full(person: User) -> bool:
     return Folder.objects.filter(owner=person).count() >= MOST_FOLDERS
 
 
-def change(person: User, folder_id: object, wanted: Wanted) -> Folder:
+def change(person: User, folder_id: object, wanted: FolderFields) -> Folder:
     """Give a folder another name and other instructions, which count from the next question on."""
     with transaction.atomic():
         row = access.own_folder(person, folder_id, held=True)

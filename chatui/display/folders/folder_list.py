@@ -1,4 +1,4 @@
-"""The folders of a person as the side bar and their own pages show them."""
+"""Prepares a person's folders for the sidebar and the folder pages."""
 
 from __future__ import annotations
 

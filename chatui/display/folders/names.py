@@ -1,4 +1,4 @@
-"""The name of a folder as it is stored: one line, of which something can be seen."""
+"""Cleans a folder's name: one line, with at least one visible character."""
 
 from __future__ import annotations
 

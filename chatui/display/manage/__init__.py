@@ -1,1 +1,1 @@
-"""What those who look after the place are shown of its answers and model servers: no text of anybody's."""
+"""Prepares the admin pages about failed answers and model servers. They contain no conversation text."""

@@ -1,4 +1,4 @@
-"""Answers that failed, by code and model server, for those who look after the model servers. No text of anybody's, and no names."""
+"""Failed answers, by error code and model server, for the admin pages. Contains no conversation text and no names."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ _OTHER_ADVICE = noop("Open the debug view of one of them to see what was sent an
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """``times`` of one code at one model server (``server`` is its name here, empty for the default one), with what an admin can do."""
+    """Failures that are counted together: ``times`` of one code at one model server (``server`` is its name here, empty for the default
+    one), with what an admin can do."""
 
     code: str
     server: str
@@ -50,8 +51,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """One of them. ``number``: as the person was shown it. ``conversation_id`` is for the address of the debug view: None where the viewer
-    may not open it, and where there is none to open."""
+    """One failed answer. ``number``: as the person was shown it. ``conversation_id`` is for the address of the debug view: None where
+    the viewer may not open it, and where there is none to open."""
 
     number: str
     at: datetime
@@ -63,7 +64,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which ones: of the last ``hours``, and of a code or a server, if one is named."""
+    """The filter: the last ``hours``, and a code or a server, if one is named."""
 
     hours: int
     code: str = ""

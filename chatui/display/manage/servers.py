@@ -1,4 +1,4 @@
-"""The model servers as those who look after them see them: whether each answers, how much it has to do, and what failed of late."""
+"""The status of the model servers for the admin pages: whether each responds, its load, and its recent failures."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class Errors:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One of them. ``place``: host and port of each of its addresses. ``problem``: a code's name or words of ours where it did not answer,
-    or where some of several addresses did not, with ``is_alive``; ``milliseconds``: how long its answer took. ``running`` answers are being
-    written now or wait for it."""
+    """One model server. ``place``: host and port of each of its addresses. ``problem``: a code's name or words of ours where it did not
+    answer, or where some of several addresses did not, with ``is_alive``; ``milliseconds``: how long its answer took. ``running``
+    answers are being written now or wait for it."""
 
     name: str
     label: str

@@ -1,1 +1,1 @@
-"""Stored answers as programs read them again. Every text in them has passed the gate."""
+"""Stored answers for the API. Every text in them has passed the gate."""

@@ -1,4 +1,4 @@
-"""Reads and deletes stored answers to programs, and says what they were asked."""
+"""Reads and deletes the stored answers of programs, with their input."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def stored_answer(person: User, answer_id: UUID, only_key: UUID | None, audience
 
 
 def input_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[StoredPart]:
-    """What was said up to the question of an answer, in order, as far as a program sees it. Raises NotFoundError."""
+    """The messages up to the question of an answer, in order, as far as a program sees them. Raises NotFoundError."""
     turn = own_answers.answer_of(person, answer_id, only_key).turn
     given = [message for message in transcripts.of_turn(turn) if message.author == Author.IMPORT]
     branch = _handed_back([*transcripts.branch(turn.conversation, _before(turn)), *given])

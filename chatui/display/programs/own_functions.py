@@ -1,4 +1,4 @@
-"""Which functions a program named when it asked for an answer: their calls are its own to see, and nobody else's."""
+"""The functions that a program declared in its request. Only that program may see the calls of them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Ratings of answers: what pages show of them, and what a person does with theirs."""
+"""Ratings of answers: what pages show of them, and how a person gives one."""

@@ -1,4 +1,4 @@
-"""What a person does with an answer of theirs: rates it, with a reason, or takes that back."""
+"""A person rates an answer, with a reason, or removes their rating."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ VERDICTS, REASONS = table.VERDICTS, table.REASONS
 
 
 class NoRatingError(Exception):
-    """The form is not one of ours, or not whole: a bad answer needs a reason, and a note has a longest length."""
+    """The submitted form is invalid or incomplete: a bad answer needs a reason, and a note has a longest length."""
 
     code = ProductCode.COMMAND
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What somebody says of an answer. An empty ``verdict`` takes the rating back."""
+class RatingInput:
+    """A submitted rating. An empty ``verdict`` removes the rating."""
 
     verdict: str
     reason: str = ""
     note: str = field(default="", repr=False)
 
 
-def current(visitor: Visitor, conversation_id: object, message_id: object) -> Given:
-    """What this person has said of the answer so far. Raises as ``ratings.ratable`` does."""
+def current(visitor: Visitor, conversation_id: object, message_id: object) -> RatingInput:
+    """This person's current rating of the answer. Raises as ``ratings.ratable`` does."""
     message = ratings.ratable(visitor, conversation_id, message_id)
     row = Rating.objects.filter(message=message, person=visitor.user).first()
-    return Given(row.verdict, row.reason, row.note) if row else Given("")
+    return RatingInput(row.verdict, row.reason, row.note) if row else RatingInput("")
 
 
-def rate(visitor: Visitor, conversation_id: object, message_id: object, given: Given) -> None:
+def rate(visitor: Visitor, conversation_id: object, message_id: object, given: RatingInput) -> None:
     """Keep a rating in place of an earlier one, or take it back.
 
     Raises:

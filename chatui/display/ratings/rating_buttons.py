@@ -1,4 +1,4 @@
-"""The thumbs below an answer, as pages show them to whoever may press them."""
+"""The rating buttons (thumbs) below an answer, for the person who may use them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def unrated(row: Conversation, turn_id: str, state: str, finals: Sequence[str]) 
 
 
 def verdicts_of(row: Conversation, messages: Iterable[str]) -> dict[str, str]:
-    """What the owner of the conversation said of these answers, by message: one statement, and none for no message."""
+    """The owner's ratings of these answers, by message: one statement, and none for no message."""
     keys = [UUID(message) for message in messages]
     found = Rating.objects.filter(message__in=keys, person=row.owner_id).values_list("message_id", "verdict") if keys else ()
     return {str(message): verdict for message, verdict in found}

@@ -1,1 +1,1 @@
-"""What pages show of answers in a format."""
+"""The output format of answers, for pages."""

@@ -1,4 +1,4 @@
-"""The format that the answers of a conversation have to have, as its person sees and sets it."""
+"""Shows and sets the output format that a conversation's answers must have."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What people see of tools: the calls that wait for them, and the choice of tools at the message box."""
+"""Tools for pages: calls that wait for approval, and the tool menu at the message box."""

@@ -1,5 +1,4 @@
-"""The cards of calls about which a person decides, or has decided. They are for the owner of the conversation alone: no share link, no
-search, no event and no file has them."""
+"""The approval cards of tool calls, for the conversation's owner only: no share link, search, event or file contains them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person decides about a call that waits for them. One decision counts, and each is a line of the audit log."""
+"""A person allows or declines a waiting tool call. Only one decision counts, and each is written to the audit log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FOR_ALL = (Decision.ALWAYS, Decision.NEVER)
 
 
 class NotWaitingError(Exception):
-    """The call does not wait any more, or this cannot be decided about it. Nothing has changed."""
+    """The call no longer waits, or does not allow this decision. Nothing has changed."""
 
 
 def decide(visitor: Visitor, conversation_id: UUID, approval_id: UUID, word: str) -> Turn:

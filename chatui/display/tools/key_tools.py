@@ -1,4 +1,4 @@
-"""The tools that a key for programs can name: those of its owner's that run without asking, because nobody is there who could be asked."""
+"""The tools that an API key can allow: those of its owner that run without asking, because nobody is there to ask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools at the message box: which of those that a person is offered are on in a conversation, and which cannot be together."""
+"""The tool menu at the message box: which tools are on in a conversation, and which exclude each other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatui.models import Conversation, ToolRule, User
 from chatui.permissions import access
 from chatui.permissions.tools import server_tools_go_with, tools_in
 from chatui.tools import available, combinations, switches
-from chatui.tools.combinations import Together
+from chatui.tools.combinations import Combination
 from chatui.tools.tool import Tool
 
 STATES = ("on", "off", "ask")
@@ -22,7 +22,8 @@ STATES = ("on", "off", "ask")
 
 @dataclass(frozen=True, slots=True)
 class ShownTool:
-    """``note``: what is to be known about it, in words. ``is_allowed``: it runs without asking, because the person said so here."""
+    """A tool in the menu. ``note``: what is to be known about it, in words. ``is_allowed``: it runs without asking, because the person
+    said so here."""
 
     name: str
     title: str
@@ -67,7 +68,7 @@ def shown_tools(person: User, row: Conversation | None, chosen: Chosen = Chosen(
         off = {name for name, rule in rules.items() if not rule.is_allowed}
         together = tools_in(person, row, is_demo=is_demo)
     else:
-        together = combinations.together({name: tool for name, tool in known.items() if name not in off})
+        together = combinations.combine({name: tool for name, tool in known.items() if name not in off})
     shown = [_shown(tool, known, together, off, rules.get(tool.name)) for tool in known.values()]
     return ShownTools(
         tuple(sorted(shown, key=lambda each: each.title.casefold())),
@@ -91,7 +92,7 @@ def _by_server(kinds: Collection[str], tools: Collection[Tool], row: Conversatio
     return ", ".join(dict.fromkeys(known.get(kind) or visible(kind.replace("_", " ")) for kind in kinds))
 
 
-def _shown(tool: Tool, known: dict[str, Tool], together: Together, off: Collection[str], rule: ToolRule | None) -> ShownTool:
+def _shown(tool: Tool, known: dict[str, Tool], together: Combination, off: Collection[str], rule: ToolRule | None) -> ShownTool:
     is_on = tool.name not in off
     is_allowed = rule is not None and rule.is_allowed and rule.fingerprint == tool.fingerprint and available.asks_first(tool)
     note = ""

@@ -1,4 +1,4 @@
-"""The sources under an answer: the pages that its text cites, and those that its model server says it cites."""
+"""The sources under an answer: the pages that its text cites, and those that its model server reports."""
 
 from __future__ import annotations
 

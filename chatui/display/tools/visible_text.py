@@ -1,4 +1,4 @@
-"""Shows what a model wrote into a call so that a person can judge it: nothing in it is invisible, and nothing turns the text around."""
+"""Makes a tool call's text safe to judge: every character in it is visible, and none can reorder the text."""
 
 from __future__ import annotations
 

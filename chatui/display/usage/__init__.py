@@ -1,1 +1,1 @@
-"""What pages show of usage."""
+"""Prepares usage figures for pages."""

@@ -1,4 +1,4 @@
-"""Sums of the ledger as pages show them: written numbers, names in words, and bars."""
+"""Usage tables and charts: formatted numbers, names in words, and bars."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ShownRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """``heading``: of the first column. ``left_out``: how many rows the page does not show."""
+    """A table of sums. ``heading``: of the first column. ``left_out``: how many rows the page does not show."""
 
     heading: str
     rows: tuple[ShownRow, ...]
@@ -116,7 +116,7 @@ def plot(rows: Sequence[Row], days: Days) -> Plot:
 
 def limits_of(person: User) -> list[ShownLimit]:
     """The limits in force for a person, with what is used of each."""
-    return [_limit(line) for line in limit_status.standing_of(person)]
+    return [_limit(line) for line in limit_status.status_of(person)]
 
 
 def unpriced(row: Row) -> str:

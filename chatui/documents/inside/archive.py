@@ -1,4 +1,4 @@
-"""Opens the zip archive that a document is, and reads entries of it within bounds. Nothing is written, so their names lead nowhere."""
+"""Reads entries of a document's zip archive, with size limits. Nothing is written to disk, so entry names are harmless."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def prepare(data: bytes) -> None:
 
 
 class Archive:
-    """``read`` its entries by their exact names. What is counted is counted over all of them."""
+    """A zip archive: ``read`` its entries by their exact names. The size limit applies to all entries together."""
 
     def __init__(self, data: bytes) -> None:
         """
@@ -75,6 +75,6 @@ class Archive:
             raise RefusedError(Reason.BROKEN) from None
 
 
-def beside(part: str, target: str) -> str:
+def resolve_name(part: str, target: str) -> str:
     """The name of the entry that a part names, relative to itself; none that leaves the archive is in it."""
     return target.lstrip("/") if target.startswith("/") else normpath(join(part.rpartition("/")[0], target))

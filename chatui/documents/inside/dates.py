@@ -1,4 +1,4 @@
-"""Says which numbers of a workbook are dates and times, and writes them as such: a workbook keeps days since 1900, and how they look."""
+"""Recognises the dates and times among a workbook's numbers, and formats them: a workbook stores days since 1900 and a display format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads an HTML file as the text that a person would see of it, with its headings, lists and tables."""
+"""Extracts the visible text of an HTML file, with its headings, lists and tables."""
 
 from __future__ import annotations
 

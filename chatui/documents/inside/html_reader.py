@@ -1,4 +1,4 @@
-"""Reads an HTML document as the text that people see of it, as browsers parse it.
+"""Parses an HTML document as browsers do, and returns the visible text.
 
 With links, one is ``【id†text†host】`` in the text, and ``links[id]`` is where it leads; the host is left out where it is that of the page.
 """
@@ -95,7 +95,7 @@ _NEITHER = str.maketrans({"【": "〖", "】": "〗", "†": "‡"})
 
 
 class Reader:
-    """``read`` an HTML document; then ``title``, ``parts`` of its text, and ``links``."""
+    """Parses HTML: ``read`` an HTML document; then ``title``, ``parts`` of its text, and ``links``."""
 
     def __init__(self, url: str, has_links: bool = True, most_chars: int = TEXT_CHARS) -> None:
         self.title = ""

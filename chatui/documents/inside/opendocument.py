@@ -1,4 +1,4 @@
-"""Reads an ODT document: its paragraphs, headings, lists and tables. What was deleted in it, and comments, are left out."""
+"""Reads an ODT document: paragraphs, headings, lists and tables, without deleted text and comments."""
 
 from __future__ import annotations
 

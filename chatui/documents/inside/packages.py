@@ -1,4 +1,4 @@
-"""Finds the parts of an Office document: what its relationships name. What lies outside of the document is never asked for."""
+"""Finds the parts of an Office document by its relationships. External targets are never loaded."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from chatui.documents.inside import xml
-from chatui.documents.inside.archive import Archive, beside
+from chatui.documents.inside.archive import Archive, resolve_name
 from chatui.documents.inside.text_collector import RefusedError
 from chatui.documents.kinds import Reason
 
 
 @dataclass(slots=True)
 class Relations:
-    """``by_id``: the type of each, by its last word, and the entry that it leads to."""
+    """The relationships of a part. ``by_id``: the type of each, by its last word, and the entry that it leads to."""
 
     part: str
     by_id: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -22,7 +22,7 @@ class Relations:
         """Take a relationship."""
         if name == "Relationship" and attributes.get("TargetMode") != "External":
             kind = attributes.get("Type", "").rpartition("/")[2]
-            self.by_id[attributes.get("Id", "")] = kind, beside(self.part, attributes.get("Target", ""))
+            self.by_id[attributes.get("Id", "")] = kind, resolve_name(self.part, attributes.get("Target", ""))
 
     def end(self, name: str) -> None:
         """Nothing follows from it."""

@@ -1,4 +1,4 @@
-"""What the texts of word processors and of presentations have in common: paragraphs, cells of tables, and drawings in two versions."""
+"""Shared by the word processor and presentation readers: paragraphs, table cells, and drawings in two versions."""
 
 from __future__ import annotations
 

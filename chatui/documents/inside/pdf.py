@@ -1,4 +1,4 @@
-"""Reads a PDF, page by page. What a page shows as a picture is no text."""
+"""Reads a PDF, page by page. Text in images is not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tries what a process that reads a file must not be able to do, from inside of one, for the examination of this machine."""
+"""Tries everything that a sandboxed file-reading process must not be able to do, from inside of one."""
 
 from __future__ import annotations
 

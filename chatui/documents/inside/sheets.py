@@ -1,4 +1,4 @@
-"""Reads an XLSX workbook, sheet by sheet, as lines of cells with a tabulator between them.
+"""Reads an XLSX workbook, sheet by sheet, as lines of cells separated by tabs.
 
 Cells come from the stream as they are there: what a sheet says of its size is not believed, and empty cells cost nothing. One far away
 stands on the next line with the address of its row, not behind a million empty ones.

@@ -1,4 +1,4 @@
-"""Collects the text of a file, part by part, within a budget."""
+"""Collects the text of a file, part by part, within a limit on size and time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHARE_OF_TIME = 0.7
 
 
 class RefusedError(Exception):
-    """The file is not read."""
+    """The file cannot be read."""
 
     def __init__(self, reason: Reason) -> None:
         super().__init__(reason)

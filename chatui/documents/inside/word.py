@@ -1,4 +1,4 @@
-"""Reads a DOCX document: its paragraphs, headings, tables and notes. What was deleted or is hidden in it is left out."""
+"""Reads a DOCX document: paragraphs, headings, tables and notes, without deleted and hidden text."""
 
 from __future__ import annotations
 

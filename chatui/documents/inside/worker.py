@@ -1,4 +1,4 @@
-"""Reads one file as text, and ends. In: the file. Out: a length, that many bytes of JSON about what was found, then the texts themselves.
+"""The worker process that reads one file. Input: the file. Output: a length, that many bytes of JSON about the file, then the texts.
 
 It confines itself before it looks at the file, and answers in words of a closed list. Whoever started it believes none of it unchecked.
 """
@@ -25,7 +25,8 @@ NOT_PREPARED = 70
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """``read`` puts the text of a file into what is found. ``prepare`` loads what it needs, before the process is confined."""
+    """A reader for one kind of file. ``read`` puts the text of a file into what is found. ``prepare`` loads what it needs, before the
+    process is confined."""
 
     read: Callable[[bytes, Found], None]
     prepare: Callable[[bytes], None] = field(default=lambda data: None)

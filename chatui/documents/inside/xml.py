@@ -1,4 +1,4 @@
-"""Reads XML as a stream of elements, with a count of them. A document type, and so every entity of a document's own, is refused."""
+"""Reads XML as a stream of elements, and counts them. A document type, and with it any custom entity, is refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _APART = " "
 
 
 class Listener(Protocol):
-    """Is told of elements by their local names; of a namespaced attribute the name is ``uri name``."""
+    """Receives elements by their local names; of a namespaced attribute the name is ``uri name``."""
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         """An element begins."""

@@ -1,4 +1,4 @@
-"""Formats of dates and times in German, with the clock of 24 hours and UTC said."""
+"""Date and time formats for German, with the 24-hour clock and "UTC"."""
 
 DATE_FORMAT = "j. F Y"
 TIME_FORMAT = r"H:i \U\T\C"

@@ -1,4 +1,4 @@
-"""Formats of Django's own pages: the day before the month in words, the clock with 24 hours, and UTC said."""
+"""Date and time formats for English: day before month, the month in words, the 24-hour clock and "UTC"."""
 
 DATE_FORMAT = "j F Y"
 TIME_FORMAT = r"H:i \U\T\C"

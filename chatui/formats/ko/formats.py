@@ -1,4 +1,4 @@
-"""Formats of dates and times in Korean, with the clock of 24 hours and UTC said."""
+"""Date and time formats for Korean, with the 24-hour clock and "UTC"."""
 
 DATE_FORMAT = "Y년 n월 j일"
 TIME_FORMAT = r"H:i \U\T\C"

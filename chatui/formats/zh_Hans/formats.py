@@ -1,4 +1,4 @@
-"""Formats of dates and times in simplified Chinese, with the clock of 24 hours and UTC said."""
+"""Date and time formats for simplified Chinese, with the 24-hour clock and "UTC"."""
 
 DATE_FORMAT = "Y年n月j日"
 TIME_FORMAT = r"H:i \U\T\C"

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatui.management.one_question import UNUSABLE, Asked, add_server_arguments, backend_for, request_for, server_for
+from chatui.management.one_question import UNUSABLE, AnswerSoFar, add_server_arguments, backend_for, request_for, server_for
 from renderer.events import RawEvent
 from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleOpened, VisibleWithdrawn
 from renderer.terminal import harmless
@@ -46,7 +46,7 @@ class Command(BaseCommand):
             raise CommandError("The question is empty.", returncode=UNUSABLE)
         server = server_for(options)
         backend, request = backend_for(server), request_for(server, options, prompt)
-        asked, screen = Asked(), _Screen(self, audience)
+        asked, screen = AnswerSoFar(), _Screen(self, audience)
         with contextlib.suppress(KeyboardInterrupt):  # what arrived until then is shown below
             asyncio.run(asked.run(backend, request, (lambda _: None) if options["json"] else screen.see))
         if options["json"]:
@@ -57,7 +57,7 @@ class Command(BaseCommand):
         if code := EXIT_CODES[asked.status] or (NO_ANSWER if asked.code else 0):
             sys.exit(code)
 
-    def _complain(self, asked: Asked, audience: Audience) -> None:
+    def _complain(self, asked: AnswerSoFar, audience: Audience) -> None:
         if asked.code:
             self.stderr.write(f"{asked.code}: {asked.code.sentence}")
         if asked.error and asked.error.detail and audience is Audience.DEBUG:
@@ -102,5 +102,5 @@ class _Screen:
             self._out.flush()
 
 
-def _summary(asked: Asked, audience: Audience) -> dict[str, object]:
+def _summary(asked: AnswerSoFar, audience: Audience) -> dict[str, object]:
     return {"status": asked.status, "visible": asked.visible(audience), "tool_calls": asked.tool_calls, "error": asked.code}

@@ -19,7 +19,7 @@ class Command(BaseCommand):
     help = "Erase a person: account, conversations, search words, share links, sessions, debug requests. Cannot be undone."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whom, and how."""
+        """The account, and options."""
         parser.add_argument("name", metavar="NAME", help="name of the account")
         parser.add_argument("--dry-run", action="store_true", help="only say what there is")
         parser.add_argument("--yes", action="store_true", help="do not ask")

@@ -1,4 +1,4 @@
-"""``manage.py migrate``: Django's, but one process at a time. Another one waits, and then finds nothing left to do."""
+"""``manage.py migrate``: Django's command, but one process at a time. A second one waits, and then finds nothing left to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``manage.py purge``: permanently removes what is due. Run it daily."""
+"""``manage.py purge``: permanently removes what is due for deletion. Run it daily."""
 
 from __future__ import annotations
 

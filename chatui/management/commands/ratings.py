@@ -1,4 +1,4 @@
-"""``manage.py ratings``: writes what people have said of answers as JSON lines, each with the conversation up to the answer."""
+"""``manage.py ratings``: exports ratings of answers as JSON lines, each with the conversation up to the answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatui.audit_log.record import SHELL
 from chatui.management.commands.audit import UNUSABLE, since_of, until_of
 from chatui.permissions.debug_requests import REASON_CHARS
 from chatui.transfer import rating_exports
-from chatui.transfer.rating_exports import Filters, Format, Wanted
+from chatui.transfer.rating_exports import ExportOptions, Filters, Format
 
 
 class Command(BaseCommand):
@@ -45,7 +45,7 @@ class Command(BaseCommand):
                 path.touch(mode=0o600, exist_ok=False)
             except OSError as error:
                 raise CommandError(f"{path} cannot be created: {error.strerror}.", returncode=UNUSABLE) from error
-        lines = rating_exports.export(SHELL, Wanted(filters, options["format"], has_hidden=bool(reason), reason=reason))
+        lines = rating_exports.export(SHELL, ExportOptions(filters, options["format"], has_hidden=bool(reason), reason=reason))
         written = self._print(lines) if options["file"] == "-" else _save(lines, path)
         self.stderr.write(f"{written} of {rating_exports.count(filters)} ratings were written.")
 

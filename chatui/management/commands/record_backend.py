@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.backends.recording import KeyQuotedError, Recorder
-from chatui.management.one_question import UNUSABLE, Asked, add_server_arguments, backend_for, request_for, server_for
+from chatui.management.one_question import UNUSABLE, AnswerSoFar, add_server_arguments, backend_for, request_for, server_for
 from renderer.terminal import harmless
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -48,7 +48,7 @@ class Command(BaseCommand):
             recorder = Recorder(backend)
         except ValueError as error:
             raise CommandError(f"There is nothing to record: {error}.", returncode=UNUSABLE) from error
-        asked = Asked()
+        asked = AnswerSoFar()
         asyncio.run(asked.run(backend, request_for(server, options, prompt), lambda _: None))
         if recorder.exchange is None or not recorder.exchange.status:
             detail = asked.error.detail if asked.error else ""

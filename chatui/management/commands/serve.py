@@ -25,7 +25,7 @@ from chatui.turns import running, sweep
 
 
 class Command(BaseCommand):
-    """Everything that a newcomer needs, in one process."""
+    """Everything that a new operator needs, in one process."""
 
     help = "Prepare the database and static files, then serve on HOST:PORT."
 

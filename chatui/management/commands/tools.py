@@ -1,4 +1,4 @@
-"""``manage.py tools``: lists the tools of other servers, shows what has changed in them, and confirms them."""
+"""``manage.py tools``: lists the tools of tool servers, shows what has changed in them, and confirms them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The tables about how people get in, beside the account itself."""
+"""The tables about sign-in and account states, beside the account itself."""

@@ -19,12 +19,13 @@ class Cause(models.TextChoices):
 
     @property
     def is_from_outside(self) -> bool:
-        """Whether another server said so."""
+        """Whether another server requested it."""
         return self in (Cause.PROVISIONING, Cause.LOGOUT)
 
 
 class ClosedAccount(models.Model):
-    """``source``: the key of the provider that said so; empty for the others. ``by_name``: who closed it, where that was somebody else.
+    """The record of a closed account. ``source``: the key of the provider that said so; empty for the others. ``by_name``: who closed it,
+    where that was somebody else.
 
     ``is_going``: it is being handed over and erased, so nobody opens it again; an erasure that was cut off goes on with the next purge.
     """

@@ -1,4 +1,4 @@
-"""An invitation: a one-time link with which somebody makes an account of their own."""
+"""An invitation: a one-time link with which a person creates their own account."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chatui.models.keys import new_key
 
 
 class Invitation(models.Model):
-    """Works until ``expires_at``, for one account, and only while whoever made it could make it again.
+    """Valid until ``expires_at``, for one account, and only while its creator could create it again.
 
     ``note`` is for those who look after accounts: whom it is for. ``group``: which group the new account is in, if any.
     """

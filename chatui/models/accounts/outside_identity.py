@@ -1,4 +1,4 @@
-"""A person's identity at a sign-in service: the issuer and its own unchanging name for them."""
+"""A person's identity at a sign-in service: the issuer, and the service's permanent id for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person's passkeys: what is needed to check that one was used, and nothing with which one could be made."""
+"""A person's passkeys: the public data that is needed to verify one, and nothing that could create one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from chatui.models.keys import new_key
 
 
 class Passkey(models.Model):
-    """``digest`` is the SHA-256 of ``credential_id``, in hexadecimal; ``public_key`` a COSE key (RFC 9052). ``site``: the host it is for.
+    """A passkey's public data. ``digest`` is the SHA-256 of ``credential_id``, in hexadecimal; ``public_key`` a COSE key (RFC 9052).
+    ``site``: the host it is for.
 
     ``sign_count`` is what the authenticator counted when it was last used; many always say 0.
     """

@@ -1,4 +1,4 @@
-"""What a directory says of people before they come: accounts, groups and their members, and the key with which it says so (SCIM 2.0)."""
+"""SCIM 2.0 provisioning data: a directory's accounts, groups, members and token."""
 
 from __future__ import annotations
 

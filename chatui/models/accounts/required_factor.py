@@ -1,4 +1,4 @@
-"""A group whose members need a second factor, as those say who look after groups; the operator names others in the environment."""
+"""A group whose members must have a second factor, as set in the product; the operator's settings can name others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db import models
 
 
 class RequiredFactor(models.Model):
-    """There is a row for each such group, and none for the others."""
+    """A row for each group whose members need a second factor."""
 
     group = models.OneToOneField(Group, on_delete=models.CASCADE, primary_key=True, related_name="required_factor")
     since = models.DateTimeField(auto_now_add=True)

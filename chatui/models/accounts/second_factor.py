@@ -1,4 +1,4 @@
-"""A person's second factor: one-time codes of an app, and recovery codes for when it is lost."""
+"""A person's second factor: one-time codes from an app, and recovery codes in case it is lost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from chatui.models.keys import new_key
 
 
 class SecondFactor(models.Model):
-    """``id`` is what the app's secret is made of, with the product's own key: the database alone gives nobody a code.
+    """A person's one-time code app. ``id`` is what the app's secret is made of, with the product's own key: the database alone gives
+    nobody a code.
 
     It counts from ``confirmed_at`` on. ``last_step`` is that of the last code that was used: each is good once.
     """
@@ -27,7 +28,7 @@ class SecondFactor(models.Model):
 
 
 class RecoveryCode(models.Model):
-    """``digest`` is the SHA-256 of the code, in hexadecimal. A used code is deleted."""
+    """A recovery code. ``digest`` is the SHA-256 of the code, in hexadecimal. A used code is deleted."""
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="recovery_codes")

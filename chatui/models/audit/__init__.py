@@ -1,1 +1,1 @@
-"""The tables of the audit log: its lines, what is counted after them, and warnings to staff."""
+"""The tables of the audit log: its lines, counts of repeated events, and warnings to staff."""

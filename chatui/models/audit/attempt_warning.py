@@ -1,4 +1,4 @@
-"""A warning to staff: somebody asked for hidden channels too often without the permission."""
+"""A warning to staff: a person requested hidden channels too often without the permission."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from chatui.models.keys import new_key
 
 
 class AttemptWarning(models.Model):
-    """One for each person and day (UTC). ``attempts`` is the number within the operator's time window, as of the last count."""
+    """One warning per person and day (UTC). ``attempts`` is the number within the operator's time window, as of the last count."""
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     person_name = models.CharField(max_length=150)

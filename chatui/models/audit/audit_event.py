@@ -1,4 +1,4 @@
-"""One line of the audit log: chained to the line before it, and never changed."""
+"""One line of the audit log: hash-chained to the line before it, and never changed."""
 
 from __future__ import annotations
 

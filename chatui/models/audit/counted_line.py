@@ -1,4 +1,4 @@
-"""What happened again after a line of the audit log: counted here until one more line of the log holds the sum."""
+"""Counts repetitions of an audit event, until one more line of the log records the total."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from chatui.models.keys import new_key
 
 
 class CountedLine(models.Model):
-    """One for each look at hidden channels, and for each attempt that may be repeated.
+    """A counter for a debug view or a repeatable attempt.
 
     ``line`` is the number of the line that began it. While it is open, ``key`` names it, ``counts`` says how often what happened, and
     ``networks`` from where. It ends at ``ends_at`` or earlier. When it has ended, ``sum_line`` is the number of the line with the sum, and

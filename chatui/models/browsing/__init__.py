@@ -1,1 +1,1 @@
-"""Tables of what tools leave behind for people."""
+"""The tables of the web browsing tool."""

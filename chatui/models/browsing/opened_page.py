@@ -1,4 +1,4 @@
-"""A page that a model opened: what a citation of it leads to, also years later."""
+"""A web page that a model opened, so that a citation of it still works years later."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from chatui.models.turn import Turn
 
 
 class OpenedPage(models.Model):
-    """``cursor``: its number in the conversation, by which answers cite it. ``url``: empty for a list of results.
+    """A page that a model opened. ``cursor``: its number in the conversation, by which answers cite it. ``url``: empty for a list of
+    results.
 
     Hidden like the call that opened it, until an answer cites it. Its text is not kept here: it stands in the reply, which is hidden.
     """

@@ -1,1 +1,1 @@
-"""Tables about files."""
+"""The tables about files."""

@@ -1,4 +1,4 @@
-"""What was read of files, and the documents that went to a model with a question."""
+"""Text extracted from files, and the documents that were sent to a model with a question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The passages of documents that are to be searched, by their words."""
+"""Passages of documents, indexed by their words for the document search."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from chatui.models.files.stored_file import FileContent
 
 
 class DocumentPassage(models.Model):
-    """So many characters of part ``part``, from ``start`` on. ``number`` counts from 1 over the whole document. ``terms`` holds the words,
-    separated by spaces, each with the prefix of its content.
+    """A searchable passage: so many characters of part ``part``, from ``start`` on. ``number`` counts from 1 over the whole document.
+    ``terms`` holds the words, separated by spaces, each with the prefix of its content.
 
     The database's full-text index over ``terms`` is created by a migration. Only ``chatui.store.documents.passages`` writes rows.
     """

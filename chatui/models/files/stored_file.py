@@ -1,4 +1,4 @@
-"""A file in a conversation: its name there, and its content, which is kept once for each person who has it."""
+"""A file in a conversation: its name there, and its content, which is stored once for each person who has it."""
 
 from __future__ import annotations
 
@@ -58,11 +58,10 @@ class FilePiece(models.Model):
 
 
 class StoredFile(models.Model):
-    """``id`` is random, because it stands in an address. ``name`` has no path and no unseen characters (``store.files.names``).
-    ``turn`` is the one whose tool made the file; NULL for what a person brought. ``conversation`` is NULL until a question has gone out
-    with the file: what nobody sends goes after a day (``store.documents.waiting``). ``brought_in``: the key of the conversation at whose
-    message box it was brought, and where it waits; NULL for a new one.
-    """
+    """A file in a conversation. ``id`` is random, because it stands in an address. ``name`` has no path and no unseen characters
+    (``store.files.names``). ``turn`` is the one whose tool made the file; NULL for what a person brought. ``conversation`` is NULL
+    until a question has gone out with the file: an unsent one goes after a day (``store.documents.pending_uploads``). ``brought_in``: the
+    key of the conversation at whose message box it was brought, and where it waits; NULL for a new one."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")

@@ -1,1 +1,1 @@
-"""The tables of programs that ask by a key: the keys, and the answers that they were given."""
+"""The tables of the API: keys, and the answers that programs received."""

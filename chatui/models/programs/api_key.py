@@ -1,4 +1,4 @@
-"""A key with which a program asks in the name of its owner. The key itself is not stored."""
+"""An API key, with which a program acts for its owner. The key itself is not stored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from chatui.models.keys import new_key
 
 
 class ApiKey(models.Model):
-    """``prefix`` is the beginning of the key, by which it is found and recognized; ``digest`` the SHA-256 of the whole, in hexadecimal.
+    """An API key. ``prefix`` is the beginning of the key, by which it is found and recognized; ``digest`` the SHA-256 of the whole, in
+    hexadecimal.
 
     ``choices`` are the models that it may ask for; empty: all of its owner's. ``tools``: names of the product's tools that models may call
     for it; none unless they are named. ``for_responses`` and ``for_chat``: the formats that it may speak. ``per_minute``: how many

@@ -1,4 +1,4 @@
-"""An answer that a program asked for: what belongs to its turn besides what any turn has."""
+"""An answer that a program requested: the data that its turn has in addition to any other turn's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chatui.models.turn import Turn
 
 
 class ProgramAnswer(models.Model):
-    """``key`` is the one that asked. Without ``is_kept`` the conversation is erased as soon as the turn has ended.
+    """An answer to a program. ``key`` is the one that asked. Without ``is_kept`` the conversation is erased as soon as the turn has ended.
 
     ``orders``: what the program's system and developer messages say, which later turns are given again; ``given``: the settings of the
     request, as its format has them. Both may hold text of the program's.

@@ -1,1 +1,1 @@
-"""The table of what people say of answers."""
+"""The table of ratings."""

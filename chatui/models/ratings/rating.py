@@ -1,4 +1,4 @@
-"""A rating: what a person says of one answer, a thumb and a reason."""
+"""A person's rating of one answer: a thumb up or down, and a reason."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REASONS = (
 
 
 class Rating(models.Model):
-    """One for each answer and person. It belongs to the message, so to that version of the answer, and goes with it.
+    """One rating per answer and person. It belongs to the message, so to that version of the answer, and goes with it.
 
     ``note`` is the person's own words. ``rated_at`` is when it was last changed.
     """

@@ -1,1 +1,1 @@
-"""What is known of model servers beside how they are set up."""
+"""The tables about model servers, beside their configuration."""

@@ -1,4 +1,4 @@
-"""The last examination of a model server that was begun on the administration pages: one row for each server, by its name."""
+"""The last examination of a model server from the admin pages: one row for each server, by its name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from chatui.models.keys import new_key
 
 
 class Examination(models.Model):
-    """It runs until ``finished_at``, at most until ``lease_until``: the process that runs it renews the lease, and one that died does not.
+    """An examination, running until ``finished_at``, at most until ``lease_until``: the process that runs it renews the lease, and one
+    that died does not.
 
     ``run`` is another at each examination, so that one whose lease was over writes nothing into its successor. ``asked`` counts the
     questions, ``kind`` is the wire format that is asked. ``report`` holds names of closed lists and numbers, nothing that a server said.

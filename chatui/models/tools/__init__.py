@@ -1,1 +1,1 @@
-"""The tables about tools: which calls wait for a person or have waited, and what is settled for a conversation."""
+"""The tables about tools: approvals of calls, and a conversation's tool settings."""

@@ -1,4 +1,4 @@
-"""A call of a tool that waits for its person's decision, or has waited for it."""
+"""A tool call that needs its person's approval, and the decision."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from chatui.models.turn import Turn
 
 
 class Decision(models.TextChoices):
-    """``waiting``, or exactly one that counts. ``ruled``: nobody was asked, because the person had allowed the tool earlier."""
+    """The decision about a call: ``waiting``, or exactly one that counts. ``ruled``: nobody was asked, because the person had allowed
+    the tool earlier."""
 
     WAITING = "waiting", _("Waits for the person")
     ONCE = "once", _("Allowed once")
@@ -27,7 +28,8 @@ class Decision(models.TextChoices):
 
 
 class ToolApproval(models.Model):
-    """``arguments``: JSON, as they were checked and would run; for the conversation's owner alone. Empty where nobody is asked.
+    """A call that needs approval. ``arguments``: JSON, as they were checked and would run; for the conversation's owner alone. Empty where
+    nobody is asked.
 
     ``title``: what people call the tool. ``fingerprint``: of the tool that was shown. ``lapses_at``: by the database's clock.
     """

@@ -1,4 +1,4 @@
-"""What a person has settled about a tool for one conversation: that it runs without asking, or that it is off."""
+"""A person's rule for a tool in one conversation: it runs without asking, or it is off."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from chatui.models.keys import new_key
 
 
 class ToolRule(models.Model):
-    """``is_allowed`` False: the tool is switched off. ``fingerprint``: of the tool that was allowed; another one is asked about again."""
+    """A person's rule for a tool. ``is_allowed`` False: the tool is switched off. ``fingerprint``: of the tool that was allowed;
+    another one is asked about again."""
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="tool_rules")

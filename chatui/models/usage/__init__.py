@@ -1,1 +1,1 @@
-"""The tables of usage: the ledger, what each person has used of their limits, the limits, and the prices."""
+"""The tables of usage: the ledger, each person's counts, the limits, and the prices."""

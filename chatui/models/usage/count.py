@@ -7,7 +7,8 @@ from django.db import models
 
 
 class UsageCount(models.Model):
-    """``day`` and ``month`` (its first day) say of when the counts are, in UTC; those of a day that is over count as nothing.
+    """A person's usage counts. ``day`` and ``month`` (its first day) say of when the counts are, in UTC; those of a day that is over count
+    as nothing.
 
     Tokens are those of the input and the output together. What is reserved is of no day: it counts until its turn ends.
     """

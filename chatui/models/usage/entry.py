@@ -1,4 +1,4 @@
-"""A line of the ledger: how many tokens one turn took, or one request that the product made beside it. It holds no text."""
+"""A line of the usage ledger: the tokens of one turn, or of one background request such as a title. Contains no text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class UsageKind(models.TextChoices):
 
 
 class UsageEntry(models.Model):
-    """``day`` (UTC) is the one on which was asked. ``person`` is NULL once the person was erased, ``key`` where no program asked.
+    """A line of the ledger. ``day`` (UTC) is the one on which was asked. ``person`` is NULL once the person was erased, ``key`` where no
+    program asked.
 
     ``choice``: the back end, or one of its models, as it was chosen; ``backend`` and ``model``: what they called themselves, empty where
     they never answered; where a server was stopped before it said its model, the one that was chosen, if any. ``turns`` is 1 for an answer,

@@ -1,4 +1,4 @@
-"""How much the members of a group may use, or everybody who is in no group with a limit."""
+"""A usage limit: for the members of a group, or for everybody who is in no group with a limit."""
 
 from __future__ import annotations
 

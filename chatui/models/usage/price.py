@@ -1,4 +1,4 @@
-"""What the tokens of a model cost from a day on."""
+"""The price of a model's tokens from a given day on."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The command that closes an account."""
+"""The management command that closes an account."""

@@ -1,1 +1,1 @@
-"""What the operator keeps for members of some groups, as settings name them."""
+"""Features that the operator limits to members of some groups, by settings."""

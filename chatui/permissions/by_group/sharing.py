@@ -1,4 +1,4 @@
-"""Decides who may make share links, and which links can be read: those of people who may share now."""
+"""Decides who may create share links, and which links still work: those of people who may share now."""
 
 from __future__ import annotations
 

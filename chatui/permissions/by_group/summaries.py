@@ -1,4 +1,4 @@
-"""Decides for whom the hidden work of a model is summed up."""
+"""Decides who sees summaries of a model's hidden reasoning."""
 
 from __future__ import annotations
 

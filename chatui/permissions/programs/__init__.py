@@ -1,1 +1,1 @@
-"""What programs may read: answers to their owner, and raw reasoning with a key that was given the permission."""
+"""What programs may read: their owner's answers, and raw reasoning with a key that has the permission."""

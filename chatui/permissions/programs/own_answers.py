@@ -1,4 +1,4 @@
-"""Which answers to programs a person may read: those that were given in their own name, in conversations that are not deleted."""
+"""Decides which stored answers a program may read: its owner's, in conversations that are not deleted."""
 
 from __future__ import annotations
 

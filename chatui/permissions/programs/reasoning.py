@@ -1,4 +1,4 @@
-"""Decides which programs may read raw reasoning, and records that they do.
+"""Decides which programs may read raw reasoning, and records it.
 
 A key can be given that only by an owner who may see hidden channels themselves, and reads nothing once they may not any more. There is no
 opt-in for each conversation, as a program cannot give one: where the operator wants a second person to approve each, no key reads anything.

@@ -1,1 +1,1 @@
-"""The command that makes tokens for directories."""
+"""The management command that creates SCIM tokens."""

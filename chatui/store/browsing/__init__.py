@@ -1,1 +1,1 @@
-"""What is kept of pages that models opened."""
+"""Stores the web pages that models opened."""

@@ -1,4 +1,4 @@
-"""Keeps which pages were opened in a conversation, and finds those that its texts cite."""
+"""Stores which pages were opened in a conversation, and finds those that a text cites."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Documents: what was read of people's files, and how they go to a model."""
+"""Documents: the text of uploaded files, and how it is sent to a model."""

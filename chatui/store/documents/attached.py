@@ -1,4 +1,4 @@
-"""Puts documents before the question that they came with, finds them again, and takes one away."""
+"""Attaches documents to a question, finds a question's documents, and removes one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatui.store import branch_walk, transcripts
 from chatui.store.browsing import opened_pages
 from chatui.store.documents import counting, frames, pending_uploads, texts
 from chatui.store.documents.budget import Room
-from chatui.store.documents.frames import Given
+from chatui.store.documents.frames import DocumentFrame
 from chatui.store.documents.frames import TooLargeError as TooLargeError  # who sends, catches it
 from chatui.store.files import storage
 from chatui.store.short_transactions import short_transaction
@@ -33,7 +33,7 @@ MOST = 10
 
 
 class NoSuchFileError(Exception):
-    """It is not the person's, was sent before, is gone, or has no text."""
+    """The file is not the person's, was sent before, was deleted, or has no text."""
 
 
 class AnsweringError(Exception):
@@ -51,11 +51,11 @@ class FileUse:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A file with the frame that is to be stored for it."""
+    """A file with its frame, ready to be stored."""
 
     file: StoredFile
     use: FileUse
-    given: Given
+    given: DocumentFrame
 
 
 def elsewhere(conversation_id: UUID, question_id: UUID) -> set[UUID]:
@@ -94,7 +94,7 @@ def ready(person_id: UUID, wanted: Sequence[FileUse], room: Room, kept: Collecti
     return [found[use.id] for use in wanted]
 
 
-def _given(file: StoredFile, use: FileUse, left: int) -> Given:
+def _given(file: StoredFile, use: FileUse, left: int) -> DocumentFrame:
     text: DocumentText | None = getattr(file.content, "document", None)
     if text is None or text.state != State.READ:
         raise NoSuchFileError

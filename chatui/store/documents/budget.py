@@ -1,4 +1,4 @@
-"""How much of what a model can read at once is there for documents. All of its arithmetic is here."""
+"""Computes how much of the model's context window documents may use. All of this arithmetic is here."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _LEAST_FOR_TOOLS = 16
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """``context``: what the model can read at once, with its answer; ``documents``: how much of that the documents of one question may
-    take, beside the question. In tokens."""
+    """The space for documents. ``context``: what the model can read at once, with its answer; ``documents``: how much of that the
+    documents of one question may take, beside the question. In tokens."""
 
     context: int
     documents: int

@@ -1,4 +1,5 @@
-"""Counts the tokens of documents: by the vocabulary where this machine has it, otherwise by an estimate that knows tables from prose."""
+"""Counts the tokens of documents: exactly if this machine has the vocabulary, otherwise by an estimate that treats tables and prose
+differently."""
 
 from __future__ import annotations
 

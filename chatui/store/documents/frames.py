@@ -1,4 +1,4 @@
-"""Words the frame of a document: one line that says what it is, and then its text, which stays the same for ever.
+"""Writes a document's frame: a line that describes it, and then its text. The same document always gives the same frame.
 
 The line is in English whatever the page's language, as models were trained, and says that what follows is data.
 """
@@ -36,7 +36,7 @@ class TooLargeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """``number`` from 1; ``label`` such as "page 3"; ``tokens`` of its text."""
+    """A part of a document: ``number`` from 1; ``label`` such as "page 3"; ``tokens`` of its text."""
 
     number: int
     label: str
@@ -60,21 +60,21 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """A frame, and about how many tokens it takes. ``places``: which were given, where these are not all."""
+class DocumentFrame:
+    """A document's frame, and about how many tokens it has. ``places``: which parts it contains, if not all."""
 
     frame: Frame = field(repr=False)
     tokens: int
     places: str = ""
 
 
-def whole(document: Document) -> Given:
+def whole(document: Document) -> DocumentFrame:
     """All of it."""
     end = " Its end is missing: it was too long to be read whole." if document.is_cut else ""
     return _given(document, document.parts, f"{_size(document)}{end}")
 
 
-def chosen(document: Document, wanted: str) -> Given:
+def chosen(document: Document, wanted: str) -> DocumentFrame:
     """The places that a person has chosen. Raises PlacesError where they are none of this document."""
     numbers = set(page_ranges.read(wanted, max((part.number for part in document.parts), default=0)))
     parts = [part for part in document.parts if part.number in numbers]
@@ -83,7 +83,7 @@ def chosen(document: Document, wanted: str) -> Given:
     return _given(document, parts, said, written)
 
 
-def first(document: Document, most: int, begin: Callable[[str, int], tuple[str, int]]) -> Given:
+def first(document: Document, most: int, begin: Callable[[str, int], tuple[str, int]]) -> DocumentFrame:
     """As much of the beginning as has at most ``most`` tokens. ``begin`` cuts a text to so many tokens, and counts them.
 
     Raises:
@@ -105,16 +105,16 @@ def first(document: Document, most: int, begin: Callable[[str, int], tuple[str, 
     return _given(document, parts, f"{_size(document)} Only its beginning is here: the rest does not fit.")
 
 
-def to_search(document: Document) -> Given:
+def to_search(document: Document) -> DocumentFrame:
     """What it is and what is in it, without its text, which a tool finds."""
     labels = [part.label for part in document.parts if part.label]
     more = f", and {len(labels) - _CONTENTS} more" if len(labels) > _CONTENTS else ""
     contents = f" It has: {', '.join(labels[:_CONTENTS])}{more}." if labels else ""
     said = f"{_size(document)} It has about {document.tokens} tokens, which do not fit, so its text is not here: search in it."
-    return Given(Frame(DOCUMENT, _line(document, said + contents)), FRAME_TOKENS + MARK_TOKENS * min(len(labels), _CONTENTS))
+    return DocumentFrame(Frame(DOCUMENT, _line(document, said + contents)), FRAME_TOKENS + MARK_TOKENS * min(len(labels), _CONTENTS))
 
 
-def give(document: Document, use: str, wanted: str) -> Given:
+def give(document: Document, use: str, wanted: str) -> DocumentFrame:
     """The frame for a use of it, but for the first part, which depends on the room there is."""
     match use:
         case DocumentUse.PLACES:
@@ -124,9 +124,9 @@ def give(document: Document, use: str, wanted: str) -> Given:
     return whole(document)
 
 
-def _given(document: Document, parts: Sequence[Part], said: str, written: str = "") -> Given:
+def _given(document: Document, parts: Sequence[Part], said: str, written: str = "") -> DocumentFrame:
     body = "\n\n".join([_line(document, said), *_pages(parts)])
-    return Given(Frame(DOCUMENT, body), Document(document.name, document.kind, tuple(parts)).tokens, written)
+    return DocumentFrame(Frame(DOCUMENT, body), Document(document.name, document.kind, tuple(parts)).tokens, written)
 
 
 def _line(document: Document, said: str) -> str:

@@ -1,4 +1,4 @@
-"""Finds words in all documents that a person has sent, for the person's own search, where they wish that."""
+"""Searches all documents that a person has sent, as part of their own search, if they have enabled it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads which pages, sheets or slides of a document are wanted, as people write it: ``1-12, 15``."""
+"""Parses page ranges as people write them, such as ``1-12, 15``, for pages, sheets and slides."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:[-–]\s*([0-9]{1,6})\s*)?")
 
 
 class PlacesError(ValueError):
-    """These are no places, or none of this document."""
+    """The page range is invalid, or outside this document."""
 
 
 def read(text: str, most: int) -> tuple[int, ...]:

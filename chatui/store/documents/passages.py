@@ -1,4 +1,4 @@
-"""Searches the documents of a conversation that their owner wants searched, with the database's own full text.
+"""Full-text search in a conversation's documents, for those that are too long for the context window.
 
 Every word is stored with a prefix that belongs to the content: a search reads the words of the documents that it is for, and of no others.
 """
@@ -40,7 +40,7 @@ _AROUND_CHARS = 4000
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """``name``: of its document. ``label``: of its part, such as "page 3". ``url``: where its owner reads it."""
+    """A passage that was found. ``name``: of its document. ``label``: of its part, such as "page 3". ``url``: where its owner reads it."""
 
     name: str = field(repr=False)
     label: str

@@ -1,4 +1,4 @@
-"""Files that a person has brought and not sent yet: theirs alone, in no conversation, and gone after a day.
+"""Uploaded files that are not sent yet: visible to their person only, in no conversation, and deleted after a day.
 
 They wait at the message box where they were brought, and keep nobody from bringing others.
 """

@@ -1,4 +1,4 @@
-"""Keeps what was read of a file, once for its content, and loads it again."""
+"""Stores a file's extracted text, once for each content, and loads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds all versions of a question: those beside it, and those that came with other documents, which stand behind them.
+"""Finds all versions of a question, also those with other documents in front of them.
 
 What all versions have in common is the message above the documents of each: the ``base``.
 """

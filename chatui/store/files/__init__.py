@@ -1,1 +1,1 @@
-"""What is kept of files: those that tools make for people, and those that people bring."""
+"""Stored files: those that tools made for people, and those that people uploaded."""

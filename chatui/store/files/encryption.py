@@ -1,4 +1,5 @@
-"""Encrypts the pieces of files where the operator names a key: AES-GCM, each piece with a key of its own, bound to its content and place.
+"""Encrypts files piece by piece if the operator sets a key: AES-GCM, with a derived key for each piece that binds it to its content and
+position.
 
 Only the bytes of files: what was read of them stands in transcripts, as everything that people write does.
 """
@@ -23,12 +24,12 @@ class NoKeyError(Exception):
 
 
 def is_on() -> bool:
-    """Whether what is kept from now on is encrypted."""
+    """Whether new files are encrypted."""
     return bool(environment().file_key)
 
 
 def encrypted(content: FileContent, number: int, plain: bytes) -> bytes:
-    """A piece as it is kept. ``content``: of which it is, with its ``sha256``."""
+    """A piece as it is stored. ``content``: of which it is, with its ``sha256``."""
     salt = secrets.token_bytes(_SALT_BYTES)
     cipher, nonce = _cipher(environment().file_key, salt)
     return salt + cipher.encrypt(nonce, plain, _bound(content, number))

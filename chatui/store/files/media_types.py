@@ -1,4 +1,4 @@
-"""What the bytes of a file are, read from the bytes themselves: a name can say anything."""
+"""Detects the media type of a file from its bytes, because its name proves nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _MOST_SEGMENTS = 200
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """``width`` and ``height`` in pixels, of a picture that a browser may show in place; None for everything else."""
+    """A detected media type. ``width`` and ``height`` in pixels, of a picture that a browser may show in place; None for everything
+    else."""
 
     media_type: str
     width: int | None = None

@@ -1,4 +1,4 @@
-"""Names of stored files: whatever a model or a person calls a file, what is kept is one that can do nothing but name it."""
+"""Cleans the names of stored files, so that a name from a model or a person is harmless."""
 
 from __future__ import annotations
 

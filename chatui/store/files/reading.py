@@ -1,4 +1,4 @@
-"""Reads stored files: which there are, and their bytes, piece by piece."""
+"""Reads stored files: lists them, and returns their bytes piece by piece."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps files, each content once for a person, and within what one may have; deletes those that nothing needs any more."""
+"""Stores files, each content once for a person and within their quota, and deletes files that are no longer needed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _DELETED_BYTES = 8 * MEBIBYTE
 
 
 class FileRefusedError(Exception):
-    """A file is not kept. The text says why, in English for a model, and names nothing of it; ``why`` says it in a word."""
+    """A file is not stored. The text gives the reason, in English for a model, without the file's content; ``why`` is the reason as a
+    code."""
 
     def __init__(self, text: str, why: str) -> None:
         super().__init__(text)
@@ -37,7 +38,7 @@ class FileRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """``name``: a clean one. ``data``: of at most ``CHATUI_FILE_MB``. ``of`` makes one."""
+    """A file to store. ``name``: a clean one. ``data``: of at most ``CHATUI_FILE_MB``. ``of`` makes one."""
 
     name: str = field(repr=False)
     data: bytes = field(repr=False)

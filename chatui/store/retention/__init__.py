@@ -1,1 +1,1 @@
-"""How long hidden text is stored."""
+"""Retention of hidden text."""

@@ -1,4 +1,4 @@
-"""Takes hidden text out of stored messages, when a turn ends or after some days (``CHATUI_HIDDEN_DAYS``).
+"""Removes hidden text from stored messages, when a turn ends or after some days (``CHATUI_HIDDEN_DAYS``).
 
 The message stays with its place, its author and who spoke to whom, so that conversations go on, and a debug view says that there was
 something. It becomes a frame for debugging (specification section 6): hidden from people as before, and sent to no model again.
@@ -87,7 +87,7 @@ def forget_old(now: datetime | None = None) -> str:
 
 
 def too_old(now: datetime | None = None) -> datetime | None:
-    """Hidden text that was stored before then is taken away; None where everything is kept."""
+    """Hidden text from before this time is removed; None where everything is kept."""
     days = environment().hidden_days
     return None if days < 0 else (now or timezone.now()) - timedelta(days=max(days, _LEAST_DAYS))
 

@@ -1,1 +1,1 @@
-"""Statements of the store, worded once."""
+"""Compiled SQL statements of the store."""

@@ -1,4 +1,4 @@
-"""The statements that keep a message and find its place in the tree, worded once."""
+"""Compiled SQL statements that store a message and find its place in the tree."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Conversations that are to be gone soon: how long they last, and what is stored of them where somebody keeps one."""
+"""Temporary conversations: how long they last, and indexing one that its person keeps."""

@@ -1,4 +1,4 @@
-"""How long a temporary conversation lasts: until an hour after its last message, or a minute after its person has left its page.
+"""The lifetime of a temporary conversation: an hour after its last message, or a minute after its person has left the page.
 
 ``Conversation.temporary_until`` holds the moment; NULL: it is not temporary. Whoever moves it does so in one statement that looks at the
 row as it is by then, because its person may keep the conversation at the same moment. The minute is one of the database's clock: two

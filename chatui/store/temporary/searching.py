@@ -1,4 +1,4 @@
-"""Puts a conversation into the search index that was temporary so far: until then not one of its words is there."""
+"""Indexes a temporary conversation once its person keeps it. Before that, the search index has none of its words."""
 
 from __future__ import annotations
 

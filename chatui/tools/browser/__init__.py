@@ -1,1 +1,1 @@
-"""The browser that gpt-oss was trained with: ``search``, ``open`` and ``find``, on pages as text with numbered lines."""
+"""The browser tool that gpt-oss was trained with: ``search``, ``open`` and ``find``, on pages as text with numbered lines."""

@@ -1,4 +1,4 @@
-"""Which addresses a model may open: those that the person wrote, and those that a page or a search showed it. It can compose none.
+"""Decides which URLs a model may open: only those that the person wrote, or that a page or search result contained.
 
 An address that is opened goes to a stranger's server, and one that is cited is shown: in an address of its own making, a model that was
 talked into it could send away what it knows, reasoning included.
@@ -17,8 +17,8 @@ _WRITTEN = re.compile(
 _TAIL = ".,;:!?)]}'\"*_~>»”’、。）】"
 
 
-class Reach:
-    """Has ``found`` an address that was ``shown`` before, or that stands in one of the ``questions``."""
+class AllowedAddresses:
+    """The addresses that a model may open: those that it was ``shown``, and those in the ``questions``. ``found`` checks one."""
 
     def __init__(self, questions: Iterable[str]) -> None:
         self._known: dict[str, str] = {}

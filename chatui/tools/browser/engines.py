@@ -1,4 +1,4 @@
-"""Search engines: how each is asked, and where its results stand in what it answers."""
+"""Search engines: how to query each one, and where its response has the results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from chatui.env import Environment
 from chatui.fetching import service
-from chatui.fetching.service import Question, ServiceError
+from chatui.fetching.service import ServiceError, ServiceRequest
 from chatui.tools.tool import ToolError
 
 log = logging.getLogger(__name__)
@@ -29,31 +29,32 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """``question`` makes the request of an address, a key, a query and a number; ``place``: the keys under which the results stand."""
+    """A search engine's API. ``question`` makes the request of an address, a key, a query and a number; ``place``: the keys under which
+    the results stand."""
 
     name: str
     url: str
-    question: Callable[[str, str, str, int], Question] = field(repr=False)
+    question: Callable[[str, str, str, int], ServiceRequest] = field(repr=False)
     place: tuple[str, ...] = ("results",)
     snippet: str = "content"
 
 
-def _searxng(url: str, key: str, query: str, most: int) -> Question:
+def _searxng(url: str, key: str, query: str, most: int) -> ServiceRequest:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    return Question(f"{url.rstrip('/')}/search", headers, {"q": query, "format": "json"})
+    return ServiceRequest(f"{url.rstrip('/')}/search", headers, {"q": query, "format": "json"})
 
 
-def _brave(url: str, key: str, query: str, most: int) -> Question:
-    return Question(f"{url.rstrip('/')}/res/v1/web/search", {"X-Subscription-Token": key}, {"q": query, "count": most})
+def _brave(url: str, key: str, query: str, most: int) -> ServiceRequest:
+    return ServiceRequest(f"{url.rstrip('/')}/res/v1/web/search", {"X-Subscription-Token": key}, {"q": query, "count": most})
 
 
-def _tavily(url: str, key: str, query: str, most: int) -> Question:
-    return Question(f"{url.rstrip('/')}/search", {"Authorization": f"Bearer {key}"}, body={"query": query, "max_results": most})
+def _tavily(url: str, key: str, query: str, most: int) -> ServiceRequest:
+    return ServiceRequest(f"{url.rstrip('/')}/search", {"Authorization": f"Bearer {key}"}, body={"query": query, "max_results": most})
 
 
-def _exa(url: str, key: str, query: str, most: int) -> Question:
+def _exa(url: str, key: str, query: str, most: int) -> ServiceRequest:
     contents = {"text": {"maxCharacters": _SNIPPET_CHARS}}
-    return Question(f"{url.rstrip('/')}/search", {"x-api-key": key}, body={"query": query, "numResults": most, "contents": contents})
+    return ServiceRequest(f"{url.rstrip('/')}/search", {"x-api-key": key}, body={"query": query, "numResults": most, "contents": contents})
 
 
 ENGINES: Mapping[str, Engine] = {

@@ -1,4 +1,4 @@
-"""Reads one page as text: a program of its own, in a process that may be ended at any time.
+"""The worker program that reads one web page as text, in a process that may be killed at any time.
 
 In: a line of JSON (``url``, ``kind``, ``charset``), then the page. Out: JSON with ``title``, ``lines`` and ``links``.
 ``chatui.documents.inside.html_reader`` says what a link looks like.

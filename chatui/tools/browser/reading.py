@@ -1,4 +1,4 @@
-"""Has a fetched page read as text, in a process of its own: hostile HTML costs that process, and after some seconds it is ended."""
+"""Reads a fetched page as text in a separate process with a time limit, so that hostile HTML can harm only that process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The browser of one turn: the pages that it has open, by cursor, and what the model may do with them."""
+"""The browser session of one turn: its open pages, by cursor, and the functions that the model can call on them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chatui.env import Environment
 from chatui.fetching.errors import FetchError
 from chatui.fetching.fetcher import Fetcher
 from chatui.tools.browser import engines, reading, showing
-from chatui.tools.browser.allowed_addresses import Reach
+from chatui.tools.browser.allowed_addresses import AllowedAddresses
 from chatui.tools.browser.reading import Page
 from chatui.tools.tool import CallingTurn, ToolError
 from renderer.markup.citations import Cited
@@ -21,17 +21,17 @@ _ECHO_CHARS = 12
 
 @dataclass(slots=True)
 class Browser:
-    """One for each turn. Its methods are the functions that gpt-oss knows, and return what it reads."""
+    """The browser of one turn. Its methods are the functions that gpt-oss knows, and return what it reads."""
 
     turn: CallingTurn
     env: Environment
     fetcher: Fetcher
     _pages: dict[int, Page] = field(default_factory=dict, repr=False)
-    _reach: Reach = field(init=False, repr=False)
+    _reach: AllowedAddresses = field(init=False, repr=False)
     _latest: int | None = None
 
     def __post_init__(self) -> None:
-        self._reach = Reach(self.turn.questions)
+        self._reach = AllowedAddresses(self.turn.questions)
         self._reach.shown(page.url for page in self.turn.pages.values() if page.host)
 
     async def search(self, query: str, topn: int = 10) -> str:

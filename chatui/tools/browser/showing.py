@@ -1,4 +1,4 @@
-"""Shows a model a window of a page, in the words that gpt-oss was trained with: a cursor, a title, numbered lines."""
+"""Formats a window of a page for the model, as gpt-oss was trained: a cursor, a title, numbered lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions of the browser as tools: as gpt-oss was trained to call them, and as functions for formats that know nothing else."""
+"""The browser's functions as tools: in gpt-oss's trained form, and as ordinary functions for other formats."""
 
 from __future__ import annotations
 

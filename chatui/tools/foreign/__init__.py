@@ -1,1 +1,1 @@
-"""What other servers say of their tools is a stranger's text: here it is made harmless, bounded, and given our own names."""
+"""Tools of other servers: their descriptions are untrusted text, which is cleaned, bounded and renamed here."""

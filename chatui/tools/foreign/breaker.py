@@ -1,4 +1,4 @@
-"""Leaves a server alone for a while that failed several times in a row, so that nobody waits for it again and again."""
+"""A circuit breaker for tool servers: after several failures in a row, a server is left alone for a while."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _JITTER = 0.2
 
 
 class Breaker:
-    """One for each server; used on one event loop. After the pause one call goes through, and decides about the next."""
+    """The circuit breaker of one server; used on one event loop. After the pause one call goes through, and decides about the next."""
 
     def __init__(self) -> None:
         self._failures = 0

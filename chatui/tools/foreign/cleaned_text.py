@@ -1,4 +1,4 @@
-"""A stranger's words, made harmless: one line, of bounded length, without what cannot be seen and without what a prompt is built of."""
+"""Cleans untrusted text: one line, of bounded length, without invisible characters and prompt markers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Credentials for tool servers: read from the environment or a file when they are needed, and taken out of whatever comes back."""
+"""Credentials for tool servers: read from the environment or a file when needed, and redacted from every response."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _INSTEAD = "(hidden)"
 _MOST_DEPTH = 60
 
 
-class Hidden(BaseModel):
-    """Where a value is found: a variable of the environment, a file, or the operator's file itself where it is no secret."""
+class CredentialSource(BaseModel):
+    """Where a credential comes from: an environment variable, a file, or the operator's file itself if it is not secret."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -31,7 +31,7 @@ class Hidden(BaseModel):
     prefix: str = ""
 
     @model_validator(mode="after")
-    def _is_one(self) -> Hidden:
+    def _is_one(self) -> CredentialSource:
         if [bool(self.env), self.file is not None, bool(self.value)].count(True) != 1:
             raise ValueError("must have one of env, file and value")
         return self
@@ -61,13 +61,13 @@ class Hidden(BaseModel):
         return self.prefix + self.bare()
 
 
-def texts(values: Mapping[str, Hidden]) -> dict[str, str]:
+def texts(values: Mapping[str, CredentialSource]) -> dict[str, str]:
     """All of them as they are sent, by name. Raises ServerError where one is missing."""
     return {name: value.text() for name, value in values.items()}
 
 
-def secrets(*groups: Mapping[str, Hidden]) -> tuple[str, ...]:
-    """The values that must not come back, longest first. Raises ServerError where one is missing."""
+def secrets(*groups: Mapping[str, CredentialSource]) -> tuple[str, ...]:
+    """The values to redact from responses, longest first. Raises ServerError where one is missing."""
     bare = {each.bare() for group in groups for each in group.values() if not each.value}
     # A server may quote the second word of "Basic dXNlcjpwYXNz" alone.
     words = {word for text in bare for word in (text, *text.split()) if len(word) >= _LEAST_CHARS}

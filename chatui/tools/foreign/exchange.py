@@ -1,4 +1,4 @@
-"""One HTTP request to a tool server and its answer, bounded in bytes. How long it may take, the caller says by cancelling.
+"""One HTTP request to a tool server and its response, limited in bytes. The caller limits the time by cancelling.
 
 Below httpx's client, on purpose: no cookies that one person's call could leave for another's, no redirects, no proxies, no compression.
 """
@@ -23,7 +23,7 @@ _REDIRECTS = range(300, 400)
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A request. Headers hold credentials, so nothing of it is ever shown."""
+    """An HTTP request. Its headers contain credentials, so it is never shown."""
 
     method: str
     url: str = field(repr=False)
@@ -33,7 +33,8 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``kind``: its type without parameters, in small letters. ``is_cut``: there was more than MOST_BYTES of it."""
+    """A tool server's response. ``kind``: its type without parameters, in small letters. ``is_cut``: there was more than MOST_BYTES of
+    it."""
 
     status: int
     kind: str

@@ -1,4 +1,4 @@
-"""Our own names for the tools of other servers: ``server_tool``. They are mapped back by a table, never by taking them apart."""
+"""Local names for the tools of other servers: ``server_tool``. A table maps them back; they are never parsed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def tool_name(server: str, remote: str, taken: Collection[str]) -> str:
 
 
 def argument_name(wire: str, taken: Collection[str]) -> str | None:
-    """The name under which a model is told of an argument; None where nothing is left of it, or another one has it."""
+    """An argument's name for the model; None where nothing is left of it, or another one has it."""
     name = re.sub(r"[^A-Za-z0-9_]+", "_", wire).strip("_")[:_MOST]
     if not name or name in taken:
         return None

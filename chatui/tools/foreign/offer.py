@@ -1,4 +1,4 @@
-"""An offer: what a model is told of a server's tool, and how a call of it is sent. Its digest is what the operator confirms."""
+"""Offer: what a model is shown of a server's tool, and how a call is sent. The operator confirms its digest."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ class Place(BaseModel):
 
 
 class Offer(BaseModel):
-    """``name``: ours. ``remote``: the server's. ``method`` and ``path``: of an operation of an OpenAPI document, else empty.
+    """A server's tool, as it can be offered. ``name``: ours. ``remote``: the server's. ``method`` and ``path``: of an operation of an
+    OpenAPI document, else empty.
 
     ``parameters``: a JSON Schema of an object, see ``schemas.reduced``. ``places``: by the names of the arguments.
     """
@@ -41,7 +42,7 @@ class Offer(BaseModel):
     content_type: str = ""
 
     def digest(self) -> str:
-        """Changes with everything that the model is told and with everything that decides what is sent."""
+        """Changes with everything that the model is shown and with everything that decides what is sent."""
         return hashlib.sha256(json.dumps(self.model_dump(), sort_keys=True).encode()).hexdigest()
 
     def lines(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Reduces a stranger's schema to what a model can be told and what can be checked in bounded time.
+"""Reduces an untrusted schema to what a model can be shown and what can be checked in bounded time.
 
 References within the document are written out, as often as the bounds allow; those to other places are refused. What is not known here is
 left out: the check becomes looser, and the server that the schema came from checks again. Patterns are left out, too.

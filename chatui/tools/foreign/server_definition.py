@@ -1,4 +1,4 @@
-"""What the operator says of a tool server, in a table of the tools file: where it is, which of its tools, and with which credentials."""
+"""The definition of a tool server in the operator's tools file: its address, its tools, and its credentials."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from chatui.backends.addresses import origin
-from chatui.tools.foreign.credentials import Hidden
+from chatui.tools.foreign.credentials import CredentialSource
 from chatui.tools.foreign.names import SERVER_NAME
 
 MOST_TOOLS = 20
@@ -32,14 +32,14 @@ def _address(url: str) -> str:
     return url.rstrip("/") if url.count("/") > 2 else url
 
 
-def _header_names(headers: dict[str, Hidden]) -> dict[str, Hidden]:
+def _header_names(headers: dict[str, CredentialSource]) -> dict[str, CredentialSource]:
     if not all(map(_HEADER.fullmatch, headers)):
         raise ValueError("has a name that no header has")
     return headers
 
 
 Address = Annotated[str, AfterValidator(_address)]
-Headers = Annotated[dict[str, Hidden], AfterValidator(_header_names)]
+Headers = Annotated[dict[str, CredentialSource], AfterValidator(_header_names)]
 Ticked = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(min_length=1, max_length=MOST_TOOLS)]
 
 
@@ -55,12 +55,13 @@ class ServerSpec(BaseModel):
 
 
 class OpenApiSpec(ServerSpec):
-    """``[[openapi]]``. ``document``: the file. ``operations``: the ids of those that are offered. ``query``: credentials in the address."""
+    """A tool server with an OpenAPI document: ``[[openapi]]``. ``document``: the file. ``operations``: the ids of those that are
+    offered. ``query``: credentials in the address."""
 
     url: Address
     document: Path
     operations: Ticked
-    query: dict[str, Hidden] = Field(default_factory=dict)
+    query: dict[str, CredentialSource] = Field(default_factory=dict)
     header_parameters: list[str] = Field(default_factory=list)
 
     @property
@@ -80,7 +81,7 @@ class McpSpec(ServerSpec):
 
     url: Annotated[str, AfterValidator(lambda url: url and _address(url))] = ""
     command: list[str] = Field(default_factory=list)
-    environment: dict[str, Hidden] = Field(default_factory=dict)
+    environment: dict[str, CredentialSource] = Field(default_factory=dict)
     directory: Path | None = None
     tools: Ticked
 

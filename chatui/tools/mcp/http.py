@@ -1,4 +1,4 @@
-"""Requests to an MCP server over streamable HTTP: each is one POST, answered with JSON or with a short stream of events.
+"""MCP over streamable HTTP: each request is one POST, answered with JSON or a short event stream.
 
 There is no connection that several calls share: one that is reset costs its own call. Streams that a server would open by itself are never
 asked for.
@@ -35,7 +35,7 @@ _FORBIDDEN = (401, 403)
 
 
 class StatusError(ServerError):
-    """An answer with a status that is no success."""
+    """The server responded with an error status."""
 
     def __init__(self, status: int) -> None:
         super().__init__(f"the server answered with status {status}")
@@ -55,7 +55,7 @@ class _Era:
 
 
 class HttpPeer:
-    """One server at one address. ``headers``: the operator's, read anew for each request."""
+    """An MCP server over HTTP. ``headers``: the operator's, read anew for each request."""
 
     def __init__(self, url: str, headers: Any) -> None:
         """``headers``: a function that gives them, since credentials may change."""

@@ -1,4 +1,4 @@
-"""Makes offers of what an MCP server lists, and reads the results of its tools."""
+"""Converts the tools that an MCP server lists into offers, and reads the results of calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The messages of MCP (JSON-RPC 2.0) that are written and read here."""
+"""Writes and reads MCP messages (JSON-RPC 2.0)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An MCP server of the tools file: lists the tools that the operator named, and carries out calls of them."""
+"""An MCP server of the tools file: lists the tools that the operator named, and calls them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_LISTED = 1000
 
 
 class Peer(Protocol):
-    """Whom to ask, by whatever way."""
+    """The transport to an MCP server, HTTP or stdio."""
 
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The result of a request. Raises RefusedError and ServerError."""
@@ -30,7 +30,7 @@ class Peer(Protocol):
 
 
 class McpServer:
-    """See ``Server``."""
+    """A ``Server`` that speaks MCP."""
 
     def __init__(self, spec: McpSpec) -> None:
         self._spec = spec

@@ -1,4 +1,4 @@
-"""Requests to an MCP server that is a program: started when it is first asked, shared by all calls, and started again after it ended.
+"""MCP over stdio, to a server that is a local program: started on first use, shared by all calls, and restarted if it has ended.
 
 It gets the variables that the operator named and a PATH, nothing else of ours; what it writes to standard error is dropped. Whatever it
 does, it is ended with all that it started: when it floods, when it says what is no message, and when the product ends.
@@ -37,7 +37,7 @@ def _end_all() -> None:
 
 
 class StdioPeer:
-    """One program. Used on one event loop."""
+    """An MCP server that runs as a local program. Used on one event loop."""
 
     def __init__(self, command: Sequence[str], environment: Callable[[], Mapping[str, str]], directory: Path | None) -> None:
         """``environment``: a function that gives it, since credentials may change."""

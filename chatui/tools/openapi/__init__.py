@@ -1,1 +1,1 @@
-"""Tools from an OpenAPI document: each operation that the operator named becomes one, and a call of it becomes a request."""
+"""Tools from an OpenAPI document: each operation that the operator named becomes a tool, and each call an HTTP request."""

@@ -1,4 +1,4 @@
-"""Reads an OpenAPI document (3.0, 3.1, 3.2) from its file, and finds the operations in it. What it says of servers is not used."""
+"""Reads an OpenAPI document (3.0, 3.1, 3.2) from its file, and finds its operations. Its server addresses are ignored."""
 
 from __future__ import annotations
 

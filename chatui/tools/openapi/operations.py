@@ -1,4 +1,4 @@
-"""Makes an offer of an operation: its parameters and its body become arguments, except those that carry credentials."""
+"""Converts an operation into an offer: its parameters and body become arguments, except those that carry credentials."""
 
 from __future__ import annotations
 

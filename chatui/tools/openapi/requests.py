@@ -1,4 +1,4 @@
-"""Writes the request of a call. Whatever the arguments are, it goes to the operation's place below the operator's address."""
+"""Builds the HTTP request of a call. No argument can direct it anywhere but the operation's path on the operator's address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server behind an OpenAPI document: lists the operations that the operator named, and carries out calls of them."""
+"""The server behind an OpenAPI document: lists the operations that the operator named, and calls them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TEXT = ("text/plain", "text/csv", "text/markdown", "text/xml", "application/xml
 
 
 class OpenApiServer:
-    """See ``Server``."""
+    """A ``Server`` behind an OpenAPI document."""
 
     def __init__(self, spec: OpenApiSpec) -> None:
         self._spec = spec

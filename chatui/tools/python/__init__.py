@@ -1,1 +1,1 @@
-"""The tool ``python``: runs what a model writes in an interpreter of its conversation, which reaches neither the machine nor a network."""
+"""The tool ``python``: runs a model's code in an interpreter for its conversation, without access to the machine or a network."""

@@ -1,4 +1,4 @@
-"""Reads what comes out of the sandbox, piece by piece: output of any length, kept to a limit, and the end of an answer.
+"""Reads the sandbox's output piece by piece, truncates it to a limit, and finds the end of an answer.
 
 What ran can write anything, an end included. So an end is taken for nothing but the end of its own answer, and what it says for words.
 """
@@ -15,7 +15,8 @@ MOST_NAME_CHARS = 100
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``text``: what the code wrote, cut in the middle if it was too much. ``files``: names and sizes of the files that it made."""
+    """The output of a piece of code. ``text``: what the code wrote, cut in the middle if it was too much. ``files``: names and sizes of
+    the files that it made."""
 
     text: str = field(repr=False)
     has_failed: bool = False
@@ -23,7 +24,8 @@ class Answer:
 
 
 class AnswerReader:
-    """``feed`` bytes until it returns True; then ``finish``. ``mark``: ends the answer, between null bytes."""
+    """Parses the sandbox's output: ``feed`` bytes until it returns True; then ``finish``. ``mark``: ends the answer, between null
+    bytes."""
 
     def __init__(self, mark: str, most_chars: int) -> None:
         self.mark = mark
@@ -50,7 +52,7 @@ class AnswerReader:
 
     @property
     def is_too_much(self) -> bool:
-        """Whether there was more output than is kept."""
+        """Whether there was more output than the limit."""
         return self._output.dropped > 0
 
     def finish(self) -> Answer:

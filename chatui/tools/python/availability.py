@@ -1,4 +1,4 @@
-"""Whether ``python`` can be used in this process, and if not, why and what would help. Nobody is offered a sandbox that was not tried."""
+"""Decides whether ``python`` is available in this process, and if not, why and what would help. An untested sandbox is never offered."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _REMEDIES = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``reason``: why it is off, with what would help; empty if it is on."""
+    """Whether ``python`` is available. ``reason``: why it is off, with what would help; empty if it is on."""
 
     reason: str = ""
 

@@ -1,4 +1,4 @@
-"""Takes out of a sandbox what code has put into ``/mnt/data``: plain files, each of bounded size, read from outside.
+"""Copies the files that code wrote to ``/mnt/data`` out of a sandbox: regular files only, of bounded size, read from outside.
 
 The directory belongs to the code of a model, and so do all names in it. Nothing in it is opened by a path: each step opens one name in a
 directory that is open already and follows no link, because a link of the sandbox's that is followed out here leads to a file of the host's.
@@ -34,14 +34,16 @@ Stamp = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """``made``: the files that are new or changed. ``left_out``: the names of others, each with the reason."""
+    """The files copied out of a sandbox. ``made``: the files that are new or changed. ``left_out``: the names of others, each with the
+    reason."""
 
     made: tuple[MadeFile, ...] = field(default=(), repr=False)
     left_out: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
 class DataFiles:
-    """``take`` after each call, while the sandbox is stopped; ``close`` at the end. Each blocks, and may be called in any thread."""
+    """The files of one sandbox. ``take`` after each call, while the sandbox is stopped; ``close`` at the end. Each blocks, and may be
+    called in any thread."""
 
     def __init__(self, directory: str) -> None:
         """``directory``: where the host sees it, on a file system in memory, which counts each block that a file takes. It is held open

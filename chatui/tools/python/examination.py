@@ -1,4 +1,4 @@
-"""Tries to get out of the sandbox of this machine, in every known way, before anything of a model runs in it."""
+"""Tests this machine's sandbox: tries every known way out of it, before any model's code runs in it."""
 
 from __future__ import annotations
 

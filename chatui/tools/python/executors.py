@@ -1,4 +1,4 @@
-"""What carries out code for a conversation: the sandbox of this machine, or a service of the operator's."""
+"""The interface that runs code for a conversation: in this machine's sandbox, or in the operator's own service."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatui.tools.python.data_files import Taken
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CodeRequest:
     """Code to run for a conversation. ``person_id``: who asked; interpreters are counted for each person.
 
     ``files``: what is laid into a new interpreter's ``/mnt/data``; None where files neither go in nor come out. Of those that a call makes,
@@ -31,7 +31,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """``text``: what the code wrote, of bounded length. ``files``: names and sizes of what it made in ``/mnt/data``.
+    """The result of running code. ``text``: what the code wrote, of bounded length. ``files``: names and sizes of what it made in
+    ``/mnt/data``.
 
     ``taken``: those of them that came out. ``laid``: names of files of the conversation that were put there before the call; ``not_laid``:
     names of those that could not be; ``dropped``: names of those that were taken away.
@@ -50,9 +51,9 @@ class Outcome:
 
 
 class Executor(Protocol):
-    """Runs code, in a state that is kept between the calls of a conversation."""
+    """Runs code, with state that lasts between the calls of a conversation."""
 
-    async def run(self, asked: Asked) -> Outcome:
+    async def run(self, asked: CodeRequest) -> Outcome:
         """Run code. Cancelled, it ends what runs within a second.
 
         Raises:
@@ -61,7 +62,7 @@ class Executor(Protocol):
         ...
 
     async def forget(self, conversation_id: UUID) -> None:
-        """End what is kept for a conversation. Never raises."""
+        """End the interpreter of a conversation. Never raises."""
         ...
 
     async def take_away(self, conversation_id: UUID, names: Sequence[str]) -> None:
@@ -69,5 +70,5 @@ class Executor(Protocol):
         ...
 
     def has(self, conversation_id: UUID) -> bool:
-        """Whether code of that conversation may have run here, so that something is kept. In any thread."""
+        """Whether code of that conversation may have run here, so that there may be an interpreter. In any thread."""
         ...

@@ -1,4 +1,4 @@
-"""One interpreter in its sandbox: started, given code, interrupted, stopped between calls, and killed.
+"""One interpreter in its sandbox: starts it, runs code, interrupts it, pauses it between calls, and kills it.
 
 All of it belongs to one event loop. The processes of the sandbox are one process group, which the sandbox has no means to leave: what
 is sent to the group reaches all of them. They end with the thread that started them, so with the product, however it ends.
@@ -48,8 +48,8 @@ class InterpreterEndedError(Exception):
 
 @dataclass(slots=True, eq=False)
 class Interpreter:
-    """``first_process``: the id of the sandbox's own first process, as the host counts. ``is_alive``: not known to have ended.
-    ``most_taken_bytes``: of files, after one call.
+    """A sandboxed interpreter. ``first_process``: the id of the sandbox's own first process, as the host counts. ``is_alive``: not known
+    to have ended. ``most_taken_bytes``: of files, after one call.
 
     ``start`` makes one.
     """

@@ -1,4 +1,4 @@
-"""How the sandbox is started: the arguments of bubblewrap, and the limits of what runs in it.
+"""Builds the sandbox's start command: the bubblewrap arguments, and the resource limits.
 
 The sandbox sees the interpreter and its libraries, read-only, and two directories in memory. It has namespaces of its own for everything,
 no capabilities, no ``/proc``, no network, not even a loopback that leads anywhere, and an empty environment.
@@ -39,7 +39,7 @@ _ENVIRONMENT = {
 
 
 class CannotLaunchError(Exception):
-    """There is no sandbox on this machine. The text says why and what would help, for the operator."""
+    """The sandbox cannot run on this machine. The text says why and what would help, for the operator."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The tool ``python`` as a model calls it: code in, what it wrote out, in an interpreter that a conversation keeps."""
+"""The tool ``python``: code in, output out, in an interpreter that the conversation keeps between calls."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from chatui.tools import execution
 from chatui.tools.files import KeptFile, NotKeptError, TurnFiles
 from chatui.tools.python import availability, wording
 from chatui.tools.python.data_files import Taken
-from chatui.tools.python.executors import Asked, Executor
+from chatui.tools.python.executors import CodeRequest, Executor
 from chatui.tools.python.interpreter import GRACE_SECONDS, Interpreter
 from chatui.tools.python.launch import MEBIBYTE
 from chatui.tools.python.service import Service
 from chatui.tools.python.sessions import Room, Sessions
-from chatui.tools.python.wording import Given
+from chatui.tools.python.wording import FileResults
 from chatui.tools.tool import CallingTurn, Tool, ToolError
 
 log = logging.getLogger(__name__)
@@ -53,14 +53,14 @@ async def run(turn: CallingTurn, arguments: Mapping[str, Any]) -> str:
     seconds = max(min(env.python_seconds, env.tool_seconds - 2 * GRACE_SECONDS), _LEAST_SECONDS)
     most_chars = max(env.tool_reply_chars - _NOTE_CHARS, _NOTE_CHARS)
     most_bytes = env.file_mb * MEBIBYTE
-    asked = Asked(
+    asked = CodeRequest(
         turn.conversation_id, turn.asked_by_id, arguments[_CODE], seconds, most_chars, turn.files, env.files_of_answer, most_bytes
     )
     outcome = await executor().run(asked)
-    return wording.reply(outcome, await _kept(turn.files, outcome.taken) if turn.files else Given())
+    return wording.reply(outcome, await _kept(turn.files, outcome.taken) if turn.files else FileResults())
 
 
-async def _kept(files: TurnFiles, taken: Taken) -> Given:
+async def _kept(files: TurnFiles, taken: Taken) -> FileResults:
     """Give the person what came out of the sandbox, as far as it can be kept."""
     kept: list[KeptFile] = []
     left_out = list(taken.left_out)
@@ -69,7 +69,7 @@ async def _kept(files: TurnFiles, taken: Taken) -> Given:
             kept.append(await files.keep(made))
         except NotKeptError as error:
             left_out.append((made.name, str(error)))
-    return Given(tuple(kept), tuple(left_out))
+    return FileResults(tuple(kept), tuple(left_out))
 
 
 @cache
@@ -85,17 +85,17 @@ def executor() -> Executor:
 
 
 def forget_from_thread(conversation_id: UUID) -> None:
-    """End what is kept for a conversation that was deleted: in this process, or at the service. What another process keeps ends when it was
-    idle for long enough."""
+    """End the interpreter of a conversation that was deleted: in this process, or at the service. What another process keeps ends when
+    it was idle for long enough."""
     if _may_be_kept():
-        execution.soon(_forget([conversation_id]))
+        execution.run_on_tools_loop(_forget([conversation_id]))
 
 
 def forget_and_wait(conversations: Sequence[UUID], seconds: float = 4.0) -> None:
     """The same for several, as a process may end that only erases something; at most so long."""
     if conversations and _may_be_kept():
         try:
-            execution.soon(_forget(conversations)).result(seconds)
+            execution.run_on_tools_loop(_forget(conversations)).result(seconds)
         except Exception as error:  # noqa: BLE001 - what is erased here is erased all the same
             log.warning("not every Python session of what is erased could be ended at once (%s)", type(error).__name__)
 
@@ -103,13 +103,13 @@ def forget_and_wait(conversations: Sequence[UUID], seconds: float = 4.0) -> None
 def forget_ended_from_thread(conversation_id: UUID) -> None:
     """End what this process keeps for a conversation of a program that is over, if its code ever ran here."""
     if executor.cache_info().currsize and executor().has(conversation_id):
-        execution.soon(_forget([conversation_id]))
+        execution.run_on_tools_loop(_forget([conversation_id]))
 
 
-def take_away_from_thread(conversation_id: UUID, names: Sequence[str]) -> None:
+def forget_files_from_thread(conversation_id: UUID, names: Sequence[str]) -> None:
     """A person has deleted files of that conversation: end what is kept of them, in this process or at the service."""
     if _may_be_kept():
-        execution.soon(_take_away(conversation_id, tuple(names)))
+        execution.run_on_tools_loop(_take_away(conversation_id, tuple(names)))
 
 
 def _may_be_kept() -> bool:

@@ -1,4 +1,4 @@
-"""Runs code in a service of the operator's, such as containers with gVisor, over a small protocol that ``docs/tools.md`` describes."""
+"""Runs code in the operator's own service, such as containers with gVisor, over a small protocol that ``docs/tools.md`` describes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import httpx
 from chatui.tools.files import MadeFile
 from chatui.tools.python.answers import files_of
 from chatui.tools.python.data_files import MOST_LEFT_OUT, Taken
-from chatui.tools.python.executors import Asked, Outcome
+from chatui.tools.python.executors import CodeRequest, Outcome
 from chatui.tools.tool import ToolError
 
 MORE_SECONDS = 3.0
@@ -40,7 +40,7 @@ class Service:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._client = httpx.AsyncClient(headers=headers, trust_env=False, follow_redirects=False, timeout=httpx.Timeout(10.0, read=None))
 
-    async def run(self, asked: Asked) -> Outcome:
+    async def run(self, asked: CodeRequest) -> Outcome:
         """See ``Executor``. Cancelled, the connection is closed, which tells the service."""
         self._use(asked.conversation_id)
         body = {"session": str(asked.conversation_id), "code": asked.code, "seconds": asked.seconds, "most_chars": asked.most_chars}
@@ -108,12 +108,12 @@ class Service:
         return bytes(data)
 
 
-def _contents_bytes(asked: Asked) -> int:
+def _contents_bytes(asked: CodeRequest) -> int:
     """How much longer a reply may be for the files in it: base64 takes four bytes for three."""
     return asked.most_files * (asked.most_file_bytes * 4 // 3 + _NAME_BYTES) if asked.files is not None else 0
 
 
-def _outcome(said: dict[str, Any], asked: Asked) -> Outcome:
+def _outcome(said: dict[str, Any], asked: CodeRequest) -> Outcome:
     text, ended = said["output"], said.get("ended")
     if len(text) > asked.most_chars:
         text = f"{text[: asked.most_chars]}\n[… {len(text) - asked.most_chars} characters left out here …]"
@@ -127,7 +127,7 @@ def _outcome(said: dict[str, Any], asked: Asked) -> Outcome:
     )
 
 
-def _taken(contents: object, asked: Asked) -> Taken:
+def _taken(contents: object, asked: CodeRequest) -> Taken:
     """The files in a reply, as far as they are any."""
     made: list[MadeFile] = []
     left_out: list[tuple[str, str]] = []

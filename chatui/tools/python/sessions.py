@@ -1,4 +1,4 @@
-"""The interpreters of this process: one for each conversation that has one, so many at a time, and none for longer than it is used.
+"""The interpreters of this process: one per conversation, limited in number, and closed when idle.
 
 What an interpreter holds is in memory and goes with it: nothing of a conversation is left behind when it is deleted.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from chatui.tools.python.data_files import Taken
-from chatui.tools.python.executors import Asked, Outcome
+from chatui.tools.python.executors import CodeRequest, Outcome
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import CannotLaunchError
 from chatui.tools.tool import ToolError
@@ -49,7 +49,7 @@ class Sessions:
         self._sessions: dict[UUID, _Session] = {}
         self._ending: set[asyncio.Task[None]] = set()
 
-    async def run(self, asked: Asked) -> Outcome:
+    async def run(self, asked: CodeRequest) -> Outcome:
         """See ``Executor``. Calls of one conversation wait for each other."""
         session = self._session(asked)
         session.waiting += 1
@@ -79,7 +79,7 @@ class Sessions:
             self._end(conversation_id, session)
         await asyncio.gather(*self._ending)
 
-    async def _run(self, session: _Session, asked: Asked) -> Outcome:
+    async def _run(self, session: _Session, asked: CodeRequest) -> Outcome:
         is_new = session.interpreter is None or not session.interpreter.is_alive
         if is_new:
             await self._begin(session, asked)
@@ -95,7 +95,7 @@ class Sessions:
         taken = await interpreter.take(asked.most_files, asked.most_file_bytes) if asked.files else Taken()
         return replace(about, text=answer.text, has_failed=answer.has_failed, files=answer.files, taken=taken)
 
-    async def _begin(self, session: _Session, asked: Asked) -> None:
+    async def _begin(self, session: _Session, asked: CodeRequest) -> None:
         self._let_go(session)
         session.given = None
         try:
@@ -104,7 +104,7 @@ class Sessions:
             raise ToolError("Python cannot be used at the moment.") from None
         self._check(session, asked)
 
-    async def _lay(self, session: _Session, asked: Asked) -> Outcome:
+    async def _lay(self, session: _Session, asked: CodeRequest) -> Outcome:
         """Lay the files of the conversation into a new interpreter, and into any the ones that its person has brought since. What they have
         taken away meanwhile is taken out first: a file of the same name may come in its place.
 
@@ -130,11 +130,11 @@ class Sessions:
         dropped = tuple(sorted(names.difference(laid)))
         return Outcome("", laid=laid, not_laid=tuple(file.name for file in files if file.name not in laid), dropped=dropped)
 
-    def _check(self, session: _Session, asked: Asked) -> None:
+    def _check(self, session: _Session, asked: CodeRequest) -> None:
         if self._sessions.get(asked.conversation_id) is not session:
             raise ToolError("The interpreter of this conversation was ended.")
 
-    def _session(self, asked: Asked) -> _Session:
+    def _session(self, asked: CodeRequest) -> _Session:
         """The conversation's own, or a new one. For that another one may have to end: the one that was idle for longest."""
         if found := self._sessions.get(asked.conversation_id):
             return found

@@ -1,4 +1,4 @@
-"""Starts the processes of a sandbox, and learns which is the first one in it."""
+"""Starts a sandbox's processes, and finds the id of its first process."""
 
 from __future__ import annotations
 

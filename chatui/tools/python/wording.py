@@ -1,4 +1,4 @@
-"""The reply to a call of ``python``, in the words in which a model reads it."""
+"""Writes the reply to a ``python`` call, as the model reads it."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ _NAME_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What became of the files of a call: ``kept`` for the person, or ``left_out``, with the reason for each."""
+class FileResults:
+    """The results for a call's files: those ``kept`` for the person, and those ``left_out``, with the reason for each."""
 
     kept: tuple[KeptFile, ...] = ()
     left_out: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
-def reply(outcome: Outcome, given: Given | None = None) -> str:
+def reply(outcome: Outcome, given: FileResults | None = None) -> str:
     """What the code wrote, then what else there is to know, in brackets."""
     parts = [
         _NOT_TEXT.sub("\ufffd", outcome.text.replace("\r\n", "\n").replace("\r", "\n")).rstrip("\n"),
-        *_notes(outcome, given or Given()),
+        *_notes(outcome, given or FileResults()),
     ]
     return "\n".join(part for part in parts if part) or _SILENT
 
 
-def _notes(outcome: Outcome, given: Given) -> list[str]:
+def _notes(outcome: Outcome, given: FileResults) -> list[str]:
     notes = []
     told = {made.name for made in outcome.taken.made} | {name for name, _ in given.left_out}
     if others := [f"{name} ({size} bytes)" for name, size in outcome.files if name not in told]:

@@ -1,1 +1,1 @@
-"""The servers of the operator's tools file: what it says, what the operator confirmed, and the tools that follow from both."""
+"""The servers of the operator's tools file: the configuration, the operator's confirmations, and the resulting tools."""

@@ -1,4 +1,4 @@
-"""What the operator confirmed of other servers' tools, in a file of the data directory. What a model is told comes from there alone."""
+"""The tool definitions that the operator has confirmed, stored in the data directory. A model is only ever shown these."""
 
 from __future__ import annotations
 

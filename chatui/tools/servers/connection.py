@@ -1,4 +1,4 @@
-"""One tool server in this process: calls of its tools, and whether what it offers is still what the operator confirmed."""
+"""One tool server in this process: calls its tools, and checks that they are still what the operator confirmed."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ MOST_CALLS = 20
 """Calls to one server at a time in one process; others wait, and their time runs."""
 
 
-class Watched:
-    """Used on the event loop of the tools, except for ``changed``, which any thread may ask."""
+class ServerConnection:
+    """The connection to a tool server. Use it on the tools' event loop; only ``changed`` may be called in any thread."""
 
     def __init__(self, spec: ServerSpec, server: Server) -> None:
         self.spec = spec

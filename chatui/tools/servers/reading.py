@@ -1,4 +1,4 @@
-"""Reads the operator's TOML file of tool servers: the valid ones, and a sentence for each mistake. No sentence quotes a value."""
+"""Reads the operator's TOML file of tool servers: the valid ones, and a message for each mistake, which never quotes a value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from chatui.tools.foreign.credentials import Hidden
+from chatui.tools.foreign.credentials import CredentialSource
 from chatui.tools.foreign.server_definition import McpSpec, OpenApiSpec
 
 KINDS: Mapping[str, type[OpenApiSpec | McpSpec]] = {"openapi": OpenApiSpec, "mcp": McpSpec}
@@ -85,5 +85,5 @@ def _placed(server: OpenApiSpec | McpSpec, base: Path) -> OpenApiSpec | McpSpec:
     return server.model_copy(update=changed)
 
 
-def _hidden(values: Mapping[str, Hidden], base: Path) -> dict[str, Hidden]:
+def _hidden(values: Mapping[str, CredentialSource], base: Path) -> dict[str, CredentialSource]:
     return {name: each.model_copy(update={"file": each.file and base / each.file}) for name, each in values.items()}

@@ -24,7 +24,7 @@ from chatui.tools.mcp.server import McpServer
 from chatui.tools.openapi.server import OpenApiServer
 from chatui.tools.servers import confirmations, reading
 from chatui.tools.servers.confirmations import Confirmations, UnreadableError
-from chatui.tools.servers.connection import LISTED_SECONDS, Watched
+from chatui.tools.servers.connection import LISTED_SECONDS, ServerConnection
 from chatui.tools.tool import Tool, ToolUnusableError
 
 log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ def server_of(spec: OpenApiSpec | McpSpec) -> Server:
 class _Made:
     tool: Tool
     offer: Offer
-    watched: Watched
+    watched: ServerConnection
 
 
 class _Known:
@@ -68,7 +68,7 @@ class _Known:
         file = reading.read_file(path)
         for problem in file.problems:
             log.error("CHATUI_TOOLS_FILE: %s", problem)
-        self._servers = {spec.name: Watched(spec, server_of(spec)) for spec in file.servers}
+        self._servers = {spec.name: ServerConnection(spec, server_of(spec)) for spec in file.servers}
         self._stamp: tuple[int, int] | None = None
         self._made: list[_Made] = []
         self._lock = threading.Lock()
@@ -106,7 +106,7 @@ def _known(path: Path) -> _Known:
     return _Known(path)
 
 
-def tool_of(offer: Offer, watched: Watched) -> Tool:
+def tool_of(offer: Offer, watched: ServerConnection) -> Tool:
     """The tool of an offer. Its label is the operator's.
 
     Raises:
@@ -129,7 +129,7 @@ def tool_of(offer: Offer, watched: Watched) -> Tool:
     )
 
 
-def _ticked(watched: Watched) -> list[str]:
+def _ticked(watched: ServerConnection) -> list[str]:
     spec: Any = watched.spec
     return list(spec.ticked)
 

@@ -1,4 +1,4 @@
-"""What the servers of the tools file offer now, beside what the operator confirmed: for the operator to look at, before a model does."""
+"""Compares what tool servers offer now with what the operator confirmed, for the operator's review."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from chatui.tools.foreign.offer import Listing, Offer, ServerError
 from chatui.tools.foreign.server_definition import McpSpec, OpenApiSpec
 from chatui.tools.servers import reading, registry
 from chatui.tools.servers.confirmations import Confirmations
-from chatui.tools.servers.connection import LIST_SECONDS, Watched
+from chatui.tools.servers.connection import LIST_SECONDS, ServerConnection
 from chatui.tools.tool import ToolUnusableError
 
 
 class State(Enum):
-    """How a tool stands."""
+    """The review states of a tool."""
 
     CONFIRMED = 1
     CHANGED = 2
@@ -30,7 +30,7 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """One tool. ``offer``: as it is now; None where it cannot be confirmed. ``before``: as it was confirmed."""
+    """The review of one tool. ``offer``: as it is now; None where it cannot be confirmed. ``before``: as it was confirmed."""
 
     name: str
     state: State
@@ -48,7 +48,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """All of them, and a sentence for each thing that is wrong with the file or a server."""
+    """All reviews, and a message for each problem with the file or a server."""
 
     tools: tuple[Review, ...]
     problems: tuple[str, ...]
@@ -92,7 +92,7 @@ def _of_server(spec: OpenApiSpec | McpSpec, listing: Listing, confirmations: Con
         found = confirmations.of(offer)
         before = found.offer if found else None
         try:
-            registry.tool_of(offer, Watched(spec, registry.server_of(spec)))
+            registry.tool_of(offer, ServerConnection(spec, registry.server_of(spec)))
         except ToolUnusableError as error:
             yield Review(offer.name, State.UNUSABLE, before=before, problem=str(error))
             continue

@@ -1,4 +1,4 @@
-"""Takes the JSON files out of an uploaded zip, within bounds: how much is unpacked is counted while it is unpacked."""
+"""Extracts the JSON files from an uploaded zip, with a limit on the unpacked size that is enforced while unpacking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an export is read into: a Talk, which is a tree of Nodes with frames."""
+"""The data classes for a parsed export: a Talk is one conversation, a tree of Nodes with frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells what other products fold away inside the text of an answer from the answer: ``<details>`` blocks and ``:::`` blocks.
+"""Separates an answer's text from the sections that other products collapse in it: ``<details>`` and ``:::`` blocks.
 
 Open WebUI keeps reasoning, tool calls and code runs in the text, as ``<details type="…">``, and LibreChat reasoning as ``:::thinking``.
 A block ends only where a line says so; one that does not end is hidden to the end of the text.

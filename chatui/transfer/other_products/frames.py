@@ -1,4 +1,4 @@
-"""Makes frames of foreign messages: what a person said, what a model answered, and everything else, which is hidden.
+"""Converts foreign messages into frames: questions, answers, and everything else, which is hidden.
 
 Hidden messages other than reasoning and instructions have the intent ``debug``: no model reads them again, as no tool of theirs is here.
 """
@@ -30,7 +30,7 @@ _HIDDEN: dict[Kind, Header] = {
 
 
 def question(text: str) -> tuple[Frame, ...]:
-    """What a person said. Nothing where they said nothing."""
+    """A person's message. Nothing where they said nothing."""
     return (Frame(Header(Role.USER), text),) if text.strip() else ()
 
 
@@ -43,7 +43,7 @@ def hidden(kind: Kind, text: str, counts: Counts) -> tuple[Frame, ...]:
 
 
 def answer(text: str, counts: Counts) -> tuple[Frame, ...]:
-    """What a model said to a person: what is folded in it or looks like reasoning comes first, hidden, then the rest as one answer."""
+    """A model's message to a person: what is folded in it or looks like reasoning comes first, hidden, then the rest as one answer."""
     if len(text) > LONGEST_ANSWER:
         return hidden(Kind.TOO_LONG, text, counts)
     kept, shown = list[Frame](), list[str]()

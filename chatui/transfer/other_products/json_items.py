@@ -1,4 +1,4 @@
-"""Cuts a JSON list into its items without reading them, so that only one of them is ever in memory as values."""
+"""Splits a JSON list into its items without parsing them, so that only one of them is ever parsed in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of an export does not become visible, by kind: a closed list, with the sentences in which a person reads how many there were."""
+"""The kinds of content that an import hides or drops, with the messages that report how many of each there were."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.utils.translation import ngettext_lazy
 
 
 class Kind(StrEnum):
-    """One kind of thing. It is counted; nothing of its content is ever reported."""
+    """A kind of dropped or hidden content. It is counted; nothing of its content is ever reported."""
 
     IMAGE = auto()
     RECORDING = auto()

@@ -1,4 +1,4 @@
-"""Recognizes the export of another product by what is in it, and reads it one conversation at a time."""
+"""Detects which product an export is from by its contents, and reads it one conversation at a time."""
 
 from __future__ import annotations
 

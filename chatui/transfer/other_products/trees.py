@@ -1,4 +1,4 @@
-"""Puts the nodes of a Talk in an order in which each parent stands before its children, whatever the file says of them."""
+"""Sorts the nodes of a Talk so that each parent comes before its children, even if the file's links are broken."""
 
 from __future__ import annotations
 

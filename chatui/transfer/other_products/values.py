@@ -1,4 +1,4 @@
-"""Takes values out of foreign JSON, whatever type they turn out to have."""
+"""Reads values from foreign JSON safely, whatever types they turn out to have."""
 
 from __future__ import annotations
 

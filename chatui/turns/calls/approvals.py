@@ -1,4 +1,4 @@
-"""Has calls wait for their person in the database. Writes for the writer, in its transaction, but for ``decisions``, which only reads."""
+"""Stores approval requests for tool calls. All but ``decisions`` must run in the writer's transaction; ``decisions`` only reads."""
 
 from __future__ import annotations
 

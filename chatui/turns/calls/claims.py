@@ -1,4 +1,4 @@
-"""Claims calls before they run, and answers those of a turn whose process died. Writes for the writer, in its transaction."""
+"""Claims calls before they run, and answers those of a turn whose process died. Runs in the writer's transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers the calls that a sampling wrote, and says what the model is asked next; over token ids, Chat Completions and Responses alike.
+"""Runs the tool calls of a sample, and prepares the next request to the model, for every wire format.
 
 Every call gets a reply, so that the model can go on: what the tool returned, or what was wrong. A call runs once at most.
 """

@@ -1,4 +1,4 @@
-"""The documents of a turn as the tool sees them that searches in them."""
+"""Implements the document search interface of tools for one turn."""
 
 from __future__ import annotations
 

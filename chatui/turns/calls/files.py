@@ -1,4 +1,4 @@
-"""The files of a turn as its tools see them: kept for the person who asked, and read where a sandbox begins anew."""
+"""Implements the file interface of tools for one turn: stores files for the person, and reads them back for a new sandbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hands the calls of a program's own functions back to it, once they were checked. They are never run here."""
+"""Hands calls of a program's own functions back to it after checking them. They are never executed here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads calls from the frames that a model wrote: which have no reply yet, and whether they can be carried out."""
+"""Reads tool calls from a model's frames: which have no reply yet, and whether they can be executed."""
 
 from __future__ import annotations
 

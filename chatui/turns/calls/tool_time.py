@@ -1,4 +1,4 @@
-"""The time that the tools of a turn may take together. It runs while a tool is at work, and not while a person decides."""
+"""The time limit for all tools of a turn together. It counts only while a tool runs, not while a person decides."""
 
 from __future__ import annotations
 

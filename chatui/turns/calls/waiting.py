@@ -1,4 +1,4 @@
-"""Waits for a person's decisions about calls: told of by the bus, and looked up now and then, because they may come by another process."""
+"""Waits for a person's decisions about tool calls. The bus announces them, and a poll finds those that it missed."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Ending a sampling early, so that another one follows it in the same turn."""
+"""Stops a sample early, so that another one can follow it in the same turn."""

@@ -1,4 +1,4 @@
-"""Ends the thinking of a turn early where its person asks for the answer at once, and has the model asked again for the answer alone.
+""" "Answer now": stops a turn's reasoning early, and samples the model again for the answer alone.
 
 The next request is that of "Finish the answer" (``backends.continuation``): in words, at low effort, and without the reasoning that was
 cut. A prompt must never open the answer behind cut reasoning: models went on reasoning there, for everybody to read.

@@ -1,1 +1,1 @@
-"""Answers that have to have a format."""
+"""Structured output: answers with a required format."""

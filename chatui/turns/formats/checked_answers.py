@@ -1,4 +1,4 @@
-"""Checks each answer of a turn against the format that was asked for, when it ends; and has the model try once more.
+"""Validates each answer against the required format when it ends, and lets the model retry once.
 
 It stands between a sampling and the turn, so that an answer that does not fit is withdrawn before it counts as one.
 """

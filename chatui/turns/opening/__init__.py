@@ -1,1 +1,1 @@
-"""The beginning of a turn's work."""
+"""The start of a turn: its first request, documents and reservations."""

@@ -1,4 +1,4 @@
-"""Makes the documents of a question ready before it is stored, and puts them before it."""
+"""Prepares a question's documents before it is stored, and inserts them before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the model server of a turn, and words its first request, from its job, its model server and what a program wants."""
+"""Chooses the model server of a turn, and builds its first request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reserves tokens for a turn that is about to start, where its person has a limit: about as many as its conversation tells."""
+"""Reserves tokens for a turn that is about to start if its person has a limit, estimated from the conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools that a model server is to run by itself in a turn of a person's."""
+"""The tools that a model server may execute itself in a person's turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes the end of a turn for the operator: one line in the log and the measures, without content."""
+"""Logs the end of a turn for the operator, and updates the metrics, without content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last frames of a turn and its end, in one write: a commit less, and one wait for the writer less, for every answer."""
+"""Stores a turn's last frames and its end in one write, which saves a commit for every answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Says how a turn ends: by what its last sampling gave, or by how its model server failed."""
+"""Determines how a turn ends: from its last sample, or from its model server's failure."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a turn needs before its model is asked."""
+"""Loads what a turn needs before its model is asked."""

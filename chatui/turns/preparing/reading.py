@@ -1,4 +1,4 @@
-"""Reads all that a turn needs before its model is asked, in one piece of work: each one more is another wait for a thread."""
+"""Loads everything that a turn needs in one database job, because each job waits for a thread."""
 
 from __future__ import annotations
 

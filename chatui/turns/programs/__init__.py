@@ -1,1 +1,1 @@
-"""Turns that programs ask for: what they want, how such a turn starts, and what is kept of it."""
+"""Turns of programs: how they start, what the model gets, and what is stored of them."""

@@ -1,4 +1,4 @@
-"""Erases what a program did not want to be kept, once its turn has ended; also where the process died that ran it."""
+"""Erases a program's turn that is not to be stored, once it has ended, also if its process died."""
 
 from __future__ import annotations
 

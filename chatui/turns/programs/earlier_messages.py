@@ -1,4 +1,4 @@
-"""Stores what a program says was said before: messages, calls of its own functions, and what these replied."""
+"""Stores the earlier messages that a program sends: texts, calls of its own functions, and their results."""
 
 from __future__ import annotations
 

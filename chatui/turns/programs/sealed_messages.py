@@ -1,4 +1,4 @@
-"""What a program carries for the model: sealed texts, as messages before the question."""
+"""Opens the sealed texts that a program sends back, as messages before the question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starts the turn of a program: what was said before the question is stored first, in the same transaction."""
+"""Starts the turn of a program. The earlier messages are stored first, in the same transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tools the model may call in a program's turn: the program's own functions, and of the product's those that its key names."""
+"""The tools that the model may call in a program's turn: the program's functions, and the product's tools that its key allows."""
 
 from __future__ import annotations
 

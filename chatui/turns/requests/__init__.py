@@ -1,1 +1,1 @@
-"""What may be asked of a turn besides what a page asks."""
+"""The input of a turn, from a person or a program."""

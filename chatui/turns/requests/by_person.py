@@ -1,4 +1,4 @@
-"""What a person asks for, whichever way it came."""
+"""A person's request for a turn, from any interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program wants of a turn: what was said before, its instructions and its settings, whatever format it speaks."""
+"""A program's request for a turn: earlier messages, instructions and settings, in either API format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes out of what a program sent, in all texts and names, what a database or UTF-8 refuses: orders are stored like messages."""
+"""Removes from a program's texts and names what a database or UTF-8 cannot store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands above a conversation for the model: the operator's instructions, then the person's preferences or a program's orders."""
+"""The instructions above a conversation: the operator's, then the person's preferences or the program's."""
 
 from __future__ import annotations
 

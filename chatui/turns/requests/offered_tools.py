@@ -1,4 +1,4 @@
-"""What a program lets the model call: its own functions, and those of the product's tools that its key names."""
+"""What a program lets the model call: its own functions, and the product's tools that its key allows."""
 
 from __future__ import annotations
 

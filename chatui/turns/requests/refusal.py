@@ -1,4 +1,4 @@
-"""The error that says that a question was refused before anything of it was stored."""
+"""The error for a question that is refused before anything is stored."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Hidden text that a program carries for us and cannot read: sealed for its key's owner, by a key that only this server has."""
+"""Sealed tokens: hidden text that a program carries for us but cannot read, encrypted for its key's owner with the server's key."""

@@ -1,4 +1,4 @@
-"""Collects what a model thinks, for the token that the program is given in its place."""
+"""Collects a turn's reasoning and seals it into the token that the program receives instead."""
 
 from __future__ import annotations
 

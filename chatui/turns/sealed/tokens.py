@@ -1,4 +1,4 @@
-"""Seals texts into tokens and opens them again: authenticated encryption, bound to a person, to a purpose and to a time.
+"""Seals texts into tokens and opens them: authenticated encryption, bound to a person, a purpose and a time.
 
 Each token has a key of its own, derived from the server's and from 32 random bytes, so that no number of tokens uses a key up. What is
 sealed is filled up to one of a few lengths. A token that is not ours, is somebody else's, serves another purpose or is too old opens to

@@ -1,1 +1,1 @@
-"""Statements of every turn, worded once."""
+"""Compiled SQL statements that every turn uses."""

@@ -1,4 +1,4 @@
-"""The statements that begin a turn, worded once: who asks, in which conversation, and the turn itself."""
+"""Compiled SQL statements that begin a turn: the person, the conversation and the turn itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The statements that keep a turn's frames and end it, worded once."""
+"""Compiled SQL statements that store a turn's frames and end it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What each audience sees of a running turn, as numbered events. Nothing here does any I/O."""
+"""The event streams of a running turn, one for each audience. Nothing here does any I/O."""

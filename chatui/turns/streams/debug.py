@@ -1,4 +1,4 @@
-"""Turns raw events into the numbered events that staff see who look at every frame of a running turn."""
+"""Converts raw events into the numbered events of the debug view, which shows every frame."""
 
 from __future__ import annotations
 

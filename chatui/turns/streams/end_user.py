@@ -1,4 +1,4 @@
-"""Turns raw events into the numbered events that people may see.
+"""Converts raw events into the numbered events that people may see.
 
 Events are collected between flushes, and the publisher sends what was flushed. What takes long to render is handed out as a Rendering, for
 another thread: what comes meanwhile waits behind it, but a withdrawal does not.

@@ -1,5 +1,4 @@
-"""What a program sees of a running turn, until it has taken it: text that waits is joined, so that a slow reader costs no more than the
-answer."""
+"""Buffers a running turn's events for a program, and joins waiting text, so that a slow reader costs no more than the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Renders messages where that takes too long for the event loop."""
+"""Renders messages in a thread if that would block the event loop too long."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The end of temporary conversations: erased for good, or kept after all."""
+"""Temporary conversations: erasing them, or keeping one."""

@@ -1,4 +1,4 @@
-"""Erases temporary conversations for good: when their person closes them, and unasked when their time has passed."""
+"""Erases temporary conversations: when their person closes them, or when they expire."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps a temporary conversation after all: it gets a title, and stands in its person's list."""
+"""Keeps a temporary conversation: gives it a title, and adds it to its person's list."""
 
 from __future__ import annotations
 

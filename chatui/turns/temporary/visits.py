@@ -1,4 +1,4 @@
-"""Whether somebody still has the page of a temporary conversation open."""
+"""Tracks whether the page of a temporary conversation is still open."""
 
 from __future__ import annotations
 

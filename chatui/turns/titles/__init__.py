@@ -1,1 +1,1 @@
-"""Titles of a few words, which a model is asked for in the background once the first question of a conversation is answered."""
+"""Conversation titles: requested from a model in the background after the first answer."""

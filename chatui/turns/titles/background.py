@@ -1,4 +1,4 @@
-"""Gives conversations their titles: asks for one after the other, in tasks that no answer waits for.
+"""Requests titles one after another, in background tasks that delay no answer.
 
 A title is the least that a server has to do. It takes no slot, is not asked for while answers wait, and is given up when an answer needs
 the place; then the beginning of the question stays.

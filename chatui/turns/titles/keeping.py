@@ -1,4 +1,4 @@
-"""Stores the title that a model gave a conversation. A write for the writer."""
+"""Stores a conversation's generated title. Runs in the writer's transaction."""
 
 from __future__ import annotations
 

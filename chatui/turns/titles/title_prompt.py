@@ -1,4 +1,4 @@
-"""What a model is told of a conversation that is to have a title: its first question, with as much of the answer as people see."""
+"""The prompt for a title: the first question, with as much of the answer as people see."""
 
 from __future__ import annotations
 

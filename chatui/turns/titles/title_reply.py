@@ -1,4 +1,4 @@
-"""Reads a title from what a model replied. Whatever is not plainly a title is none."""
+"""Parses a title from a model's reply. A reply that is not clearly a title gives none."""
 
 from __future__ import annotations
 

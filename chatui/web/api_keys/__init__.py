@@ -1,1 +1,1 @@
-"""The page on which a person makes keys for programs, and takes them back."""
+"""The API keys page, where people create and revoke their keys."""

@@ -9,7 +9,7 @@ from django import forms
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from chatui.accounts.api_keys.making import MOST_PER_MINUTE, NAME_CHARS, Wanted
+from chatui.accounts.api_keys.making import MOST_PER_MINUTE, NAME_CHARS, NewKeyOptions
 from chatui.display.folders.names import is_seen, one_line
 from chatui.model_servers.model_choice import Choice
 
@@ -68,7 +68,7 @@ class KeyForm(forms.Form):
         days = [(str(count), ngettext("%(count)d day", "%(count)d days", count) % {"count": count}) for count in DAYS]
         fields["lasts"].choices = [*days, (NEVER, gettext("until it is revoked"))]
 
-    def wanted(self) -> Wanted | None:
+    def wanted(self) -> NewKeyOptions | None:
         """The key, where the form is complete."""
         if not self.is_valid():
             return None
@@ -76,7 +76,7 @@ class KeyForm(forms.Form):
         if not is_seen(name):
             self.add_error("name", gettext("Please write a name."))
             return None
-        return Wanted(
+        return NewKeyOptions(
             name=name,
             for_responses=RESPONSES in formats,
             for_chat=CHAT in formats,

@@ -1,4 +1,4 @@
-"""The page of a person's keys for programs."""
+"""The page of a person's API keys."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def keys(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
-    """Take back one key."""
+    """Revoke one key."""
     making.revoke_own(visitor_of(request, "page"), key_id)
     return redirect("api_keys")
 

@@ -1,1 +1,1 @@
-"""What the content of answers needs of the server besides the pages."""
+"""The endpoints that answers need besides the pages: files, uploads, diagrams and app installation."""

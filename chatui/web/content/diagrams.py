@@ -1,4 +1,4 @@
-"""The document in which diagrams are drawn: a sandbox without an origin and without a network, with a policy of its own."""
+"""The document in which diagrams are drawn: sandboxed, without an origin or a network, and with its own content security policy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _framing = csp_replace({"frame-src": [SELF]})
 
 
 def draws_diagrams(view: View) -> View:
-    """Lets a page frame that document, which is the only one of ours that any page may frame. Redirects and refusals frame nothing."""
+    """Lets a page frame the diagram document, the only one of ours that any page may frame. Redirects and refusals frame nothing."""
 
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:

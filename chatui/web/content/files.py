@@ -1,4 +1,4 @@
-"""The address of a file: what a model or a person wrote, served so that no browser runs any of it."""
+"""Serves files that models or people wrote, with headers that keep browsers from executing them."""
 
 from __future__ import annotations
 

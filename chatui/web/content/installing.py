@@ -1,4 +1,4 @@
-"""What makes the product an app of its own on a device: the manifest, the service worker, and the page that is shown without a network."""
+"""Makes the product installable as an app: the manifest, the service worker, and the offline page."""
 
 from __future__ import annotations
 

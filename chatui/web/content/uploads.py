@@ -1,4 +1,4 @@
-"""The addresses at which a person brings a file or finds an earlier one, reads what was read of it, and deletes it."""
+"""The endpoints for uploads: upload a file, find earlier ones, show the extracted text, and delete it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on which staff approve or decline requests for a debug view."""
+"""The page on which staff approve or decline debug requests."""
 
 from __future__ import annotations
 

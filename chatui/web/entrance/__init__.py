@@ -1,1 +1,1 @@
-"""Where sessions begin, whatever the way in."""
+"""Starts sessions, for every sign-in method."""

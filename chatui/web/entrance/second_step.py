@@ -1,4 +1,4 @@
-"""Between the password and the code: who has shown the first, kept in the session of a browser in which nobody is signed in yet."""
+"""The state between password and code: who has entered the password, stored in a session that is not signed in yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Begins a session, whatever the way in: recorded first, with the time at which the person showed who they are."""
+"""Starts a session, for every sign-in method: recorded first, with the time of authentication."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def is_recent(request: HttpRequest) -> bool:
 
 
 def admit_change(person: User) -> None:
-    """Count a change of one's own ways in and sessions: each is a line of the audit log, which nobody may flood. Raises ThrottledError."""
+    """Count a change of one's own sign-in methods and sessions: each is a line of the audit log, which nobody may flood. Raises
+    ThrottledError."""
     _changes.check(str(person.pk))
 
 

@@ -1,1 +1,1 @@
-"""In which language a page is: what decides it for each request, and the form with which a person chooses."""
+"""The language of a page: how it is chosen for each request, and the form with which a person changes it."""

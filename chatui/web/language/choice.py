@@ -1,4 +1,4 @@
-"""The form with which a person chooses the language of the pages, on every page that has it. It needs no script."""
+"""The language form on every page. It works without scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides the language and the time zone of each request, for whoever it comes from.
+"""Sets the language and the time zone of each request.
 
 The language is that of the person's account, else of the cookie, else what the browser asks for, else the operator's setting. An address
 never says it: a link to a conversation is the same for everybody.

@@ -1,1 +1,1 @@
-"""Pages about where conversations stand: the archive, the bin and folders."""
+"""The pages for organising conversations: the archive, the bin and folders."""

@@ -1,4 +1,4 @@
-"""The archive: conversations that a person has put out of their list, and the action that puts one somewhere else."""
+"""The archive page, and the action that moves a conversation between the list and the archive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bin: what a person deleted, until it is gone for good."""
+"""The bin: conversations that a person deleted, until they are erased."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of folders: a new one, its name and instructions, its end, and to which folder a conversation is moved."""
+"""The folder pages: create, edit and delete a folder, and move a conversation into one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from chatui.delivery.bus import send_from_thread
 from chatui.display import list_events
 from chatui.display.conversation_links import shown_conversation
 from chatui.display.folders import actions, folder_list
-from chatui.display.folders.actions import INSTRUCTION_CHARS, MOST_FOLDERS, NAME_CHARS, NoNameError, TooManyFoldersError, Wanted
+from chatui.display.folders.actions import INSTRUCTION_CHARS, MOST_FOLDERS, NAME_CHARS, FolderFields, NoNameError, TooManyFoldersError
 from chatui.permissions import temporary
 from chatui.throttle import Throttle
 from chatui.web.guards import guarded
@@ -64,12 +64,12 @@ class FolderForm(forms.Form):
         widget=forms.Textarea(attrs={"dir": "auto", "rows": 8}),
     )
 
-    def wanted(self) -> Wanted | None:
+    def wanted(self) -> FolderFields | None:
         """The folder, where the form is complete."""
         if not self.is_valid():
             return None
         try:
-            return Wanted.of(self.cleaned_data["name"], self.cleaned_data["instructions"])
+            return FolderFields.of(self.cleaned_data["name"], self.cleaned_data["instructions"])
         except NoNameError:
             self.add_error("name", gettext("Please write a name."))
             return None

@@ -1,4 +1,4 @@
-"""What the page of a temporary conversation tells the server: that it was left, is there again, is to be closed, or kept after all."""
+"""The endpoint for a temporary conversation's page: reports that it was left or is open again, and closes or keeps the conversation."""
 
 from __future__ import annotations
 

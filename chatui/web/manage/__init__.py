@@ -1,1 +1,1 @@
-"""The administration pages: one home for those who look after the place, of which everybody sees the parts that are theirs."""
+"""The administration pages of the product. Each person sees the parts that they may use."""

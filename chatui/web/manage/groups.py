@@ -1,4 +1,4 @@
-"""The administration pages about groups: what each allows, who is in it, and whether its members need a second factor."""
+"""The administration pages about groups: permissions, members, and whether a second factor is required."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from chatui.accounts.people import account_actions, group_list, people_list
 from chatui.accounts.people.group_list import ListedGroup
 from chatui.accounts.second_factor import factors, required
-from chatui.accounts.sign_in_rules.account_managers import LastCaretakerError
+from chatui.accounts.sign_in_rules.account_managers import LastAccountManagerError
 from chatui.permissions import administration, inviting
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import Part
@@ -70,7 +70,7 @@ def _member(request: HttpRequest, row: Group, shown: ListedGroup) -> HttpRespons
         raise NotFoundError from None
     try:
         tell_sockets(account_actions.set_member(visitor_of(request, "admin"), person_id, row, is_in=is_in))
-    except LastCaretakerError:
+    except LastAccountManagerError:
         return _group(request, row, shown, gettext("Nothing was changed: nobody else could look after accounts."))
     words = {"q": request.POST["q"][:150]} if request.POST.get("q") else {}
     return redirect(f"{reverse('manage_group', args=[row.pk])}?{urlencode({'done': 'changed', **words})}#members-heading")
@@ -78,7 +78,7 @@ def _member(request: HttpRequest, row: Group, shown: ListedGroup) -> HttpRespons
 
 def _group(request: HttpRequest, row: Group, shown: ListedGroup, problem: str = "") -> HttpResponse:
     staff, words = person_of(request), request.GET.get("q", "")[:150]
-    lacking = required.without(row)
+    lacking = required.members_without_factor(row)
     # Who is looked for may be anybody; without words, members.
     found = people_list.page(words, "", number(request, "page") or 1, None if words.strip() else row)
     context = {

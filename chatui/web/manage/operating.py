@@ -1,4 +1,4 @@
-"""The administration pages about the machine: model servers, failed answers, looks, settings, updates and storage."""
+"""The administration pages about the system: model servers, failed answers, debug views, settings, updates and storage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first of the administration pages: a figure or two of each part, and what waits for somebody."""
+"""The home page of the administration pages: key figures of each part, and pending items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guard and the frame of the administration pages: each part checks by itself whether it exists for whoever asks."""
+"""Access checks and the shared layout of the administration pages: each part checks by itself who may see it."""
 
 from __future__ import annotations
 

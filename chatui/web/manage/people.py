@@ -1,4 +1,4 @@
-"""The administration pages about people: the list, invitations, and what is done to one account."""
+"""The administration pages about people: the list, invitations, and the actions on an account."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from chatui.accounts import invitations
 from chatui.accounts.mails import invitation_mails
 from chatui.accounts.people import account_actions, people_list
-from chatui.accounts.sign_in_rules.account_managers import LastCaretakerError
+from chatui.accounts.sign_in_rules.account_managers import LastAccountManagerError
 from chatui.audit_log.record import Visitor
 from chatui.env import environment
 from chatui.offboarding import closing
@@ -91,7 +91,7 @@ def person_act(request: HttpRequest, person_id: UUID, what: str) -> HttpResponse
         raise NotFoundError
     try:
         done = act(request, person_id)
-    except LastCaretakerError:
+    except LastAccountManagerError:
         return _person(request, person_id, {"problem": _("Nothing was changed: nobody else could look after accounts.")}, 409)
     return _back(person_id, done)
 

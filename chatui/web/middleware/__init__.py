@@ -1,1 +1,1 @@
-"""Code that runs for every request: response headers, trusted proxies, values for every page."""
+"""Middleware: response headers, trusted proxies, and template values for every page."""

@@ -1,4 +1,4 @@
-"""The template context of every page: the visitor, the operator's brand and announcement, whether the demo answers."""
+"""The template context of every page: the visitor, the operator's brand and announcement, and whether the demo is on."""
 
 from __future__ import annotations
 

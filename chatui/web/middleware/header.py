@@ -1,4 +1,5 @@
-"""Signs in whom a trusted proxy names, and ends a session when the proxy names somebody else or nobody: looked at with every request."""
+"""Header sign-in: signs in the person whom a trusted proxy names, and ends the session when the header changes. Checked on every
+request."""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ def _bring_in_step(request: HttpRequest, name: str | None) -> None:
         tell_sockets(person)
         sign_in.record_signed_out(visitor_of(request, "page").of(person))
     if name is not None and not first_account.is_needed():
-        arrived = header_sign_in.arrive(visitor_of(request, "page").as_nobody(), name)
+        arrived = header_sign_in.find_or_create_account(visitor_of(request, "page").as_nobody(), name)
         session_start.enter(request, arrived, how="by header")
         request.session[SESSION_KEY] = name
 

@@ -1,4 +1,4 @@
-"""Response headers that Django has no setting for: pages are not cached, embedded or prefetched, and may use no device."""
+"""Response headers that Django has no setting for: against caching, embedding, prefetching and device access."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Django's own middleware, run on the event loop where it only computes: Django would take each step of it to a thread and back.
+"""Django's own middleware, run on the event loop where it does not block, because Django would use a thread for every step.
 
 A request passes ten of these, twice each. What may wait for the database or for a body still goes to a thread: a session or a message that
 is stored, the token of a form that is posted, and the language of whoever is signed in.

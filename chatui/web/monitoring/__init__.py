@@ -1,1 +1,1 @@
-"""What the operator's own machines ask: whether the process lives, whether it is ready, and its counts."""
+"""The monitoring endpoints: liveness, readiness and metrics."""

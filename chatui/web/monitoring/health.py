@@ -1,4 +1,4 @@
-"""Whether the process lives (``/healthz``), and whether it can do its work (``/readyz``): open to everybody, and no more than that."""
+"""Liveness (``/healthz``) and readiness (``/readyz``), open to everybody, with no other information."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ``/metrics`` page, for a monitoring system that has the operator's token."""
+"""The ``/metrics`` endpoint, for a monitoring system with the operator's token."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The pages about ratings: a person's own, and the export of all."""
+"""The pages about ratings: rating an answer, and the export of all ratings."""

@@ -1,4 +1,4 @@
-"""The page on which staff with the permission export what people have said of answers."""
+"""The page on which staff with the permission export ratings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from chatui.display.ratings.actions import VERDICTS
 from chatui.permissions import ratings as permission
 from chatui.permissions.debug_requests import REASON_CHARS
 from chatui.transfer import rating_exports
-from chatui.transfer.rating_exports import Filters, Format, Wanted
+from chatui.transfer.rating_exports import ExportOptions, Filters, Format
 from chatui.web import archive
 from chatui.web.guards import guarded
 from chatui.web.visitors import visitor_of
@@ -65,7 +65,7 @@ class ExportForm(forms.Form):
             self.add_error("why", gettext("Give a reason of 10 to 180 characters."))
         return values
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> ExportOptions:
         """The export that a valid form asks for. Days are whole days, the last one included."""
         values = self.cleaned_data
         since, until = values["since"], values["until"]
@@ -76,7 +76,7 @@ class ExportForm(forms.Form):
             model=values["model"],
             backend=values["backend"],
         )
-        return Wanted(filters, Format(values["format"]), has_hidden=bool(values.get("hidden")), reason=values.get("why", "").strip())
+        return ExportOptions(filters, Format(values["format"]), has_hidden=bool(values.get("hidden")), reason=values.get("why", "").strip())
 
 
 @require_http_methods(["GET", "POST"])
@@ -104,7 +104,7 @@ def _is_bounded(form: ExportForm) -> bool:
     return False
 
 
-def _file(request: HttpRequest, visitor: Visitor, wanted: Wanted) -> StreamingHttpResponse:
+def _file(request: HttpRequest, visitor: Visitor, wanted: ExportOptions) -> StreamingHttpResponse:
     lines = rating_exports.export(visitor, wanted)
 
     def parts() -> Iterator[bytes]:

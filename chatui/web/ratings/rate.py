@@ -1,4 +1,4 @@
-"""The page on which a person says what they think of an answer. Scripts show its form in a dialog."""
+"""The page on which a person rates an answer. Scripts show its form in a dialog."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chatui.delivery import groups
 from chatui.delivery.bus import send_from_thread
 from chatui.display import list_events
 from chatui.display.ratings import actions
-from chatui.display.ratings.actions import MOST_CHARS, REASONS, Given, NoRatingError
+from chatui.display.ratings.actions import MOST_CHARS, REASONS, NoRatingError, RatingInput
 from chatui.permissions import access
 from chatui.throttle import Throttle
 from chatui.web.guards import guarded
@@ -28,7 +28,7 @@ _writes = Throttle("ratings", attempts=120, seconds=60)
 @login_required
 @guarded
 def rating(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
-    """The form with what the person has said so far, for the thumb ``verdict``; keeps what they say now, or takes it back."""
+    """The form with the person's current rating, for the thumb ``verdict``; stores or removes their rating."""
     visitor = visitor_of(request, "page")
     before = actions.current(visitor, conversation_id, message_id)
     back = f"{reverse('conversation', args=[conversation_id])}?at={message_id}#m-{message_id}"
@@ -59,7 +59,7 @@ def rating(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Htt
     return render(request, "ratings/rating.html", context)
 
 
-def _given(request: HttpRequest) -> Given:
+def _given(request: HttpRequest) -> RatingInput:
     sent = request.POST
     # A form has CR LF where its textarea, and so its longest length, counts one character.
-    return Given(sent.get("verdict", ""), sent.get("reason", ""), sent.get("note", "").replace("\r\n", "\n"))
+    return RatingInput(sent.get("verdict", ""), sent.get("reason", ""), sent.get("note", "").replace("\r\n", "\n"))

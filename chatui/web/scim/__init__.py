@@ -1,1 +1,1 @@
-"""The addresses at which directories tell of people (SCIM 2.0)."""
+"""The SCIM 2.0 endpoints, with which directories provision accounts."""

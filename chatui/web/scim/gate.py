@@ -1,4 +1,4 @@
-"""The decorator of all addresses of SCIM: token in, JSON out. A session counts for nothing here, and the token for nothing elsewhere."""
+"""The decorator of all SCIM endpoints: token in, JSON out. Sessions are ignored here, and the token is valid nowhere else."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TYPE = "application/scim+json"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request of a directory. ``base``: the address of SCIM here; ``body``: the object that was sent, empty where there is none."""
+    """A directory's request. ``base``: the SCIM base URL; ``body``: the JSON object that was sent, empty if none."""
 
     visitor: Visitor
     provider: Provider

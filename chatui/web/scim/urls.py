@@ -1,4 +1,4 @@
-"""The addresses of SCIM, below ``/scim/v2/``."""
+"""The URLs of SCIM, below ``/scim/v2/``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The views of SCIM. What they mean is said in ``chatui.provisioning``."""
+"""The SCIM views. ``chatui.provisioning`` does the work."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The pages of the ways to sign in, beside the password."""
+"""The sign-in pages for every method besides the password."""

@@ -1,4 +1,4 @@
-"""The challenges that this browser was given for passkeys: each is good once, for ten minutes, for one purpose and one person."""
+"""Passkey challenges of a browser: each works once, for ten minutes, for one purpose and one person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page for whoever has forgotten their password."""
+"""The forgotten password page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chatui.web.visitors import visitor_of
 
 
 class ForgottenForm(forms.Form):
-    """Which account."""
+    """The form that asks for the account."""
 
     account = forms.CharField(
         label=_("Your name here, or your e-mail address"),

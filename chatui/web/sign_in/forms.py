@@ -1,4 +1,4 @@
-"""The form in which somebody who is signed in shows once more who they are."""
+"""The form with which a signed-in person confirms their identity."""
 
 from __future__ import annotations
 

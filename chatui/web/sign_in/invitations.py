@@ -1,4 +1,4 @@
-"""The page behind an invitation's link: a form for an account of one's own, or the way to a provider."""
+"""The page behind an invitation link: a form that creates an account, or a link to a provider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of the ways in which a person signs in, and the one on which they show once more who they are."""
+"""The page of a person's sign-in methods, and the page on which they confirm their identity."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def ways(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def dismiss_news(request: HttpRequest) -> HttpResponse:
-    """What is said of changes of one's ways in was read."""
+    """Dismiss the notice about changed sign-in methods."""
     notifications.dismiss(person_of(request))
     return redirect(back(request))
 

@@ -1,4 +1,4 @@
-"""The addresses of passkeys: signing in with one, the step after a password, adding one and taking one away."""
+"""The passkey endpoints: sign in with one, use one after the password, add one and remove one."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def remove(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
-    """Take one away, where another way in, and another factor where one is required, is left."""
+    """Remove a passkey, if another sign-in method, and another factor where one is required, is left."""
     if not session_start.is_recent(request):
         return redirect("sign_in_confirm")
     session_start.admit_change(person_of(request))
@@ -123,7 +123,7 @@ def rename(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
 
 
 def is_confirmed(request: HttpRequest, person: User) -> bool:
-    """Whether somebody who is signed in has just used a passkey of theirs. Counted, and a refusal is recorded. Raises MustWaitError."""
+    """Whether a signed-in person has just used one of their passkeys. Counted, and a refusal is recorded. Raises MustWaitError."""
     if _confirming(request) is None:
         raise NotFoundError
     try:

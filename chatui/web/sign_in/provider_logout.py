@@ -1,4 +1,4 @@
-"""The address at which a provider says that it has signed somebody out (OpenID Connect Back-Channel Logout 1.0)."""
+"""The endpoint for a provider's logout notification (OpenID Connect Back-Channel Logout 1.0)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of one-time codes: the code after the password, setting them up, recovery codes, taking them away."""
+"""The pages for one-time codes: enter a code after the password, set codes up, recovery codes, remove them."""
 
 from __future__ import annotations
 

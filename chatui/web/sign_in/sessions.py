@@ -1,4 +1,4 @@
-"""Ends sessions of one's own; the page that lists them is that of the ways to sign in."""
+"""Ends a person's own sessions. The page of sign-in methods lists them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two addresses of a sign-in with a provider: one sends the browser there, at the other it comes back."""
+"""The two endpoints of a sign-in with a provider: one sends the browser there, the other receives it back."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _taken(request: HttpRequest, state: str) -> Started:
     return Started(**kept[state])
 
 
-def _entered(request: HttpRequest, provider: Provider, started: Started, said: claims.Said) -> HttpResponse:
+def _entered(request: HttpRequest, provider: Provider, started: Started, said: claims.PersonClaims) -> HttpResponse:
     person = first_sign_in.arrive(visitor_of(request, "page").as_nobody(), provider, said, started.invitation)
     response = session_start.enter(
         request, person, how=session_list.way_of(provider.key), hours=provider.session_hours, after=started.after
@@ -126,7 +126,7 @@ def _entered(request: HttpRequest, provider: Provider, started: Started, said: c
     return response
 
 
-def _connected(request: HttpRequest, provider: Provider, started: Started, said: claims.Said) -> HttpResponse:
+def _connected(request: HttpRequest, provider: Provider, started: Started, said: claims.PersonClaims) -> HttpResponse:
     visitor = visitor_of(request, "page")
     if visitor.user is None or str(visitor.user.pk) != started.connects:
         raise BadSignInError("somebody else is signed in now")

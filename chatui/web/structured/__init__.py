@@ -1,1 +1,1 @@
-"""Pages about answers in a format."""
+"""Pages about structured output."""

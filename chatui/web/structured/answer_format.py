@@ -1,4 +1,4 @@
-"""The pages on which a person says that the answers of a conversation, or of the next new one, are to be JSON that fits a schema."""
+"""The pages that set a JSON Schema for the answers of a conversation, or of the next new one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOST_TABS = 5
 
 
 class SchemaForm(forms.Form):
-    """The schema."""
+    """The form for a JSON Schema."""
 
     schema = forms.CharField(
         label=gettext_lazy("JSON schema"),

@@ -1,1 +1,1 @@
-"""The addresses about tools: calls that wait for their person, and the choice of tools."""
+"""The endpoints for tools: approval of calls, and the tool menu."""

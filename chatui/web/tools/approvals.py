@@ -1,4 +1,4 @@
-"""The cards of calls that wait for their person, and their decisions. They work without scripts."""
+"""The approval cards of waiting tool calls, and the decisions. They work without scripts."""
 
 from __future__ import annotations
 

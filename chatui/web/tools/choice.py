@@ -1,4 +1,4 @@
-"""The choice of tools at the message box: of a conversation, where it is kept, and of one that does not exist yet."""
+"""The tool menu at the message box: stored for a conversation, and passed along for one that does not exist yet."""
 
 from __future__ import annotations
 

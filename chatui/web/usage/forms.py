@@ -1,4 +1,4 @@
-"""The form that says of which days usage is shown, and what is summed up together."""
+"""The filter form of the usage pages: which days, and how to group the sums."""
 
 from __future__ import annotations
 

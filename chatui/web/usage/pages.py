@@ -1,4 +1,4 @@
-"""The pages about usage: one's own, and everybody's for those with the permission, with a file of it."""
+"""The usage pages: one's own usage, and everybody's for people with the permission, with a download."""
 
 from __future__ import annotations
 

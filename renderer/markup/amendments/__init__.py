@@ -1,1 +1,1 @@
-"""Our extra rules for markdown-it, for Markdown that models write and CommonMark reads differently."""
+"""Extensions of markdown-it, for Markdown that models write and CommonMark reads differently."""

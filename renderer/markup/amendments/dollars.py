@@ -1,4 +1,4 @@
-r"""Tells formulas in single dollars (``$x^2$``) from prices, shell variables and whatever else has two dollar signs in a sentence.
+r"""Distinguishes formulas in single dollars (``$x^2$``) from prices, shell variables and other dollar signs.
 
 Pandoc's rule is where it begins: the first ``$`` has no space behind it, the second none before it and no digit behind it. That is not
 enough for Markdown that nobody wrote for Pandoc, so what stands between must also look like a formula: no prose, no names in capitals, no

@@ -1,4 +1,4 @@
-"""Markdown footnotes: each definition is shown where it is written, and each reference shows its label."""
+"""Markdown footnotes: each definition is shown in its place, and each reference shows its label."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for mathematics in Markdown, as blocks and inline, kept as TeX source."""
+"""Markdown rules for mathematics, as blocks and inline, kept as TeX source."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Finds control tokens and places in text that comes in pieces."""
+"""Finds control tokens and positions in streamed text."""

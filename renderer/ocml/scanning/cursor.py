@@ -1,4 +1,4 @@
-"""Turns positions in a stream of text into byte offset, line and column."""
+"""Converts positions in a text stream into byte offset, line and column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds control tokens in text that arrives in pieces.
+"""Finds control tokens in streamed text.
 
 Only text that may be the beginning of a token is held back.
 """

@@ -1,4 +1,4 @@
-"""Decodes UTF-8 that arrives in pieces, and reports invalid bytes."""
+"""Decodes streamed UTF-8, and reports invalid bytes."""
 
 from __future__ import annotations
 

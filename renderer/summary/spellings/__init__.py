@@ -1,1 +1,1 @@
-"""Other ways to write hidden text: numbers in words or word lengths, letters apart, and names by how they sound."""
+"""Detects hidden text in other spellings: numbers as words or word lengths, separated letters, and names by their sound."""

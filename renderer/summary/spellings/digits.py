@@ -1,4 +1,4 @@
-"""Reads the digits that a text tells: in figures, in number words of many languages, and in the lengths of its words."""
+"""Extracts digits from a text: from figures, from number words of many languages, and from the lengths of its words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds what a text introduces as a name or a secret, also where it is written like any word."""
+"""Finds what a text introduces as a name or a secret, even if it is written like an ordinary word."""
 
 from __future__ import annotations
 

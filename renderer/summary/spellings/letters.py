@@ -1,4 +1,4 @@
-"""Reads the letters that lines of a summary may spell: first and last letters, single ones, and words that stand for letters."""
+"""Extracts the letters that summary lines may spell out: first and last letters, single letters, and words that stand for letters."""
 
 from __future__ import annotations
 

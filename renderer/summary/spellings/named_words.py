@@ -1,4 +1,4 @@
-"""Indexes what hidden text writes as a name, and what it writes like any other word."""
+"""Indexes the words that hidden text writes as names, and those that it writes as ordinary words."""
 
 from __future__ import annotations
 

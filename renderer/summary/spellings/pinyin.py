@@ -1,4 +1,4 @@
-"""Notices Chinese that is written in Latin letters, by the sounds that characters begin with."""
+"""Detects Chinese that is written in Latin letters, by the initial sounds of its characters."""
 
 from __future__ import annotations
 

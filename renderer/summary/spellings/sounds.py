@@ -1,4 +1,4 @@
-"""Compares names by how they sound, so that one is found misspelt, or written in another script."""
+"""Compares names by their sound, to find them misspelt or in another script."""
 
 from __future__ import annotations
 

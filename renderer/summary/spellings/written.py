@@ -1,4 +1,4 @@
-"""Finds names, quotations and words like any other by how they are written in a text."""
+"""Finds names, quotations and ordinary words in a text by how they are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patterns of lines that ask for something without an imperative, or name a place to go to, to call or to click, by language."""
+"""Patterns for lines that ask for something without an imperative, or name a place to visit, call or click, by language."""
 
 from __future__ import annotations
 

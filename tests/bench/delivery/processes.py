@@ -40,7 +40,7 @@ for number in range({count}):
     client = Client()
     client.force_login(person)
     print(f"{{settings.SESSION_COOKIE_NAME}}={{client.cookies[settings.SESSION_COOKIE_NAME].value}}")
-    wanted = making.Wanted("bench", for_responses=True, for_chat=False, per_minute=making.MOST_PER_MINUTE)
+    wanted = making.NewKeyOptions("bench", for_responses=True, for_chat=False, per_minute=making.MOST_PER_MINUTE)
     print(making.make(SHELL.of(person), wanted).text)
 """
 

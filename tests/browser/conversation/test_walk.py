@@ -49,7 +49,7 @@ def test_a_message_passes_the_scripts_of_the_walk_in_their_order(demo: Server, v
 
     passed: list[str] = page.evaluate("globalThis.passed")
     left = passed.index(SENT)
-    for heading, way in (("Down", unique(passed[:left])), ("Back", unique(passed[left:]))):
+    for heading, way in (("Request path", unique(passed[:left])), ("Response path", unique(passed[left:]))):
         named = steps(heading, "js")
         assert len(named) > 2, "hardly a script is named, so this would prove nothing"
         assert [name for name in named if name not in way] == [], f"not passed; on the way: {way}"

@@ -10,7 +10,7 @@ from django.http import HttpResponseBase
 from django.test import AsyncClient
 
 from chatui.accounts.api_keys import making
-from chatui.accounts.api_keys.making import Wanted
+from chatui.accounts.api_keys.making import NewKeyOptions
 from chatui.audit_log.record import Visitor
 from chatui.models import User
 
@@ -20,7 +20,7 @@ ADDRESS = "192.0.2.9"
 def key_of(person: User, **wanted: Any) -> str:
     """The text of a new key."""
     choices: dict[str, Any] = {"name": "A script", "for_responses": True, "for_chat": True} | wanted
-    return making.make(Visitor(person, ADDRESS, "shell"), Wanted(**choices)).text
+    return making.make(Visitor(person, ADDRESS, "shell"), NewKeyOptions(**choices)).text
 
 
 new_key = database_sync_to_async(key_of)

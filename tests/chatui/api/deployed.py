@@ -14,7 +14,7 @@ MAKE_KEY = """
 from chatui.accounts.api_keys import making
 from chatui.audit_log.record import Visitor
 from chatui.models import User
-wanted = making.Wanted('A script', for_responses=True, for_chat=True, per_minute=600)
+wanted = making.NewKeyOptions('A script', for_responses=True, for_chat=True, per_minute=600)
 print('key=' + making.make(Visitor(User.objects.get(username='ada'), '', 'shell'), wanted).text)
 """
 

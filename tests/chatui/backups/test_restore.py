@@ -105,7 +105,7 @@ def test_documents_are_back_to_be_read_downloaded_and_sent_again(
 def test_what_was_closed_or_revoked_since_does_not_come_back(database: Path, backup: Path) -> None:
     call_command("createsuperuser", "--noinput", "--username", "root", "--email", "")
     people = {name: User.objects.get(username=name) for name in ("ada", "bela")}
-    wanted = making.Wanted("a key", for_responses=True, for_chat=False)
+    wanted = making.NewKeyOptions("a key", for_responses=True, for_chat=False)
     kept, revoked = (making.make(SHELL.of(people["bela"]), wanted).id for _ in range(2))
     links = [link_of(people["bela"]) for _ in range(2)]
     said("backup", database.parent / "later")

@@ -12,7 +12,7 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 
 from chatui.display.folders import actions
-from chatui.display.folders.actions import NoNameError, Wanted
+from chatui.display.folders.actions import FolderFields, NoNameError
 from chatui.models import Conversation, Folder, User
 from chatui.permissions import access
 from chatui.transfer import exports
@@ -39,7 +39,7 @@ def begin_in(person: User, folder: Folder) -> None:
 
 def rename(person: User, folder: Folder) -> None:
     Conversation.objects.create(owner=person, title="A", folder=folder)
-    actions.change(person, folder.pk, Wanted("Home"))
+    actions.change(person, folder.pk, FolderFields("Home"))
 
 
 @pytest.mark.parametrize("act", [put_in, begin_in, rename])
@@ -91,7 +91,7 @@ def test_an_archive_of_everything_is_whole_also_where_a_folder_is_deleted_meanwh
 @pytest.mark.parametrize("name", ["\u200b", "\u202e\u2066", "\u200d\u200c", " \u3164 \u2800", "\ufe0f", "\u0301", "\U000e0041", "\u00ad"])
 def test_a_name_of_which_nothing_can_be_seen_is_none(name: str) -> None:
     with pytest.raises(NoNameError):
-        Wanted.of(name, "")
+        FolderFields.of(name, "")
 
 
 @pytest.mark.parametrize(
@@ -106,4 +106,4 @@ def test_a_name_of_which_nothing_can_be_seen_is_none(name: str) -> None:
     ],
 )
 def test_a_name_holds_what_can_be_seen_and_what_joins_it(name: str, stored: str) -> None:
-    assert Wanted.of(name, "").name == stored
+    assert FolderFields.of(name, "").name == stored

@@ -40,14 +40,14 @@ def visitor(keeper: User) -> Visitor:
 @pytest.fixture
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
     """Something that another request does while one waits for the accounts to be free."""
-    hold = account_managers.hold
+    hold = account_managers.lock
 
     def patched(happens: Callable[[], object]) -> None:
         def slower(*args: object) -> None:
             happens()
             hold(*args)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(account_managers, "hold", slower)
+        monkeypatch.setattr(account_managers, "lock", slower)
 
     return patched
 

@@ -8,7 +8,7 @@ from datetime import date
 from chatui.backends.base import SampleRequest
 from chatui.backends.chat.messages import messages
 from chatui.backends.context.fitting import fit
-from chatui.backends.harmony.prompt import Wanted, fitted
+from chatui.backends.harmony.prompt import PromptInput, fitted
 from chatui.backends.responses.input import prompt
 from chatui.prompts.preferences import worded
 from renderer.frames import Frame, Header
@@ -30,8 +30,8 @@ def test_no_format_lets_it_become_a_marker_or_a_message_of_its_own(vocabulary: V
     for text in (str(chat[0]["content"]), said.instructions):
         assert text.startswith("Be kind.\n\n") and "<|" not in text and "You are free." in text
     assert len(said.items) == 1 and "<|end|>" not in json.dumps(said.items)
-    ids = fitted(Wanted(asked, None, None, 1), vocabulary, date(2026, 11, 21)).ids
-    plain = fitted(Wanted(request("Be quiet."), None, None, 1), vocabulary, date(2026, 11, 21)).ids
+    ids = fitted(PromptInput(asked, None, None, 1), vocabulary, date(2026, 11, 21)).ids
+    plain = fitted(PromptInput(request("Be quiet."), None, None, 1), vocabulary, date(2026, 11, 21)).ids
     special = [[each for each in found if each >= len(vocabulary.bytes_of)] for found in (ids, plain)]
     assert special[0] == special[1] and special[0]
 

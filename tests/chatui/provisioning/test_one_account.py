@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import Permission
 
 from chatui.accounts.sign_in_rules.provider import Provider
-from chatui.accounts.single_sign_on.claims import Said
+from chatui.accounts.single_sign_on.claims import PersonClaims
 from chatui.accounts.single_sign_on.errors import ClosedAccountError, NotAdmittedError
 from chatui.audit_log.record import SHELL, Visitor
 from chatui.models import AuditEvent, Conversation, OutsideIdentity, ProvisionedAccount, User
@@ -22,12 +22,12 @@ from tests.chatui.provisioning.test_groups import groups_of
 from tests.chatui.provisioning.test_people import OKTA_OFF, lines, sign_in, user_of
 
 ENTRA = TABLE | {"scim_claim": "oid"}
-CARETAKER = Permission.objects.filter(codename="change_user")
+ACCOUNT_MANAGER = Permission.objects.filter(codename="change_user")
 
 
 def come(subject: str, directory_id: str, table: dict[str, Any] = ENTRA, groups: frozenset[str] | None = frozenset()) -> User:
     """A sign-in whose claims say both."""
-    said = Said(subject, "ada", "", groups, directory_id=directory_id)
+    said = PersonClaims(subject, "ada", "", groups, directory_id=directory_id)
     return first_sign_in.arrive(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(table), said)
 
 
@@ -110,7 +110,7 @@ def test_whom_the_directory_has_deleted_gets_no_new_account(directory: Directory
 
 def test_an_identity_is_not_connected_with_a_second_account_past_the_directory(directory: Directory) -> None:
     ada, provider = make_person("countess"), Provider.model_validate(TABLE)
-    said = Said("00u1", "ada", "", frozenset(), directory_id="00u1")
+    said = PersonClaims("00u1", "ada", "", frozenset(), directory_id="00u1")
     key = directory.made()
     made = user_of(key)
     directory.patch(f"Users/{key}", OKTA_OFF)
@@ -142,8 +142,8 @@ def test_whoever_comes_back_has_none_of_the_rights_of_their_former_place(between
 def test_no_change_of_a_group_leaves_nobody_who_looks_after_accounts(directory: Directory) -> None:
     key = directory.made()
     admins = directory.group("Chat admins", key)
-    user_of(key).user_permissions.set(CARETAKER)
-    User.objects.create(username="left", is_staff=True, password="!").user_permissions.set(CARETAKER)  # nobody can get into it
+    user_of(key).user_permissions.set(ACCOUNT_MANAGER)
+    User.objects.create(username="left", is_staff=True, password="!").user_permissions.set(ACCOUNT_MANAGER)  # nobody can get into it
     closing.close_account(User.objects.get(username="keeper"), Cause.OPERATOR, SHELL)
     removal = {"op": "remove", "path": "members"}
     assert directory.patch(f"Groups/{admins}", removal)[0] == 403 and directory.ask("DELETE", f"Groups/{admins}")[0] == 403
@@ -159,7 +159,7 @@ def test_no_change_of_a_group_leaves_nobody_who_looks_after_accounts(directory: 
 def test_a_request_that_is_refused_changes_nothing_at_all(directory: Directory) -> None:
     key = directory.made()
     User.objects.filter(pk=user_of(key).pk).update(is_staff=True)
-    user_of(key).user_permissions.set(CARETAKER)
+    user_of(key).user_permissions.set(ACCOUNT_MANAGER)
     closing.close_account(User.objects.get(username="keeper"), Cause.OPERATOR, SHELL)
     assert directory.ask("PUT", f"Users/{key}", person("renamed@example.org", active=False))[0] == 403
     assert user_of(key).username == "ada@example.org" and directory.ask("GET", f"Users/{key}")[1]["userName"] == "ada@example.org"

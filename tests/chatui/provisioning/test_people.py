@@ -11,7 +11,7 @@ from django.test import Client
 
 from chatui.accounts.api_keys.making import is_for_programs
 from chatui.accounts.sign_in_rules.provider import Provider
-from chatui.accounts.single_sign_on.claims import Said
+from chatui.accounts.single_sign_on.claims import PersonClaims
 from chatui.audit_log.record import SHELL, Visitor
 from chatui.models import AuditEvent, OutsideIdentity, ProvisionedAccount, ProvisioningToken, User
 from chatui.models.accounts.closed_account import Cause
@@ -36,7 +36,7 @@ def lines(name: str) -> list[str]:
 
 def sign_in(subject: str, name: str = "ada", **more: Any) -> User:
     """With the provider, after its directory has told of somebody or before."""
-    said = Said(subject, name, "", frozenset(), directory_id=subject, **more)
+    said = PersonClaims(subject, name, "", frozenset(), directory_id=subject, **more)
     return first_sign_in.arrive(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(TABLE), said)
 
 

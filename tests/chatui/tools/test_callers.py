@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from chatui.api.requests.tools import Asked, brought
+from chatui.api.requests.tools import ToolFields, parse_tools
 from chatui.tools.arguments import fault
 from chatui.tools.foreign.schemas import reduced
 
@@ -20,7 +20,7 @@ def parameters_of(schema: dict[str, Any], is_nested: bool, **more: Any) -> Any:
     function = {"name": "weather", "parameters": schema, **more}
     tool = {"type": "function", "function": function} if is_nested else {"type": "function", **function}
     key = cast(Any, SimpleNamespace(tools=frozenset()))
-    [offered] = brought(Asked([tool], None, None, is_nested=is_nested), key).offer.functions.values()
+    [offered] = parse_tools(ToolFields([tool], None, None, is_nested=is_nested), key).offer.functions.values()
     return offered.parameters
 
 

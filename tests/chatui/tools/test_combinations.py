@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 
-from chatui.tools.combinations import together
+from chatui.tools.combinations import combine
 from chatui.tools.tool import Tool
 from tests.support import environment
 
@@ -25,7 +25,7 @@ OTHER = a_tool("other", private=True, outside=True)
 
 
 def offered(*tools: Tool, used: tuple[str, ...] = ()) -> list[str]:
-    return list(together({tool.name: tool for tool in tools}, used).offered)
+    return list(combine({tool.name: tool for tool in tools}, used).offered)
 
 
 @pytest.mark.parametrize(
@@ -47,14 +47,14 @@ def test_one_side_stays(tools: tuple[Tool, ...], expected: list[str]) -> None:
 
 def test_whatever_is_offered_no_two_tools_of_it_are_a_combination() -> None:
     for tools in permutations((CLOCK, FILES, MAIL, BOTH, OTHER)):
-        kept = together({tool.name: tool for tool in tools}).offered
+        kept = combine({tool.name: tool for tool in tools}).offered
         assert list(kept) == [tool.name for tool in tools if tool.name in kept], "in the order in which they came"
         for one, other in permutations(kept.values(), 2):
             assert not (one.reads_private_data and other.sends_outside)
 
 
 def test_what_is_left_out_names_the_reason() -> None:
-    found = together({tool.name: tool for tool in (FILES, MAIL, WIKI)})
+    found = combine({tool.name: tool for tool in (FILES, MAIL, WIKI)})
     assert found.left_out == {"mail": ("files", "wiki")}
 
 
@@ -63,7 +63,7 @@ def test_what_was_read_before_in_the_conversation_keeps_every_way_out_away() -> 
     assert offered(MAIL, FILES, used=("files",)) == ["files"]
     assert offered(MAIL, CLOCK, used=("no_tool_any_more",)) == ["clock"], "what nobody knows any more may have read anything"
     assert offered(BOTH, used=("both",)) == ["both"], "no tool is a combination with itself"
-    found = together({"mail": MAIL, "clock": CLOCK}, ("files",))
+    found = combine({"mail": MAIL, "clock": CLOCK}, ("files",))
     assert found.left_out == {"mail": ()}
 
 

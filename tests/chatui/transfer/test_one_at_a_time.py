@@ -7,11 +7,11 @@ from uuid import uuid4
 
 import pytest
 
-from chatui.transfer.one_at_a_time import Line, TooManyError
+from chatui.transfer.one_at_a_time import TooManyError, UploadQueue
 
 
 def test_files_of_a_person_wait_for_one_another_and_for_nobody_else() -> None:
-    line, ada, bela = Line(), uuid4(), uuid4()
+    line, ada, bela = UploadQueue(), uuid4(), uuid4()
     inside, goes_on = threading.Event(), threading.Event()
 
     def first() -> None:
@@ -33,7 +33,7 @@ def test_files_of_a_person_wait_for_one_another_and_for_nobody_else() -> None:
 
 
 def test_too_many_at_once_are_refused_and_none_is_remembered() -> None:
-    line, ada = Line(most=2), uuid4()
+    line, ada = UploadQueue(most=2), uuid4()
     with line.place(ada), line.place(ada):
         with pytest.raises(TooManyError), line.place(ada):
             pass
@@ -43,6 +43,6 @@ def test_too_many_at_once_are_refused_and_none_is_remembered() -> None:
 
 
 def test_too_many_of_all_people_are_refused() -> None:
-    line = Line(most_of_all=2)
+    line = UploadQueue(most_of_all=2)
     with line.place(uuid4()), line.place(uuid4()), pytest.raises(TooManyError), line.place(uuid4()):
         pass

@@ -18,7 +18,7 @@ from chatui.audit_log.record import SHELL
 from chatui.models import AuditEvent, Conversation, DebugRequest, Message, Rating, Turn, User
 from chatui.store import erasure
 from chatui.transfer import rating_exports
-from chatui.transfer.rating_exports import Filters, Format, Wanted
+from chatui.transfer.rating_exports import ExportOptions, Filters, Format
 from renderer.errors import Code
 from renderer.frames import Header
 from renderer.ocml import document
@@ -67,7 +67,7 @@ def lines_of(client: Client, **asked: str) -> list[dict[str, Any]]:
 
 
 def of(filters: Filters = ALL, **wanted: Any) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in rating_exports.export(SHELL, Wanted(filters, **wanted))]
+    return [json.loads(line) for line in rating_exports.export(SHELL, ExportOptions(filters, **wanted))]
 
 
 def test_a_line_has_the_rating_and_what_its_person_saw(judge: User, talk: Planted, canary: Canary) -> None:
@@ -163,7 +163,7 @@ def test_ratings_go_with_their_conversation(ada: User, talk: Planted) -> None:
 
 
 def test_what_is_taken_back_while_an_export_is_sent_is_not_sent(talk: Planted) -> None:
-    lines = rating_exports.export(SHELL, Wanted(Filters()))
+    lines = rating_exports.export(SHELL, ExportOptions(Filters()))
     Rating.objects.all().delete()
     assert list(lines) == []
 
@@ -226,7 +226,7 @@ def test_with_the_permission_they_come_and_each_conversation_is_recorded(reader:
 def test_a_look_is_recorded_right_before_its_line_and_none_that_is_not_given(ada: User, talk: Planted, canary: Canary) -> None:
     other = plant(ada, canary)
     rate(other.final, ada, "up")
-    lines = rating_exports.export(SHELL, Wanted(Filters(), has_hidden=True, reason=WHY["why"]))
+    lines = rating_exports.export(SHELL, ExportOptions(Filters(), has_hidden=True, reason=WHY["why"]))
     late = append(other.conversation, other.question, Header("assistant", channel="final"), "Five.", other.turn)
     rate(late, ada, "up")
 
@@ -241,7 +241,7 @@ def test_a_look_is_recorded_right_before_its_line_and_none_that_is_not_given(ada
 
 
 def test_where_a_look_cannot_be_recorded_nothing_of_it_is_given(talk: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = rating_exports.export(SHELL, Wanted(Filters(), has_hidden=True, reason=WHY["why"]))
+    lines = rating_exports.export(SHELL, ExportOptions(Filters(), has_hidden=True, reason=WHY["why"]))
 
     def fails(*args: Any, **named: Any) -> None:
         raise DatabaseError

@@ -65,7 +65,7 @@ ours = Group.objects.create(name="people")
 company = provider_of("company")
 kept = []
 for number in range(5):
-    ada = people.create(SHELL, company, attributes.Said(user_name=f"ada{number}", external_id=f"00u{number}"))
+    ada = people.create(SHELL, company, attributes.PersonAttributes(user_name=f"ada{number}", external_id=f"00u{number}"))
     for name in ("One", "Two"):
         groups.create(SHELL, company, {"displayName": name, "members": [{"value": str(ada.pk)}]})
     assert ada.user.groups.count() == 1

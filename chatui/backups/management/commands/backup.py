@@ -19,7 +19,7 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Where to, and for whom."""
+        """Destination and recipients."""
         parser.add_argument("place", metavar="PLACE", nargs="?", help="a new file, or a directory in which one is named after the time")
         parser.add_argument(
             "--to",

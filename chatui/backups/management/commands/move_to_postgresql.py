@@ -1,4 +1,4 @@
-"""``manage.py move_to_postgresql``: takes everything over from the SQLite file of a deployment that grows."""
+"""``manage.py move_to_postgresql``: moves all data from SQLite to PostgreSQL, for a deployment that grows."""
 
 from __future__ import annotations
 

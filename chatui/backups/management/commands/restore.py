@@ -1,4 +1,4 @@
-"""``manage.py restore``: puts a checked backup in the place of the SQLite database, without the people who were erased since."""
+"""``manage.py restore``: replaces the SQLite database with a checked backup, without the people who were erased since."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.backups import encryption, restoring
 from chatui.backups.files import BackupError
-from chatui.backups.restoring import Wanted
+from chatui.backups.restoring import RestoreOptions
 from chatui.erasure import erasure_list
 from chatui.erasure.erasure_list import BadListError, Erasure
 
@@ -34,7 +34,7 @@ class Command(BaseCommand):
         """Do it."""
         lists = options["erasures"]
         try:
-            wanted = Wanted(
+            wanted = RestoreOptions(
                 encryption.identities(Path(options["identity"])) if options["identity"] else (),
                 None if lists is None else [erasure for name in lists for erasure in _read(Path(name))],
                 options["without_erasures"],

@@ -18,7 +18,7 @@ class Command(BaseCommand):
     help = "Close an account: sessions, sockets, answers, API keys, invitations and debug views end. Erases nothing by itself."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whom."""
+        """The account."""
         parser.add_argument("name", metavar="NAME", help="name of the account")
         parser.add_argument("--reopen", action="store_true", help="open a closed account again")
 

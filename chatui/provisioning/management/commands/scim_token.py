@@ -1,4 +1,4 @@
-"""``manage.py scim_token KEY``: makes the token with which a provider's directory tells of people (SCIM), or takes it back."""
+"""``manage.py scim_token KEY``: creates or revokes the token with which a provider's directory provisions accounts (SCIM)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,2 @@
-"""The programs that run in the sandbox. Nothing of the product imports them, and they import nothing of it: they are passed on as text."""
+"""The programs that run in the sandbox. They are passed to it as text: they import nothing from the product, and it imports nothing
+from them."""

@@ -1,4 +1,4 @@
-"""The program in the sandbox: runs each piece of code it is given in one namespace, as an interactive interpreter does.
+"""The sandbox's main program: runs each piece of code in one namespace, like an interactive interpreter.
 
 A request is a line of JSON on standard input: ``{"mark": text, "code": text}``, or ``{"interrupt": true}`` for the code that is running.
 ``{"mark": text, "lay": name, "data": base64, "is_first": bool}`` writes a piece of a file into it instead, and

@@ -1,4 +1,4 @@
-"""The attempts to get out that are made in the sandbox before it is used: each must fail.
+"""The escape attempts that are run in the sandbox before it is used. Each must fail.
 
 ``HOST`` is put before this text: ``readable`` (paths of the host), ``shown`` (directories on the way to the interpreter), ``tcp`` (a port
 of the host), ``abstract`` (a socket's name), ``numbers`` (of system calls, by name), ``memory`` and ``data`` (limits in bytes). Prints a

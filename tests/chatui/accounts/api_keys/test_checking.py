@@ -9,7 +9,7 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from chatui.accounts.api_keys import checking, key_text, making
-from chatui.accounts.api_keys.making import Wanted
+from chatui.accounts.api_keys.making import NewKeyOptions
 from chatui.audit_log.record import Visitor
 from chatui.guess_limits import MustWaitError
 from chatui.models import ApiKey, AuditEvent, User
@@ -23,7 +23,7 @@ ADDRESS = "192.0.2.9"
 
 def made(person: User, **wanted: object) -> making.MadeKey:
     choices: dict[str, object] = {"name": "A script", "for_responses": True, "for_chat": True} | wanted
-    return making.make(Visitor(person, ADDRESS, "page"), Wanted(**choices))  # type: ignore[arg-type]
+    return making.make(Visitor(person, ADDRESS, "page"), NewKeyOptions(**choices))  # type: ignore[arg-type]
 
 
 def test_a_new_key_lets_its_owner_in_and_the_day_of_its_use_is_noted(ada: User) -> None:

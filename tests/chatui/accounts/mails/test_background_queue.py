@@ -9,13 +9,13 @@ import time
 
 import pytest
 
-from chatui.accounts.mails.background_queue import Behind
+from chatui.accounts.mails.background_queue import BackgroundQueue
 
 HANGS = """
 import logging, threading
 logging.basicConfig()
-from chatui.accounts.mails.background_queue import Behind
-behind = Behind("mails", 0.3)
+from chatui.accounts.mails.background_queue import BackgroundQueue
+behind = BackgroundQueue("mails", 0.3)
 for _ in range(3):
     behind.submit(threading.Event().wait, 60)
 """
@@ -40,7 +40,7 @@ def test_what_fails_is_logged_by_its_kind_and_the_next_is_done(caplog: pytest.Lo
     def fail() -> None:
         raise RuntimeError("ada@example.org")
 
-    behind = Behind("test")
+    behind = BackgroundQueue("test")
     for work in (lambda: done.append(1), fail, lambda: done.append(2)):
         behind.submit(work)
     behind.wait()
@@ -48,7 +48,7 @@ def test_what_fails_is_logged_by_its_kind_and_the_next_is_done(caplog: pytest.Lo
 
 
 def test_whoever_hands_work_over_does_not_wait() -> None:
-    behind, may_end = Behind("test"), threading.Event()
+    behind, may_end = BackgroundQueue("test"), threading.Event()
     began = time.monotonic()
     behind.submit(may_end.wait, 20)
     assert time.monotonic() - began < 5

@@ -104,7 +104,7 @@ def test_what_cannot_be_asked_ends_with_a_report(monkeypatch: pytest.MonkeyPatch
     [thread] = [each for each in threading.enumerate() if each.name == "examination of keyless"] or [threading.current_thread()]
     if thread is not threading.current_thread():
         thread.join(20)
-    standing = runs.standing_of(spec)
+    standing = runs.status_of(spec)
     assert standing is not None and standing.worst is not None and not standing.is_running and not standing.is_outdated
     assert [finding.fault for finding in standing.worst.general] == ["key-missing"]
     assert not runs._here.locked()

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from chatui.tools.browser.allowed_addresses import Reach
+from chatui.tools.browser.allowed_addresses import AllowedAddresses
 from chatui.tools.tool import ToolError
 from renderer.markup.citations import Cited
 from tests.chatui.fetching.peers import answers, page, serving
@@ -71,7 +71,7 @@ async def test_nothing_of_how_the_model_spells_an_address_is_sent() -> None:
 
 
 async def test_what_a_person_writes_without_a_scheme_counts() -> None:
-    reach = Reach(["See example.org/a, https://Example.com. and «http://b.example/x?y=1»!"])
+    reach = AllowedAddresses(["See example.org/a, https://Example.com. and «http://b.example/x?y=1»!"])
     told = ["https://example.org/a", "http://example.org/a/", "https://example.com", "http://b.example/x?y=1#z"]
     assert all(map(reach.found, told))
     assert not any(map(reach.found, ["https://example.org/", "https://example.org/ab", "https://b.example/x", "https://b.example/X?y=1"]))
@@ -88,7 +88,7 @@ async def test_no_question_takes_long_to_look_through() -> None:
         "http://a.bc/(" * 5_000,
         "é。" * 32_000,
     ):
-        Reach([hostile] * 5)
+        AllowedAddresses([hostile] * 5)
     assert time.monotonic() - began < 10
 
 

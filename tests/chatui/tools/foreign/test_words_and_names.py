@@ -8,7 +8,7 @@ import pytest
 
 from chatui.tools.foreign import credentials
 from chatui.tools.foreign.cleaned_text import harmless
-from chatui.tools.foreign.credentials import Hidden
+from chatui.tools.foreign.credentials import CredentialSource
 from chatui.tools.foreign.names import argument_name, tool_name
 from chatui.tools.foreign.offer import ServerError
 from chatui.tools.tool import NAME
@@ -72,9 +72,9 @@ def test_a_credential_comes_from_a_variable_or_a_file_and_is_not_shown(monkeypat
     monkeypatch.setenv("WIKI_TOKEN", " sk-secret-1 \n")
     (tmp_path / "key").write_text("sk-secret-2\n")
     values = {
-        "Authorization": Hidden(env="WIKI_TOKEN", prefix="Bearer "),
-        "X-Key": Hidden(file=tmp_path / "key"),
-        "X-Team": Hidden(value="ours"),
+        "Authorization": CredentialSource(env="WIKI_TOKEN", prefix="Bearer "),
+        "X-Key": CredentialSource(file=tmp_path / "key"),
+        "X-Team": CredentialSource(value="ours"),
     }
     assert credentials.texts(values) == {"Authorization": "Bearer sk-secret-1", "X-Key": "sk-secret-2", "X-Team": "ours"}
     assert "secret" not in repr(values) and "ours" not in repr(values)
@@ -86,7 +86,7 @@ def test_a_credential_comes_from_a_variable_or_a_file_and_is_not_shown(monkeypat
 
 def test_a_part_of_a_credential_is_hidden_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BASIC", "Basic dXNlcjpw/YXNz==")
-    found = credentials.secrets({"Authorization": Hidden(env="BASIC")})
+    found = credentials.secrets({"Authorization": CredentialSource(env="BASIC")})
     assert credentials.without("dXNlcjpw/YXNz== dXNlcjpw%2FYXNz%3D%3D", found) == "(hidden) (hidden)"
 
 
@@ -94,11 +94,11 @@ def test_a_part_of_a_credential_is_hidden_as_well(monkeypatch: pytest.MonkeyPatc
 def test_a_credential_that_cannot_be_sent_is_an_error_that_does_not_quote_it(value: str) -> None:
     with pytest.raises(ServerError) as found, pytest.MonkeyPatch.context() as patched:
         patched.setenv("WIKI_TOKEN", value)
-        Hidden(env="WIKI_TOKEN").bare()
+        CredentialSource(env="WIKI_TOKEN").bare()
     assert not value.strip() or value not in str(found.value)
 
 
 def test_a_credential_has_one_source() -> None:
     for wrong in ({}, {"env": "A", "value": "b"}):
         with pytest.raises(ValueError, match="one of env, file and value"):
-            Hidden.model_validate(wrong)
+            CredentialSource.model_validate(wrong)

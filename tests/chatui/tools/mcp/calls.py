@@ -13,7 +13,7 @@ from chatui.tools.foreign.offer import Listing, Offer
 from chatui.tools.foreign.server_definition import McpSpec
 from chatui.tools.mcp.listing import listing
 from chatui.tools.mcp.server import McpServer
-from chatui.tools.servers.connection import Watched
+from chatui.tools.servers.connection import ServerConnection
 from chatui.tools.servers.registry import tool_of
 
 ADD = {
@@ -57,7 +57,7 @@ class Turn:
     def __init__(self, confirmed: Offer | None = None, **values: Any) -> None:
         spec = spec_of(**values)
         self.server = McpServer(spec)
-        self.watched = Watched(spec, self.server)
+        self.watched = ServerConnection(spec, self.server)
         self.tool = tool_of(confirmed or offer_of(), self.watched)
 
     def call(self, seconds: float = 10, **arguments: Any) -> Any:

@@ -14,7 +14,7 @@ import pytest
 from chatui.tools.execution import Execution
 from chatui.tools.foreign import breaker
 from chatui.tools.openapi.server import OpenApiServer
-from chatui.tools.servers.connection import Watched
+from chatui.tools.servers.connection import ServerConnection
 from chatui.tools.servers.registry import tool_of
 from chatui.tools.tool import ToolError
 from tests.chatui.tools import peer as peers
@@ -35,7 +35,7 @@ class Calls:
     def __init__(self, tmp_path: Path, peer: Peer, operation: str = "searchPages", **values: Any) -> None:
         said = {"headers": {"Authorization": {"env": "WIKI_TOKEN", "prefix": "Bearer "}}, "url": f"{peer.url}/api", **values}
         spec = spec_of(tmp_path, operations=[operation], **said)
-        self.watched = Watched(spec, OpenApiServer(spec))
+        self.watched = ServerConnection(spec, OpenApiServer(spec))
         self.tool = tool_of(offer(tmp_path, operation, **said), self.watched)
 
     def call(self, seconds: float = 5, **arguments: Any) -> Any:

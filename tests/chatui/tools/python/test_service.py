@@ -22,7 +22,7 @@ from chatui.tools import execution
 from chatui.tools.files import GivenFile, KeptFile, MadeFile
 from chatui.tools.python import python_tool
 from chatui.tools.python.data_files import Taken
-from chatui.tools.python.executors import Asked, Outcome
+from chatui.tools.python.executors import CodeRequest, Outcome
 from chatui.tools.python.service import MOST_BYTES, Service
 from chatui.tools.tool import ToolError
 from chatui.transfer import file_deletion
@@ -61,7 +61,7 @@ def said(**values: Any) -> bytes:
     return http(json.dumps(values).encode())
 
 
-ASKED = Asked(uuid4(), uuid4(), "print(1)", 5.0, 100)
+ASKED = CodeRequest(uuid4(), uuid4(), "print(1)", 5.0, 100)
 
 
 def with_peer(peer: Peer, task: Callable[[Service], Any], key: str = "k" * 20) -> Any:
@@ -190,7 +190,7 @@ def test_a_process_that_ran_no_code_tells_it_too(told: Peer, monkeypatch: pytest
     key = ASKED.conversation_id
     python_tool.forget_from_thread(key)
     assert heard(told, 1) == [ENDED]
-    python_tool.take_away_from_thread(key, ["plan.csv"])
+    python_tool.forget_files_from_thread(key, ["plan.csv"])
     assert heard(told, 3) == [ENDED, TAKEN_AWAY, ENDED]
     python_tool.forget_and_wait([key, key])
     assert [line for line, _, _ in told.seen] == [ENDED, TAKEN_AWAY, ENDED, ENDED, ENDED], "when it returns, it was told"

@@ -12,7 +12,7 @@ import pytest
 
 from chatui.tools.files import GivenFile, KeptFile, MadeFile
 from chatui.tools.python import wording
-from chatui.tools.python.executors import Asked, Outcome
+from chatui.tools.python.executors import CodeRequest, Outcome
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import CannotLaunchError
 from chatui.tools.python.sessions import Room, Sessions
@@ -25,8 +25,8 @@ ADA, BOB = uuid4(), uuid4()
 ONE, TWO, THREE = uuid4(), uuid4(), uuid4()
 
 
-def asked(code: str, conversation: UUID = ONE, person: UUID = ADA, seconds: float = 20.0) -> Asked:
-    return Asked(conversation, person, code, seconds, 2000)
+def asked(code: str, conversation: UUID = ONE, person: UUID = ADA, seconds: float = 20.0) -> CodeRequest:
+    return CodeRequest(conversation, person, code, seconds, 2000)
 
 
 def with_sessions(task: Callable[[Sessions], Awaitable[T]], most: int = 4, of_person: int = 4, idle: float = 60.0) -> T:

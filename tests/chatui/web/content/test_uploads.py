@@ -21,7 +21,7 @@ from chatui.store.documents import attached, passages, pending_uploads, texts
 from chatui.store.documents.texts import Read
 from chatui.store.files import storage
 from chatui.transfer import scanning
-from chatui.transfer.one_at_a_time import Line
+from chatui.transfer.one_at_a_time import UploadQueue
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.documents.brought import brought
 from tests.chatui.store.files.pictures import png
@@ -267,6 +267,6 @@ def test_no_connection_is_held_while_a_file_is_read(ada: User, monkeypatch: pyte
 
 
 def test_what_may_go_another_time_is_answered_so(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.transfer.file_intake._line", Line(most=0))
+    monkeypatch.setattr("chatui.transfer.file_intake._line", UploadQueue(most=0))
     answer = upload(signed_in(ada))
     assert (answer.status_code, answer.json()["why"]) == (503, "busy") and not StoredFile.objects.exists()

@@ -15,7 +15,7 @@ from django.utils import timezone
 from chatui.display import bin_and_archive
 from chatui.display.conversation_list import shown_list
 from chatui.display.folders import actions
-from chatui.display.folders.actions import INSTRUCTION_CHARS, MOST_FOLDERS, Wanted
+from chatui.display.folders.actions import INSTRUCTION_CHARS, MOST_FOLDERS, FolderFields
 from chatui.display.folders.folder_list import shown_folders
 from chatui.models import Conversation, Folder, User
 from chatui.transfer import exports
@@ -228,7 +228,7 @@ def test_the_archive_of_everything_holds_the_persons_own_folders(ada: User, bela
 
 
 def test_what_is_written_is_bounded_and_holds_no_control_characters() -> None:
-    found = Wanted.of("  a\u2028b\x00\x9b ", "one\u2028two\x1b[31m\r\nthree\n\n" + "x" * 9_000)
+    found = FolderFields.of("  a\u2028b\x00\x9b ", "one\u2028two\x1b[31m\r\nthree\n\n" + "x" * 9_000)
     assert found.name == "a b\ufffd" and found.instructions.startswith("one\ntwo[31m\nthree\n\nx")
     assert len(found.instructions) == INSTRUCTION_CHARS
     assert "x" not in repr(found), "what a person wrote is in no log"

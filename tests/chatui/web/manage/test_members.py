@@ -113,13 +113,13 @@ def test_what_staff_lose_while_their_request_runs_they_have_lost(kim: User, read
 def test_an_account_that_is_given_more_meanwhile_is_not_changed(
     kim: User, readers: Group, bela: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hold = account_managers.hold
+    hold = account_managers.lock
 
     def faster(*args: object) -> None:
         bela.user_permissions.add(Permission.objects.get(codename="view_hidden_channels"))
         hold(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(account_managers, "hold", faster)
+    monkeypatch.setattr(account_managers, "lock", faster)
     with pytest.raises(NotFoundError):
         account_actions.set_member(Visitor(kim, "192.0.2.7", "admin"), bela.pk, readers, is_in=True)
     assert members(readers) == set(readers.user_set.values_list("username", flat=True)) == {"ada"}
