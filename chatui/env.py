@@ -339,5 +339,7 @@ def _is_mail_server(address: str) -> bool:
 
 def environment() -> Environment:
     """The environment variables, as the settings read them when the process started."""
-    found: Environment = settings.ENVIRONMENT
+    # Where Django keeps a setting that was read before: a lazy object asks each value first whether it is one of its own methods, which
+    # pydantic is slow to deny, and a turn asks some twenty times.
+    found: Environment = vars(settings).get("ENVIRONMENT") or settings.ENVIRONMENT
     return found

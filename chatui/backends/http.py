@@ -79,6 +79,7 @@ class Upstream:
         self.limits = limits
         self.watcher: Watcher | None = None
         self._rejected = RejectedFields()
+        self._addresses: dict[str, httpx.URL] = {}
         # No partial: that would hold the key in its repr.
         self._connect: Callable[[], httpx.AsyncClient] = lambda: _connect(key, limits, self._route)
         self._client = self._connect()
@@ -90,6 +91,12 @@ class Upstream:
         self._is_given_up = True
         await self._close_if_idle()
 
+    def _address(self, path: str) -> httpx.URL:
+        """Where a request to ``path``, one of a few, goes. Kept: to read an address costs httpx as much as to send a small request."""
+        if path not in self._addresses:
+            self._addresses[path] = httpx.URL(self._route.address(self._url, path))
+        return self._addresses[path]
+
     async def _close_if_idle(self) -> None:
         if self._is_given_up and not self._open_requests:
             await self._client.aclose()
@@ -100,7 +107,7 @@ class Upstream:
         Raises:
             BackendError: the server cannot be reached, or does not answer with success, or not in time.
         """
-        request = self._client.build_request("GET", self._route.address(self._url, path))
+        request = self._client.build_request("GET", self._address(path))
         deadline = asyncio.get_running_loop().time() + self.limits.discover
         async with self._opened(request, deadline) as response:
             body = await _whole(response, deadline, self.limits)
@@ -145,8 +152,8 @@ class Upstream:
         self, path: str, payload: Mapping[str, object], on_sent: Callable[[str, bytes], None] | None
     ) -> AsyncGenerator[list[Event], None]:
         clock = _Clock(self.limits)
-        address = self._route.address(self._url, path)
-        request = self._client.build_request("POST", address, json=payload, headers={"Accept": "text/event-stream", **spans.headers()})
+        headers = {"Accept": "text/event-stream", **spans.headers()}
+        request = self._client.build_request("POST", self._address(path), json=payload, headers=headers)
         request.extensions[READING] = Reading(clock.deadline, partial(pace().rest, self.limits.read_interval))
         if on_sent is not None:
             on_sent(path, request.content)
@@ -163,22 +170,17 @@ class Upstream:
 
     async def _events(self, response: httpx.Response, clock: _Clock) -> AsyncGenerator[list[Event], None]:
         decoder = Decoder(self.limits.max_line_bytes)
-        chunks = response.aiter_raw()
-        while True:
-            try:
-                chunk = await anext(chunks, None)
-                events = decoder.finish() if chunk is None else decoder.feed(chunk)
-            except httpx.ReadTimeout as error:
-                raise _silent() from error
-            except httpx.HTTPError as error:
-                raise _broken(error, begun=clock.begun) from error
-            except TooLongError as error:
-                raise BackendError(Code.STREAM_TRUNCATED, str(error)) from error
-            if events:
-                clock.heard()
-                yield events
-            if chunk is None:
-                return
+        # An answer may end before its body does. What httpx has around the stream would then be left to the event loop, which needs a task
+        # and a pass of its own to end each layer.
+        async with aclosing(aiter(response.stream)) as chunks:  # type: ignore[arg-type, type-var]  # not the other kind
+            while (chunk := await _next(chunks, clock)) is not None:
+                try:
+                    events = decoder.feed(chunk)
+                except TooLongError as error:
+                    raise BackendError(Code.STREAM_TRUNCATED, str(error)) from error
+                if events:
+                    clock.heard()
+                    yield events
 
     @asynccontextmanager
     async def _opened(self, request: httpx.Request, deadline: float) -> AsyncIterator[httpx.Response]:
@@ -243,6 +245,15 @@ class _Clock:
 
     def deadline(self) -> float:
         return min(self._end, self._next)
+
+
+async def _next(chunks: AsyncIterator[bytes], clock: _Clock) -> bytes | None:
+    try:
+        return await anext(chunks, None)
+    except httpx.ReadTimeout as error:
+        raise _silent() from error
+    except httpx.HTTPError as error:
+        raise _broken(error, begun=clock.begun) from error
 
 
 @asynccontextmanager

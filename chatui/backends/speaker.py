@@ -42,10 +42,14 @@ HARMLESS: dict[str, str] = {
 }
 """Labels that say nothing of who speaks, whatever their value, each with why."""
 
+_NO_LABELS = ("choices", "usage")
+"""Of the envelope: what is in them is looked at by itself, or is about the server."""
+_SAME_WHERE_EQUAL = (str, int, type(None))
 _CALLS = ("tool_calls", "function_call", "refusal")
 _DEEPEST = 8
 _OF_REASONING = re.compile(r"think|thought|reason|analysis|commentary|scratch|hidden|internal|private", re.IGNORECASE)
 _WORD_OF_REASONING = re.compile(rf"[\w.-]{{0,20}}(?:{_OF_REASONING.pattern})[\w.-]{{0,20}}", re.IGNORECASE)
+_LONGEST_WORD = 20 + max(map(len, _OF_REASONING.pattern.split("|"))) + 20
 _KINDS_OF_REASONING = re.compile(r"(?:response\.)?(?:reasoning|thinking|thought)\w*(?:\..*)?", re.IGNORECASE)
 
 
@@ -73,7 +77,7 @@ def other_label(data: Mapping[str, Any], *, besides: Collection[str] = ()) -> La
 def label_of_envelope(data: Mapping[str, Any]) -> Label | None:
     """The same for what is around the choice, where servers put much of their own: only labels that are known hide, or that speak of
     reasoning by their name or their value."""
-    return _label_about_reasoning(data, besides=("status", "choices", "usage"), depth=_DEEPEST)
+    return _label_about_reasoning(data, besides=("status", *_NO_LABELS), depth=_DEEPEST)
 
 
 def _label_about_reasoning(data: Mapping[str, Any], *, besides: Collection[str] = (), depth: int = 0) -> Label | None:
@@ -92,7 +96,8 @@ def _speaks_of_reasoning(name: object, value: object, depth: int = 0) -> bool:
         return True
     match value:
         case str():
-            return bool(_WORD_OF_REASONING.fullmatch(value))
+            # By its length first: most are text, which a message's labels are looked for beside with every piece of it.
+            return len(value) <= _LONGEST_WORD and bool(_WORD_OF_REASONING.fullmatch(value))
         case dict():
             return any(_speaks_of_reasoning(inner, held, depth + 1) for inner, held in value.items())
         case list():
@@ -108,19 +113,32 @@ class Speaker:
         self._ahead: dict[str, Any] = {}
         self._has_text = False
         self._late: Label | None = None
+        self._harmless: list[tuple[str, type, Any]] = []
 
     def hear(self, message: Mapping[str, Any], *around: Mapping[str, Any], has_text: bool) -> Label | None:
         """The label that hides the text of ``message``. ``around``: the choice, then what it came in."""
         is_first_role = self._role is None and self._has_text
         if not _is_empty(message.get("role")):
             self._role, self._ahead = message["role"], {}
-        choice, *envelope = around
+        choice, *envelopes = around
         if not has_text:
             self._take_label(message, choice, is_first_role=is_first_role)
         else:
             self._has_text, self._late = True, None
         said = {**self._ahead, **{name: value for name, value in message.items() if not _is_empty(value)}, "role": self._role}
-        return other_label(said) or other_label(choice) or next(filter(None, map(label_of_envelope, envelope)), None)
+        return other_label(said) or other_label(choice) or next(filter(None, map(self._label_of_envelope, envelopes)), None)
+
+    def _label_of_envelope(self, envelope: Mapping[str, Any]) -> Label | None:
+        """As ``label_of_envelope``. Servers put the same around every piece of an answer: that is looked at once."""
+        told = [(name, type(value), value) for name, value in envelope.items() if name not in _NO_LABELS]
+        # Only of these types is what is equal also the same: 0 is no False, and a list may hold either.
+        is_plain = all(kind in _SAME_WHERE_EQUAL for _, kind, _ in told)
+        if is_plain and told == self._harmless:
+            return None
+        label = label_of_envelope(envelope)
+        if label is None and is_plain:
+            self._harmless = told
+        return label
 
     def late_label(self) -> Label | None:
         """At the end: the label that came behind all text, and so calls what came something else."""

@@ -6,13 +6,29 @@ each connection, with a ``Parameter`` where a value goes. What is asked stays th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, Generic, TypeVar
+from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.models import BooleanField, CharField, Expression, Field, Model, QuerySet, TextField
+from django.db.models import (
+    BigIntegerField,
+    BooleanField,
+    CharField,
+    Expression,
+    Field,
+    ForeignKey,
+    IntegerField,
+    Model,
+    OneToOneField,
+    PositiveIntegerField,
+    PositiveSmallIntegerField,
+    QuerySet,
+    SmallIntegerField,
+    TextField,
+    UUIDField,
+)
 from django.db.models.constants import OnConflict
 from django.db.models.sql import DeleteQuery, InsertQuery, UpdateQuery
 
@@ -22,25 +38,18 @@ MOST_ROWS = 8
 """So many rows of one INSERT at most; more are given to the database in several."""
 
 
-_PLAIN: dict[type, tuple[type, ...]] = {CharField: (str,), TextField: (str,), BooleanField: (bool,)}
-"""Fields of these very classes have values of these very types stored as they are, in each database."""
+_PLAIN: dict[type, tuple[type, ...]] = {CharField: (str,), TextField: (str,), BooleanField: (bool,), UUIDField: (UUID,)}
+"""Fields of these very classes have values of these very types stored as they are; a UUID, where the database has a type for it."""
+_WHOLE_NUMBERS = (BigIntegerField, IntegerField, PositiveIntegerField, PositiveSmallIntegerField, SmallIntegerField)
+"""The same in SQLite; other databases are told their size."""
 
 
 class Parameter(Expression):
     """A place for the value of this name; ``output_field`` says how the database takes it. In a condition, the value is never None."""
 
-    def __init__(self, name: str, output_field: Field[Any, Any]) -> None:
+    def __init__(self, name: Hashable, output_field: Field[Any, Any]) -> None:
         super().__init__(output_field=output_field)
         self.name = name
-        # None is NULL in each of Django's own fields.
-        is_known = type(output_field).__module__.startswith("django.db.models.fields")
-        self._plain = (type(None), *_PLAIN.get(type(output_field), ())) if is_known else ()
-
-    def prepared(self, value: object, connection: Any) -> Any:
-        """The value as the database takes it. Most are taken as they are, and a turn has two hundred of them."""
-        if type(value) in self._plain:
-            return value
-        return self.output_field.get_db_prep_save(value, connection)
 
     def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:  # type: ignore[override]
         """A placeholder, with itself in the place of the value."""
@@ -53,18 +62,49 @@ def parameters(model: type[Model], names: Iterable[str]) -> dict[str, Parameter]
     return {name: Parameter(name, found[name]) for name in names}
 
 
-@dataclass(frozen=True, slots=True)
+class _Place:
+    """The place of a parameter in a statement of one connection."""
+
+    __slots__ = ("_connection", "_field", "_has_native_uuids", "known", "name")
+
+    def __init__(self, parameter: Parameter, connection: Any) -> None:
+        self.name = parameter.name
+        self._connection = connection
+        self._field = parameter.output_field
+        self._has_native_uuids = connection.features.has_native_uuid_field
+        self.known = frozenset(_known(self._field, connection.vendor))
+        """The types whose values the field need not be asked about."""
+
+    def prepared(self, value: Any) -> Any:
+        """The value as the database takes it. Most are taken as they are, and a turn has two hundred of them."""
+        kind = type(value)
+        if kind in self.known:
+            return value.hex if kind is UUID and not self._has_native_uuids else value
+        return self._field.get_db_prep_save(value, self._connection)
+
+
+def _known(field: Any, vendor: str) -> Iterator[type]:
+    while type(field) in (ForeignKey, OneToOneField):
+        field = field.target_field
+    if type(field).__module__.startswith("django.db.models.fields"):
+        yield type(None)  # NULL in each of Django's own fields
+    yield from _PLAIN.get(type(field), ())
+    if vendor == "sqlite" and type(field) in _WHOLE_NUMBERS:
+        yield int
+
+
 class _Text:
     """A statement as its connection takes it."""
 
-    sql: str
-    parameters: Sequence[Any] = field(repr=False)
-    compiler: Any
-    converters: Any = None
+    def __init__(self, connection: Any, sql: str, parameters: Iterable[Any], compiler: Any, converters: Any = None) -> None:
+        self.sql = sql
+        self.compiler = compiler
+        self.converters = converters
+        self._places = [_Place(each, connection) if isinstance(each, Parameter) else each for each in parameters]
 
-    def filled(self, values: Mapping[str, object], connection: Any) -> list[Any]:
+    def filled(self, values: Mapping[Any, object]) -> list[Any]:
         """Its parameters, with these values. KeyError where one is missing."""
-        return [each.prepared(values[each.name], connection) if isinstance(each, Parameter) else each for each in self.parameters]
+        return [each.prepared(values[each.name]) if type(each) is _Place else each for each in self._places]
 
 
 def _text(connection: Any, key: tuple[object, ...], word: Callable[[Any], _Text]) -> _Text:
@@ -104,7 +144,7 @@ class Query(Generic[M]):
         connection = connections[DEFAULT_DB_ALIAS]
         text = _text(connection, (self,), self._word)
         with connection.cursor() as cursor:
-            cursor.execute(text.sql, text.filled(values, connection))
+            cursor.execute(text.sql, text.filled(values))
             rows = cursor.fetchall()
         return text, list(text.compiler.apply_converters(rows, text.converters)) if text.converters else rows
 
@@ -112,7 +152,7 @@ class Query(Generic[M]):
         compiler = self._build().query.get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
         converters = compiler.get_converters([column for column, _, _ in compiler.select[: compiler.col_count]])
-        return _Text(sql, parameters, compiler, converters)
+        return _Text(connection, sql, parameters, compiler, converters)
 
 
 class Change:
@@ -126,7 +166,7 @@ class Change:
         connection = connections[DEFAULT_DB_ALIAS]
         text = _text(connection, (self,), self._word)
         with connection.cursor() as cursor:
-            cursor.execute(text.sql, text.filled(values, connection))
+            cursor.execute(text.sql, text.filled(values))
             return int(cursor.rowcount)
 
     def _word(self, connection: Any) -> _Text:
@@ -136,7 +176,7 @@ class Change:
         query.annotations = {}
         compiler = query.get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
-        return _Text(sql, parameters, compiler)
+        return _Text(connection, sql, parameters, compiler)
 
 
 class Removal:
@@ -150,12 +190,12 @@ class Removal:
         connection = connections[DEFAULT_DB_ALIAS]
         text = _text(connection, (self,), self._word)
         with connection.cursor() as cursor:
-            cursor.execute(text.sql, text.filled(values, connection))
+            cursor.execute(text.sql, text.filled(values))
 
     def _word(self, connection: Any) -> _Text:
         compiler = self._build().query.chain(DeleteQuery).get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
-        return _Text(sql, parameters, compiler)
+        return _Text(connection, sql, parameters, compiler)
 
 
 class Insertion(Generic[M]):
@@ -169,6 +209,10 @@ class Insertion(Generic[M]):
         self._model = model
         numbered = model._meta.auto_field
         self._fields = [each for each in model._meta.concrete_fields if each is not numbered]
+        own = [each for each in self._fields if each.name not in fixed]
+        # Most fields give what the row holds; only those that do more, such as the time at which a row is made, are asked for it.
+        self._held = [each.attname for each in own if type(each).pre_save is Field.pre_save]
+        self._made = [each for each in own if type(each).pre_save is not Field.pre_save]
 
     def run(self, rows: Sequence[M]) -> None:
         """Keep them. Call inside a transaction: they may take several statements."""
@@ -178,14 +222,13 @@ class Insertion(Generic[M]):
     def _insert(self, rows: Sequence[M]) -> None:
         connection = connections[DEFAULT_DB_ALIAS]
         text = _text(connection, (self, len(rows)), lambda connection: self._word(connection, len(rows)))
-        values = {
-            f"{number} {each.attname}": each.pre_save(row, add=True)
-            for number, row in enumerate(rows)
-            for each in self._fields
-            if each.name not in self._fixed
-        }
+        values: dict[Any, object] = {}
+        for number, row in enumerate(rows):
+            held = vars(row)
+            values |= {(number, name): held[name] for name in self._held}
+            values |= {(number, each.attname): each.pre_save(row, add=True) for each in self._made}
         with connection.cursor() as cursor:
-            cursor.execute(text.sql, text.filled(values, connection))
+            cursor.execute(text.sql, text.filled(values))
         for row in rows:
             vars(row._state).update(adding=False, db=DEFAULT_DB_ALIAS)
 
@@ -199,11 +242,11 @@ class Insertion(Generic[M]):
         )
         rows = [
             SimpleNamespace(
-                **{each.attname: self._fixed.get(each.name) or Parameter(f"{number} {each.attname}", each) for each in self._fields}
+                **{each.attname: self._fixed.get(each.name) or Parameter((number, each.attname), each) for each in self._fields}
             )
             for number in range(count)
         ]
         query.insert_values(self._fields, rows, raw=True)  # type: ignore[arg-type]  # it reads nothing but their columns
         compiler = query.get_compiler(connection=connection)
         [(sql, parameters)] = compiler.as_sql()
-        return _Text(sql, parameters, compiler)
+        return _Text(connection, sql, parameters, compiler)

@@ -1,5 +1,7 @@
 """The outgoing queue of one page, ordered and bounded: a slow page skips ahead and never fills the server's memory.
 
+Each frame is a JSON array of events. Short ones that wait together, such as those about the end of an answer, are sent as one.
+
 A server may take whatever is sent and let it wait for a slow page. So the page confirms what it has read: after every PING_CHARS it is sent
 a ping, and answers it. While more than MOST_UNREAD is unconfirmed, events of turns are left out, and a snapshot follows once the page
 has caught up. A page that reads nothing at all and goes on asking is given up.
@@ -15,6 +17,7 @@ from chatui import wire
 
 PING_CHARS = 64 * 1024
 MOST_UNREAD = 512 * 1024
+MOST_JOINED = 8 * 1024
 MOST_EVER = 16 * 1024 * 1024
 """Replies are never left out, so a page with so much unread is closed: it asks, and does not read."""
 
@@ -76,12 +79,21 @@ class Outbox:
     async def flush(self) -> None:
         """Send all that waits now."""
         while self._waiting:
-            frame = self._waiting.popleft()
-            self._waiting_chars -= len(frame)
+            frame = self._next()
             self._sent += len(frame)
             await self._send(frame)
             if self._sent - self._pinged >= PING_CHARS:
                 self._ping()
+
+    def _next(self) -> str:
+        """The next frame, joined with short ones behind it: to send a frame costs more than to write it."""
+        frame = self._waiting.popleft()
+        self._waiting_chars -= len(frame)
+        while self._waiting and len(frame) + len(self._waiting[0]) <= MOST_JOINED:
+            more = self._waiting.popleft()
+            self._waiting_chars -= len(more)
+            frame = f"{frame[:-1]},{more[1:]}"
+        return frame
 
     def _ping(self) -> None:
         # Sent after what waits now, so by the time that it is answered all of that is read.

@@ -44,6 +44,8 @@ LAST_MESSAGES_SECONDS = 0.3
 """For what the last events of a turn still have to pass: the sockets, and Redis."""
 MOST_TRACES_SECONDS = 3.0
 """For spans that were not sent yet, where there is so much time left."""
+GARBAGE_OBJECTS = 10_000
+"""So many more objects than are gone there have to be before the collector looks at the young ones; Python's default is 700."""
 _ROOT_PATH = b"Daphne-Root-Path"
 _ACCEPT: Any = PerMessageDeflateOfferAccept  # which is not typed
 
@@ -76,6 +78,8 @@ class Server(daphne.server.Server):  # type: ignore[misc]
         # What is loaded by now stays: the collector need not walk through it with every few thousand tokens.
         gc.collect()
         gc.freeze()
+        # A turn makes thousands of objects that last until its end, and next to nothing that only the collector could free.
+        gc.set_threshold(GARBAGE_OBJECTS)
 
     def _catch_sigterm(self) -> None:
         loop = asyncio.get_event_loop()

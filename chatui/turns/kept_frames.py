@@ -143,6 +143,11 @@ class KeptFrames:
             if self._codes:
                 log.warning("turn %s: frames with problems: %s", self._job.turn_id, counted(self._codes))
 
+    @property
+    def are_saved(self) -> bool:
+        """Whether nothing is on its way to the database."""
+        return not self._saving
+
     async def saved(self) -> None:
         """Wait until everything is in the database, however long that takes."""
         while self._saving:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.utils import timezone
 
@@ -188,7 +188,8 @@ class Runner:
         if self._conductor is not None:
             self._conductor.close()
         await self._frames.close()
-        await self._patiently(self._frames.saved())
+        if not self._frames.are_saved:
+            await self._patiently(asyncio.create_task(self._frames.saved()))
         return outcome if self._failure is None or self._is_lost else self._failed_with(self._failure)
 
     async def _end(self, outcome: Outcome) -> None:
@@ -241,7 +242,7 @@ class Runner:
         return failed
 
     async def _stored(self, work: Callable[[], T]) -> T:
-        return await self._patiently(writer.run(work, order=self._turn_id))
+        return await self._patiently(writer.post(work, order=self._turn_id))
 
     def _tell_program(self, ended: Ended) -> None:
         if self._started.program is not None:
@@ -274,13 +275,12 @@ class Runner:
             log_without_content(log, self._turn_id, error)
         return None
 
-    async def _patiently(self, saving: Coroutine[Any, Any, T]) -> T:
-        """Wait for the database, and tell people where that takes long."""
-        task = asyncio.ensure_future(saving)
-        done, _ = await asyncio.wait([task], timeout=SAVING_SECONDS)
+    async def _patiently(self, saving: asyncio.Future[T]) -> T:
+        """Wait for the database, and tell people where that takes long. What is being saved goes on also where nobody waits any more."""
+        done, _ = await asyncio.wait([saving], timeout=SAVING_SECONDS)
         if not done:
             self._publisher.saving()
-        return await task
+        return await asyncio.shield(saving)
 
     def _lose(self) -> None:
         """The turn has ended without us, or another process has it: nothing may be written any more."""

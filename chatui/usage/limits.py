@@ -23,7 +23,10 @@ class Limits:
 
     def __bool__(self) -> bool:
         """Whether there is any."""
-        return any(each is not None for each in astuple(self))
+        return self != _NONE
+
+
+_NONE = Limits()
 
 
 @dataclass(slots=True)

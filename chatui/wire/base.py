@@ -5,9 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import ClassVar
 
 from renderer.markup.html import SafeHtml
+
+_ENCODE = json.JSONEncoder(separators=(",", ":")).encode
+
+
+@cache
+def _names(kind: type[Item]) -> tuple[str, ...]:
+    """The fields of a class of events."""
+    return tuple(field.name for field in fields(kind))
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +25,7 @@ class Item:
 
     def as_json(self) -> dict[str, object]:
         """The fields as JSON values; those that are None are left out."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {name: getattr(self, name) for name in _names(type(self))}  # type: ignore[arg-type]  # classes have a hash
         return {name: _plain(value) for name, value in values.items() if value is not None}
 
 
@@ -46,7 +55,7 @@ class Numbered:
 
 def encode(events: Iterable[Event | Numbered]) -> str:
     """One WebSocket frame: a JSON array of events, in ASCII only, so that no server in between can misread it."""
-    return json.dumps([event.as_json() for event in events], separators=(",", ":"))
+    return _ENCODE([event.as_json() for event in events])
 
 
 def _plain(value: object) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, NewType, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, NewType, get_args, get_type_hints
 
 from chatui.wire.base import Item
 
@@ -152,8 +152,15 @@ class Probe(Command):
 COMMANDS: tuple[type[Command], ...] = (Send, Edit, Regenerate, Continue, Stop, AnswerNow, Subscribe, See, Watch, Pong, Probe)
 """Every command there is."""
 
-_HINTS: dict[type, dict[str, Any]] = {kind: get_type_hints(kind) for kind in (*COMMANDS, FileUse)}
-"""The types of their fields, which cost more to find out than to read a command."""
+_BY_TYPE = {kind.type: kind for kind in COMMANDS}
+_HINTS = {kind: get_type_hints(kind) for kind in (*COMMANDS, FileUse)}
+_FIELDS: dict[type, dict[str, tuple[Any, ...]]] = {
+    kind: {each.name: get_args(_HINTS[kind][each.name]) or (_HINTS[kind][each.name],) for each in fields(kind)} for kind in _HINTS
+}
+"""The types that each of their fields may have, which cost more to find out than to read a command."""
+
+
+_LIST = tuple[FileUse, ...]
 
 
 class UnreadableCommandError(Exception):
@@ -172,12 +179,12 @@ def read_command(text: str | None) -> Command:
     """
     values = _object(text)
     client_id = values.get("client_id")
-    kind = next((kind for kind in COMMANDS if kind.type == values.get("type")), None)
+    name = values.get("type")
+    kind = _BY_TYPE.get(name) if isinstance(name, str) else None
     try:
         if kind is None:
             raise UnreadableCommandError
-        hints = _HINTS[kind]
-        return kind(**{field.name: _field(values.get(field.name), hints[field.name]) for field in fields(kind)})
+        return kind(**{name: _field(values.get(name), wanted) for name, wanted in _FIELDS[kind].items()})
     except UnreadableCommandError:
         raise UnreadableCommandError(client_id if isinstance(client_id, str) else None) from None
 
@@ -190,20 +197,18 @@ def _object(text: str | None) -> dict[str, Any]:
     return values if isinstance(values, dict) else {}
 
 
-def _field(value: object, hint: Any) -> object:
-    is_list = any(get_origin(each) is tuple for each in get_args(hint))
-    return _files(value) if is_list and value is not None else _read(value, hint)
+def _field(value: object, wanted: tuple[Any, ...]) -> object:
+    return _files(value) if value is not None and _LIST in wanted else _read(value, wanted)
 
 
 def _files(value: object) -> tuple[FileUse, ...]:
     if not isinstance(value, list) or len(value) > MOST_FILES or not all(isinstance(each, dict) for each in value):
         raise UnreadableCommandError
-    hints = _HINTS[FileUse]
-    return tuple(FileUse(**{name: _read(each.get(name), hint) for name, hint in hints.items()}) for each in value)  # type: ignore[arg-type]
+    known = _FIELDS[FileUse].items()
+    return tuple(FileUse(**{name: _read(each.get(name), wanted) for name, wanted in known}) for each in value)  # type: ignore[arg-type]
 
 
-def _read(value: object, hint: Any) -> object:
-    wanted = get_args(hint) or (hint,)
+def _read(value: object, wanted: tuple[Any, ...]) -> object:
     if value is None and type(None) in wanted:
         return None
     if bool in wanted:

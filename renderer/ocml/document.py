@@ -82,16 +82,24 @@ def writable(frame: Frame) -> Frame:
     A ``<|call|>`` that cannot be carried out becomes ``<|end|>``.
     """
     header = frame_header.canonical(frame.header)
+    try:
+        frame_header.write(header)
+    except ParseHeaderError:
+        header = _mended(header)
+    if header != frame.header:
+        frame = replace(frame, header=header)
+    return frame if frame_header.fault_of_terminator(header, frame.terminator) is None else replace(frame, terminator=Terminator.END)
+
+
+def _mended(header: Header) -> Header:
     bad = {item.name for item in fields(Header) if not _is_writable(getattr(header, item.name))}
     kept: dict[str, Any] = {item.name: None if item.name in bad else getattr(header, item.name) for item in fields(Header)}
     header = BROKEN if bad & _DECIDES else Header(**kept)
     try:
         frame_header.write(header)
     except ParseHeaderError:
-        header = BROKEN
-    if header != frame.header:
-        frame = replace(frame, header=header)
-    return frame if frame_header.fault_of_terminator(header, frame.terminator) is None else replace(frame, terminator=Terminator.END)
+        return BROKEN
+    return header
 
 
 _DECIDES = frozenset({"role", "channel", "recipient", "intent"})

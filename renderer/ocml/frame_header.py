@@ -85,8 +85,12 @@ def canonical(header: Header) -> Header:
     return header if name is None else replace(header, role=role, name=name)
 
 
+@lru_cache(maxsize=128)
 def write(header: Header) -> str:
-    """The canonical header, with ``<|start|>`` and ``<|message|>``. Raises ParseHeaderError if strict reading would refuse it."""
+    """The canonical header, with ``<|start|>`` and ``<|message|>``. Raises ParseHeaderError if strict reading would refuse it.
+
+    Most frames have one of a few headers, and each is written when it is checked and when it is stored.
+    """
     header = canonical(header)
     if header.role not in _ROLES:
         raise ParseHeaderError("an unknown role")

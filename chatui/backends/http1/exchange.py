@@ -136,34 +136,46 @@ class Exchange:
 
 
 class _Content(httpx.AsyncByteStream):
-    """The body. Each piece is all that came since the one before it."""
+    """The body. Each piece is all that came since the one before it.
+
+    No generator: who reads an answer stops at its last event, and the event loop would end what was left of one in a task of its own.
+    """
 
     def __init__(self, exchange: Exchange, body: Body, begun: bytes, reading: Reading | None) -> None:
         self._exchange = exchange
         self._body = body
         self._begun = begun
         self._reading = reading
+        self._reads = 0
+        self._was_full = self._is_full = False
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
         try:
-            if self._begun and (piece := self._taken(self._begun)):
-                yield piece
-            reads, is_full = 0, False
-            while not self._body.is_done:
-                data = await self._exchange.read(self._deadline())
-                if piece := self._taken(data):
-                    yield piece
-                reads += 1
-                was_full, is_full = is_full, len(data) >= MOST_AT_ONCE
-                if self._body.is_done or reads < _AT_ONCE_AT_FIRST:
-                    continue
-                # What fills a whole read is followed by more that has come already; what fills two is a flood.
-                if self._reading and (was_full or not is_full):
-                    await self._reading.pause()
-                else:
-                    await asyncio.sleep(0)  # a read that finds bytes does not wait: without this, a flood would keep everybody else out
-        finally:
+            piece, self._begun = self._taken(self._begun) if self._begun else b"", b""
+            while not piece and not self._body.is_done:
+                piece = self._taken(await self._more())
+        except BaseException:
             await self.aclose()
+            raise
+        if not piece:
+            await self.aclose()
+            raise StopAsyncIteration
+        return piece
+
+    async def _more(self) -> bytes:
+        if self._reads >= _AT_ONCE_AT_FIRST:
+            # What fills a whole read is followed by more that has come already; what fills two is a flood.
+            if self._reading and (self._was_full or not self._is_full):
+                await self._reading.pause()
+            else:
+                await asyncio.sleep(0)  # a read that finds bytes does not wait: without this, a flood would keep everybody else out
+        data = await self._exchange.read(self._deadline())
+        self._reads += 1
+        self._was_full, self._is_full = self._is_full, len(data) >= MOST_AT_ONCE
+        return data
 
     async def aclose(self) -> None:
         self._exchange.end(is_whole=self._body.is_done and not self._body.rest)

@@ -13,7 +13,7 @@ from django.db.models.sql.compiler import SQLCompiler
 from django.utils import timezone
 
 from chatui.accounts import sessions
-from chatui.database.compiled_statements import MOST_ROWS, Change, Insertion, Parameter, Query, Removal
+from chatui.database.compiled_statements import MOST_ROWS, Change, Insertion, Parameter, Query, Removal, _Place
 from chatui.models import ActiveLeaf, Conversation, Message, Turn, TurnPiece, UsageEntry, User
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
@@ -170,10 +170,10 @@ def test_what_is_taken_as_it_is_is_what_the_orm_makes_of_it(model: type[Model]) 
     connection, values = connections["default"], [None, "", "text", True, False, 0, 7, TurnState.RUNNING, uuid4(), b"bytes", timezone.now()]
     taken = 0
     for field in model._meta.concrete_fields:
-        parameter = Parameter("value", field)
+        place = _Place(Parameter("value", field), connection)
         for value in values:
-            if type(value) in parameter._plain:
-                made = field.get_db_prep_save(value, connection)
-                assert (type(made), made) == (type(value), value), field
+            if type(value) in place.known:
+                made, ours = field.get_db_prep_save(value, connection), place.prepared(value)
+                assert (type(made), made) == (type(ours), ours), field
                 taken += 1
-    assert taken >= len(model._meta.concrete_fields), "None at least"
+    assert taken > len(model._meta.concrete_fields), "None at least, and the keys"

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from chatui.live.outbox import MOST_EVER, MOST_UNREAD, Outbox
+from chatui.live.outbox import MOST_EVER, MOST_JOINED, MOST_UNREAD, Outbox
 
 pytestmark = pytest.mark.asyncio
 
@@ -35,14 +35,29 @@ class Page:
         return [event["number"] for frame in self.frames if frame.startswith('[{"type":"chatui:ping"') for event in json.loads(frame)]
 
 
-async def test_frames_arrive_in_their_order_as_soon_as_the_pump_runs() -> None:
+async def test_events_arrive_in_their_order_as_soon_as_the_pump_runs_and_those_that_wait_together_in_one_frame() -> None:
     page = Page()
     pump = asyncio.create_task(page.outbox.pump())
     for number in range(5):
-        page.outbox.put(str(number))
+        page.outbox.put(json.dumps([number, "x"]))
+    await asyncio.sleep(0.01)
+    page.outbox.put(json.dumps([5]))
     await asyncio.sleep(0.01)
     pump.cancel()
-    assert page.frames == ["0", "1", "2", "3", "4"]
+    assert [json.loads(frame) for frame in page.frames] == [[0, "x", 1, "x", 2, "x", 3, "x", 4, "x"], [5]]
+
+
+async def test_long_frames_are_joined_with_no_others() -> None:
+    page = Page()
+    frames = [json.dumps([text]) for text in ("x" * MOST_JOINED, "short", "also", "y" * MOST_JOINED, "z" * (MOST_JOINED - 20), "w" * 20)]
+    for frame in frames:
+        page.outbox.put(frame)
+    await page.outbox.flush()
+    assert [json.loads(frame) for frame in page.frames] == [
+        json.loads(frames[0]),
+        ["short", "also"],
+        *(json.loads(frame) for frame in frames[3:]),
+    ]
 
 
 async def test_a_page_that_confirms_nothing_is_sent_a_bounded_amount() -> None:
@@ -106,6 +121,6 @@ async def test_a_reply_is_sent_however_far_behind_the_page_is() -> None:
     page = Page()
     for _ in range(200):
         page.outbox.put_events("x" * 10_000)
-    page.outbox.put("reply")
+    page.outbox.put('["reply"]')
     await page.outbox.flush()
-    assert page.frames[-1] == "reply"
+    assert json.loads(page.frames[-1])[-1] == "reply"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from chatui.backends import speaker
 from chatui.backends.base import EndReason
 from chatui.backends.chat.deltas import Deltas
 from renderer.events import Assembler, Finished, RawEvent
@@ -70,3 +73,23 @@ def test_raw_output_that_a_filter_cut_proves_no_answer() -> None:
     assert shown(read({"delta": raw, "finish_reason": "stop"})[0]) == "It is sunny."
     for cut in ("content_filter", "length"):
         assert shown(read({"delta": raw, "finish_reason": cut})[0]) == ""
+
+
+def test_what_stands_around_every_piece_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked, look = [], speaker.label_of_envelope
+    monkeypatch.setattr(speaker, "label_of_envelope", lambda data: looked.append(data) or look(data))
+    reader = Deltas(lambda: "c", max_chars=1000)
+    for word in ("Hi", " there", "!"):
+        reader.feed({"id": "1", "created": 1, "model": "m", "choices": [{"index": 0, "delta": {"content": word}}]})
+    assert len(looked) == 1
+
+
+@pytest.mark.parametrize(("before", "then"), [(None, 1), (False, 0), ("", "thinking"), ([False], [0]), ("harmless", "analysis")])
+def test_what_stands_around_a_piece_hides_it_also_where_it_did_not_hide_the_one_before(before: object, then: object) -> None:
+    reader, assembler = Deltas(lambda: "c", max_chars=1000), Assembler()
+    name = "segment" if isinstance(then, str) else "is_thinking"
+    told = [(before, "Hi"), (before, "!"), (then, SECRET)]
+    chunks = [{"id": "1", name: value, "choices": [{"index": 0, "delta": {"content": text}}]} for value, text in told]
+    events = [event for chunk in chunks for event in reader.feed(chunk)]
+    frames = [done for event in [*events, *reader.finish()[0]] if (done := assembler.feed(event))]
+    assert SECRET not in shown(frames) and any(SECRET in done.frame.body for done in frames)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import ssl
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,8 +14,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from chatui.backends.http import Upstream
 from chatui.backends.http1.exchange import READING, Reading
 from chatui.backends.http1.transport import Transport
+from tests.support.sampling import PATIENT
 
 pytestmark = pytest.mark.asyncio
 
@@ -99,6 +102,22 @@ async def test_a_response_that_is_left_early_takes_its_connection_with_it() -> N
             async with asking.stream("GET", url) as response:
                 assert await anext(response.aiter_raw()) == b"hello"
     assert server.connections == 2
+
+
+async def test_of_an_answer_that_ends_before_its_body_nothing_is_left_to_the_event_loop() -> None:
+    left, before = [], sys.get_asyncgen_hooks()
+    sys.set_asyncgen_hooks(finalizer=left.append)
+    try:
+        async with serving(CHUNKED + b"9\r\ndata: x\n\n\r\n9\r\ndata: y\n\n\r\n0\r\n\r\n") as (server, url):
+            upstream = Upstream(url, None, PATIENT)
+            for _ in range(2):
+                async with contextlib.aclosing(upstream.stream("/v1/chat/completions", {})) as read:
+                    assert [event.data for event in await anext(read)] == ["x", "y"]
+            await upstream.aclose()
+    finally:
+        sys.set_asyncgen_hooks(*before)
+    assert left == []
+    assert server.connections == 1, "the whole body came with the last event"
 
 
 async def test_a_connection_that_the_server_has_closed_meanwhile_is_not_used_again() -> None:
