@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import lru_cache
+from typing import NamedTuple
 from uuid import UUID, uuid4
 
 from django.conf import settings
@@ -21,6 +21,7 @@ from django.utils import translation
 from django.utils.html import escape
 from django.utils.timezone import template_localtime  # type: ignore[attr-defined] # the stubs have forgotten it
 
+from chatui import wire
 from chatui.display.conversation import EndedTurn, ShownAnswer, ended_answer, shown_question
 from chatui.display.files import documents
 from chatui.env import environment
@@ -48,59 +49,50 @@ def question(message: Message, versions: Sequence[UUID], language: str, sent: Se
         return _rendered("exchange/_question.html", message.conversation_id, question=shown)
 
 
-def answer_end(ended: EndedTurn, language: str, sources: Sequence[Cited] = ()) -> SafeHtml:
+class Below(NamedTuple):
+    """What stands below an answer, as the event that ends a turn carries it; empty where pages have to fetch it."""
+
+    html: SafeHtml | None = None
+    language: str | None = None
+    plain: wire.PlainEnd | None = None
+
+
+def answer_end(ended: EndedTurn, language: str, sources: Sequence[Cited] = ()) -> Below:
     """What stands below the answer of a turn that has ended: at most five statements, and none where ``reads_nothing``. ``sources``: what
     it cites."""
-    conversation, is_demo = ended.turn.conversation_id, connected.is_demo()
+    is_demo = connected.is_demo()
     with translation.override(language):
         answer = replace(ended_answer(ended), sources=tuple(sources))
-        if (blank := _blank(answer)) is not None:
-            mould = _answer_end_mould(language, blank, is_demo=is_demo)
-            ids = {_CONVERSATION: str(conversation), _MESSAGE: answer.parts[0].message_id}
-            return _filled(mould, ids | dict(zip(_TIMES, _times(answer.at), strict=True)))
-        return _rendered("exchange/_answer_end.html", conversation, answer=answer, has_question=True, is_demo=is_demo)
+        if (plain := _plain(answer, is_demo=is_demo)) is not None:
+            return Below(plain=plain)
+        shown = {"answer": answer, "has_question": True, "is_demo": is_demo}
+        return Below(_rendered("exchange/_answer_end.html", ended.turn.conversation_id, **shown), language)
 
 
 def _rendered(template: str, conversation_id: object, **values: object) -> SafeHtml:
     return SafeHtml(str(render_to_string(template, {"conversation": {"id": conversation_id}, **values})))
 
 
-# Nearly all of them differ in nothing but some ids and the question: they are rendered once, with these in the place of what differs.
-_CONVERSATION, _MESSAGE, _HTML, _TEXT = (str(uuid4()) for _ in range(4))
-_TIMES = (str(uuid4()), str(uuid4()))
-_A_TIME = datetime(2001, 2, 3, 4, 5, 6, 789, tzinfo=UTC)
+# Nearly all questions differ in nothing but an id and the text: they are rendered once, with these in the place of what differs.
+_MESSAGE, _HTML, _TEXT = (str(uuid4()) for _ in range(3))
 
 
 @lru_cache(maxsize=32)
 def _question_mould(language: str, *, is_long: bool) -> SafeHtml:
     shown = {"message_id": _MESSAGE, "html": SafeHtml(_HTML), "text": _TEXT, "is_long": is_long}
     with translation.override(language):
-        return _rendered("exchange/_question.html", _CONVERSATION, question=shown)
+        return _rendered("exchange/_question.html", "", question=shown)
 
 
-@lru_cache(maxsize=128)
-def _answer_end_mould(language: str, answer: ShownAnswer, *, is_demo: bool) -> SafeHtml:
-    with translation.override(language):
-        mould = _rendered("exchange/_answer_end.html", _CONVERSATION, answer=answer, has_question=True, is_demo=is_demo).html
-        for stand_in, time in zip(_TIMES, _times(_A_TIME), strict=True):
-            mould = mould.replace(time, stand_in)
-        return SafeHtml(mould)
-
-
-def _times(at: datetime | None) -> tuple[str, str]:
-    """A moment as the template writes it: for machines, and for people."""
-    local = template_localtime(at)
-    return escape(date(local, "c")), escape(date(local, "SHORT_DATETIME_FORMAT"))
-
-
-def _blank(answer: ShownAnswer) -> ShownAnswer | None:
-    """The answer without what differs from others like it; None where it is one of few."""
-    is_plain = [part.kind for part in answer.parts] == ["final"] and answer.state == TurnState.COMPLETED
-    if not is_plain or answer.notice or answer.siblings or answer.sources or answer.cards or answer.files:
+def _plain(answer: ShownAnswer, *, is_demo: bool) -> wire.PlainEnd | None:
+    """What differs from others like it; None where it is one of few. ``html_templates.plain_answer`` is what pages have for all of them."""
+    is_plain = [part.kind for part in answer.parts] == ["final"] and answer.state == TurnState.COMPLETED and answer.at
+    has_more = answer.notice or answer.siblings or answer.sources or answer.cards or answer.files
+    if not is_plain or has_more or answer.continuation or answer.turns_left_out or (answer.is_scripted and not is_demo):
         return None
-    rated = answer.rated and replace(answer.rated, message_id=_MESSAGE)
-    at = answer.at and _A_TIME
-    return replace(answer, turn_id="", context=None, parts=(replace(answer.parts[0], message_id=_MESSAGE),), rated=rated, at=at)
+    names = dict.fromkeys(name for name in (answer.label, answer.model) if name)
+    at = date(template_localtime(answer.at), "c")
+    return wire.PlainEnd(answer.parts[0].message_id, at, tuple(names), rated=answer.rated is not None)
 
 
 def _filled(mould: SafeHtml, values: Mapping[str, str]) -> SafeHtml:
@@ -108,4 +100,4 @@ def _filled(mould: SafeHtml, values: Mapping[str, str]) -> SafeHtml:
     return SafeHtml(_STAND_INS.sub(lambda found: values[found[0]], mould.html))
 
 
-_STAND_INS = re.compile("|".join((_CONVERSATION, _MESSAGE, _HTML, _TEXT, *_TIMES)))
+_STAND_INS = re.compile("|".join((_MESSAGE, _HTML, _TEXT)))

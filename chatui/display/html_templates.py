@@ -2,41 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 from django.urls import reverse
 from django.utils import timezone
 
-from chatui.display.conversation import ShownAnswer, ShownExchange, ShownQuestion
+from chatui.display.conversation import ShownAnswer, ShownExchange, ShownPart, ShownQuestion
 from chatui.display.conversation_links import ConversationLink, ShownConversation
 from chatui.display.folders.folder_list import ShownFolder
+from chatui.display.ratings.rating_buttons import ShownRating
 from chatui.models.turn import TurnState
 from renderer.gate import VisibleText
 from renderer.markup import html
 
 _NOBODYS = str(UUID(int=0))
 """The id in their addresses. Scripts put the real one in its place (``static/js/page/dom.js``)."""
+_BLANK_ANSWER = ShownAnswer(
+    turn_id="",
+    state=TurnState.RUNNING,
+    parts=(),
+    notice=None,
+    siblings=None,
+    thought=None,
+    label="",
+    model="",
+    is_scripted=False,
+    turns_left_out=0,
+    context=None,
+    continuation="",
+)
 
 
 def blank_exchange() -> ShownExchange:
     """An empty exchange, for a new message."""
     nothing = VisibleText.joined([])
-    question = ShownQuestion("", html.plain(nothing), nothing, None)
-    answer = ShownAnswer(
-        turn_id="",
-        state=TurnState.RUNNING,
-        parts=(),
-        notice=None,
-        siblings=None,
-        thought=None,
-        label="",
-        model="",
-        is_scripted=False,
-        turns_left_out=0,
-        context=None,
-        continuation="",
-    )
-    return ShownExchange(question, answer)
+    return ShownExchange(ShownQuestion("", html.plain(nothing), nothing, None), _BLANK_ANSWER)
+
+
+def plain_answer() -> ShownAnswer:
+    """A completed answer like most, for what stands below it: with everything in which such answers differ (``wire.PlainEnd``)."""
+    part, rated = ShownPart(_NOBODYS, "final", ()), ShownRating(_NOBODYS)
+    return replace(_BLANK_ANSWER, state=TurnState.COMPLETED, parts=(part,), model="-", rated=rated, at=timezone.now())
 
 
 def blank_conversation() -> ShownConversation:

@@ -197,7 +197,7 @@ class Runner:
         account = account_of(self._samplings, self._publisher.end_thinking())
         left_out, by_server = account.turns_left_out + self._job.turns_left_out, server_tools.noted(self._hosted)
         account = replace(account, turns_left_out=left_out, by_server=by_server, ended_at=timezone.now())
-        html = None
+        below = fragments.Below()
         stored = None if self._is_lost else await self._stored_end(outcome, account)
         if stored is not None:
             # Also where the lease counts as lost since: a turn that has its end is renewed no more.
@@ -206,7 +206,7 @@ class Runner:
             answered = list_events.answered(self._job.conversation_id, timezone.now(), has_news=ledger.is_news(outcome.state))
             bus().send(groups.person(self._job.asked_by_id), answered)
             self._tell_program(Ended(outcome.state, outcome.code, account.input_tokens, account.output_tokens, outcome.retry_after))
-            html = await self._shown_end(ledger.ended(self._started.turn, outcome, account))
+            below = await self._shown_end(ledger.ended(self._started.turn, outcome, account))
         await self._publisher.catch_up()
         self._publisher.end(
             wire.TurnEnded(
@@ -216,8 +216,7 @@ class Runner:
                 self._publisher.elapsed(),
                 context_use.percent(account.context, outcome.code),
                 account.turns_left_out or None,
-                html,
-                self._language if html else None,
+                *below,
             )
         )
 
@@ -254,10 +253,10 @@ class Runner:
         if frames is not None and not (self._is_lost or frames.is_withheld or self._started.program):
             titles.begin(self._started, frames.written)
 
-    async def _shown_end(self, turn: Turn) -> SafeHtml | None:
-        """What stands below the answer. None where nobody has seen all of it, or it cannot be read in time: pages fetch it."""
+    async def _shown_end(self, turn: Turn) -> fragments.Below:
+        """What stands below the answer. Nothing where nobody has seen all of it, or it cannot be read in time: pages fetch it."""
         if not self._publisher.is_shown_whole:
-            return None
+            return fragments.Below()
         written = self._frames.written if self._frames else ()
         texts = [show(frame, Audience.END_USER) for frame in written if is_answer(frame.header)]
         sources = sources_of(texts, self._publisher.pages, [turn])
@@ -273,7 +272,7 @@ class Runner:
             log.warning("turn %s: what stands below its answer could not be read in time", self._turn_id)
         except Exception as error:  # noqa: BLE001 - the answer is stored all the same, and the page loads it from there
             log_without_content(log, self._turn_id, error)
-        return None
+        return fragments.Below()
 
     async def _patiently(self, saving: asyncio.Future[T]) -> T:
         """Wait for the database, and tell people where that takes long. What is being saved goes on also where nobody waits any more."""

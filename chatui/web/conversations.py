@@ -30,7 +30,7 @@ from chatui.display.conversation import (
 from chatui.display.conversation_links import ConversationLink, conversation_link, shown_conversation
 from chatui.display.files import upload_status
 from chatui.display.folders.folder_list import shown_folders
-from chatui.display.html_templates import blank_conversation, blank_exchange, blank_folder, blank_link
+from chatui.display.html_templates import blank_conversation, blank_exchange, blank_folder, blank_link, plain_answer
 from chatui.display.operator_pages import examples, welcome
 from chatui.display.tools import menu
 from chatui.display.versions import shown_versions
@@ -157,6 +157,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "mark": mark,
         "blank_exchange": blank_exchange(),
         "blank_conversation": blank_conversation(),
+        "plain_answer": plain_answer(),
         "blank_link": blank_link(),
         "blank_folder": blank_folder(),
         "access_notices": access_notices.undismissed(person, row) if row else [],

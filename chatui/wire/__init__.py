@@ -60,6 +60,7 @@ from chatui.wire.turn_events import (
     MessageSoFar,
     MessageWithdrawn,
     PartKind,
+    PlainEnd,
     Queued,
     Saving,
     Snapshot,
@@ -71,7 +72,7 @@ from chatui.wire.turn_events import (
     WorkingBegan,
 )
 
-PROTOCOL = 6
+PROTOCOL = 7
 """The version of the protocol. A page of another version is told to reload, so every change that such a page would not bear raises it."""
 
 END_USER_EVENTS: tuple[type[Event], ...] = (
@@ -163,6 +164,7 @@ __all__ = [
     "Numbered",
     "PartKind",
     "Ping",
+    "PlainEnd",
     "Pong",
     "Probe",
     "Queued",

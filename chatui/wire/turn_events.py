@@ -134,13 +134,27 @@ class BlockFlushed(TurnEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class PlainEnd(Item):
+    """What stands below a completed answer that differs from others only in this: the page copies the piece ``answer-end`` that it holds.
+
+    All of it is text, and never HTML. ``at``: when the answer ended, in ISO 8601. ``names``: what people call its back end, and its model.
+    ``rated``: whether it has thumbs.
+    """
+
+    message_id: str
+    at: str
+    names: tuple[str, ...]
+    rated: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TurnEnded(TurnEvent):
     """The turn's one terminal event. The sentence for ``code`` is in ``html``.
 
     ``context``: how full the model's context is now, in steps of five per cent; absent where that is not known. ``left_out``: how many of
     the oldest questions the model was not shown.
-    ``html``: what stands below the answer from now on, worded in ``language``, the asking page's. Where it is absent, it could not be made
-    in time: then the page fetches it, and so does a page of another language.
+    What stands below the answer from now on is ``plain``, or else ``html``, worded in ``language``, the asking page's. Where both are
+    absent, it could not be made in time: then the page fetches it, and so does a page of another language that is sent HTML.
     """
 
     types = get_args(EndType)
@@ -152,6 +166,7 @@ class TurnEnded(TurnEvent):
     left_out: int | None = None
     html: SafeHtml | None = None
     language: str | None = None
+    plain: PlainEnd | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { classesFor, flatten, languageOf } from "../../static/js/models/highlighting.js";
+import { languageOf } from "../../static/js/models/code-language.js";
+import { classesFor, flatten } from "../../static/js/models/highlighting.js";
 
 const { default: highlighter } = await import("../../static/vendor/highlight/highlight.min.js");
 /** @type {(code: string, language: string) => import("../../static/js/models/highlighting.js").TokenNode} */

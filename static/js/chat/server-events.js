@@ -1,9 +1,9 @@
 // Applies the server's events to the page.
 
+import { belowAnswer, isWorded } from "../below/answer-end.js";
 import { noteContext } from "../exchange/context.js";
 import { noticeOf } from "../exchange/notice.js";
 import { refusal } from "../language/refusals.js";
-import { LANGUAGE } from "../language/words.js";
 import { parse } from "../page/dom.js";
 import { callsWait, fetchFor } from "../tools/waiting.js";
 import { STATE_OF, unhandled } from "../wire/protocol.js";
@@ -134,7 +134,7 @@ export class ServerEvents {
     const exchange = transcript.begin(event);
     if (!exchange) return void open.refresh();
     if (event.html) exchange.showQuestion(parse(event.html));
-    if (event.html && event.language !== LANGUAGE) void this.#fetch(exchange);
+    if (event.html && !isWorded(event.language)) void this.#fetch(exchange);
     if (!isNews || !exchange.isRunning) return;
     composer.running = true;
     announcer.thinking(event.turn);
@@ -152,16 +152,16 @@ export class ServerEvents {
 
   /** @param {TurnEnded} event */
   #ended(event) {
-    const { transcript, announcer } = this.#page;
+    const { transcript, announcer, open } = this.#page;
     const exchange = transcript.byTurn(event.turn);
-    const html = event.language === LANGUAGE ? event.html : null;
-    exchange?.end(event.state, html);
+    const below = belowAnswer(event, open.id);
+    exchange?.end(event.state, below);
     callsWait(exchange, 0);
     if (exchange) noteContext(exchange.element, event.context, event.left_out);
     this.#showRunning();
     // What went wrong is said when its sentence is on the page.
-    if (html || !event.code || !exchange) announcer.ended(event.turn, STATE_OF[event.type], noticeOf(exchange));
-    if (exchange && !(html && exchange.isQuestionWhole)) void this.#fetch(exchange);
+    if (below || !event.code || !exchange) announcer.ended(event.turn, STATE_OF[event.type], noticeOf(exchange));
+    if (exchange && !(below && exchange.isQuestionWhole)) void this.#fetch(exchange);
   }
 
   /** @param {Snapshot} snapshot */

@@ -1,6 +1,6 @@
 // One exchange on the page: a question and its answer.
 
-import { fill, find, parse, piece, seek } from "../page/dom.js";
+import { find, parse, piece, seek } from "../page/dom.js";
 import { AnswerParts } from "./answer-parts.js";
 import { noteContext } from "./context.js";
 import { Thinking } from "./thinking.js";
@@ -161,13 +161,13 @@ export class Exchange {
 
   /**
    * @param {string} state how the turn ended, as the server names it
-   * @param {string | null} [html] what stands below the answer
+   * @param {Node | null} [below] what stands below the answer
    */
-  end(state, html) {
+  end(state, below) {
     this.element.dataset.state = state;
     this.thinking.hideWorking();
     this.thinking.clearSteps();
-    if (html) fill(find(this.element, ".answer-end", HTMLElement), html);
+    if (below) find(this.element, ".answer-end", HTMLElement).replaceChildren(below);
   }
 
   /** @param {DocumentFragment | Element} source holds the question as the server shows it */

@@ -9,14 +9,6 @@
 export const MOST_CHARACTERS = 50_000;
 
 /**
- * The language that a code element's class names, or null.
- * @param {string} className
- */
-export function languageOf(className) {
-  return /(?:^|\s)language-([^\s]+)/.exec(className)?.[1]?.toLowerCase() ?? null;
-}
-
-/**
  * The class names for a scope of highlight.js: "title.function" is "hljs-title function_".
  * @param {string} scope
  */

@@ -1,21 +1,8 @@
-// Code blocks: adds a header with the language and a copy button, and highlights the code once the block is closed.
+// Code blocks: adds a header with the language and a copy button. "../code/colours.js" highlights the code.
 
 import { t, tc } from "../language/words.js";
-import { laterStyles } from "../windows/later-styles.js";
 import { piece } from "./dom.js";
-import { MOST_CHARACTERS, flatten, languageOf } from "../models/highlighting.js";
-
-/** @import { TokenNode } from "../models/highlighting.js" */
-
-/** @typedef {{ language: string, ignoreIllegals: boolean }} HighlightOptions */
-/**
- * @typedef {object} Highlighter the part of highlight.js that is used
- * @property {(name: string) => unknown} getLanguage
- * @property {(code: string, options: HighlightOptions) => { _emitter: { rootNode: TokenNode } }} highlight
- */
-
-/** @type {Promise<Highlighter> | null} */
-let loading = null;
+import { languageOf } from "../models/code-language.js";
 
 /**
  * Adds the header to each code block that has none yet. This is cheap, so an open block gets it too, and nothing jumps
@@ -47,59 +34,4 @@ export function decorateCode(block) {
  */
 export function codeBeside(button) {
   return button.closest(".code-frame")?.querySelector("pre")?.textContent?.replace(/\n$/, "") ?? "";
-}
-
-/**
- * Highlights the code of a closed block. Without a named language, or above the limit, it stays plain. It fails where
- * the highlighter could not be fetched.
- * @param {Element} block
- */
-export async function highlightCode(block) {
-  for (const code of block.querySelectorAll("pre > code:not([data-coloured])")) {
-    const language = languageOf(code.className);
-    const text = code.textContent ?? "";
-    if (!language || text.length > MOST_CHARACTERS) continue;
-    const highlighter = await load();
-    try {
-      if (!highlighter.getLanguage(language)) continue;
-      const result = highlighter.highlight(text, { language, ignoreIllegals: true });
-      code.replaceChildren(coloured(result._emitter.rootNode));
-      code.setAttribute("data-coloured", "");
-    } catch {
-      // Code without highlighting is fine, too.
-      code.textContent = text;
-    }
-  }
-}
-
-/**
- * The highlighter also offers a string of HTML, which is not used: elements are built here, and filled with plain text.
- * @param {TokenNode} root
- */
-function coloured(root) {
-  const fragment = document.createDocumentFragment();
-  for (const { text, classes } of flatten(root)) {
-    if (!classes) {
-      fragment.append(text);
-      continue;
-    }
-    const span = document.createElement("span");
-    span.className = classes;
-    span.textContent = text;
-    fragment.append(span);
-  }
-  return fragment;
-}
-
-/** @returns {Promise<Highlighter>} */
-function load() {
-  // On a page without that sheet, the colours are in one of its own.
-  const hasLater = document.querySelector("link[data-later]") !== null;
-  loading ??= Promise.all([import("../../vendor/highlight/highlight.min.js"), hasLater && laterStyles()]).then(
-    ([module]) => /** @type {Highlighter} */ (module.default),
-  ).catch((error) => {
-    loading = null;
-    throw error;
-  });
-  return loading;
 }

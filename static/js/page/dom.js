@@ -55,18 +55,19 @@ export function piece(name, kind) {
 const BLANK_ID = "00000000-0000-0000-0000-000000000000";
 
 /**
- * A copy of the element in the `<template>` of that name, about the thing with that id: addresses hold it.
+ * A copy of the element in the `<template>` of that name, about the things with these ids: addresses hold them, in this
+ * order.
  * @template {Element} E
  * @param {string} name
  * @param {new () => E} kind
- * @param {string} id
+ * @param {string[]} ids
  * @returns {E}
  */
-export function pieceAbout(name, kind, id) {
+export function pieceAbout(name, kind, ...ids) {
   const copy = piece(name, kind);
   for (const element of [copy, ...copy.querySelectorAll("*")]) {
     for (const attribute of element.attributes) {
-      attribute.value = attribute.value.replace(BLANK_ID, encodeURIComponent(id));
+      for (const id of ids) attribute.value = attribute.value.replace(BLANK_ID, encodeURIComponent(id));
     }
   }
   return copy;

@@ -2,7 +2,7 @@
 // highlighted, mathematics is typeset and diagrams are drawn. What does that is fetched when it is first needed; a
 // block for which it could not be fetched stays as it is, and is tried again when there is a connection.
 
-import { decorateCode, highlightCode } from "./code.js";
+import { decorateCode } from "./code.js";
 import { reachWideTables } from "./wide-tables.js";
 
 /** @type {Element[]} */
@@ -56,7 +56,7 @@ function again() {
 
 /** @param {Element} block */
 async function finish(block) {
-  await highlightCode(block);
+  if (block.querySelector("pre > code")) await (await import("../code/colours.js")).highlightCode(block);
   if (block.querySelector(".math")) await (await import("./mathematics.js")).setMathematics(block);
   if (block.querySelector("code.language-mermaid")) (await import("./diagrams.js")).drawDiagrams(block);
 }

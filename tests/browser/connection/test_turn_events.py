@@ -35,6 +35,11 @@ LOOKS = """() => {
     tools: text(".question-tools"),
     thoughts: text(".before"),
     ends: text(".answer-end"),
+    below: [...document.querySelectorAll(".answer-end")].map((each) => {
+      const copy = each.cloneNode(true);  // a page brings the token of its forms, and scripts send it otherwise
+      for (const hidden of copy.querySelectorAll("input[type=hidden]")) hidden.remove();
+      return copy.innerHTML.replace(/\\s+/g, " ").replaceAll("> <", "><").trim();
+    }),
     actions: all(".answer-end [data-action]", "data-action"),
     copies: all(".answer-end [data-source]", "data-source"),
     versions: all("chat-transcript .siblings button", "value"),

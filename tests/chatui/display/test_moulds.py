@@ -1,19 +1,23 @@
-"""What is sent of every question and below every answer is rendered once, and is the same as if it were rendered each time."""
+"""What is sent of every question is rendered once, and what stands below most answers is on the page: it is as if rendered each time."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.template.loader import render_to_string
 from django.utils import timezone, translation
+from django.utils.html import escape
 
-from chatui.display import fragments
+from chatui.backends.demo.backend import DemoBackend
+from chatui.display import conversation, fragments
 from chatui.display.conversation import EndedTurn, ShownPart, ended_answer, shown_question
+from chatui.display.html_templates import blank_conversation, plain_answer
 from chatui.model_servers import connected
-from chatui.models import Message, Turn, User
+from chatui.models import Conversation, Message, Turn, User
 from chatui.models.turn import TurnState
 from tests.chatui.conftest import store
 from tests.chatui.turns.test_turns import ask
@@ -25,12 +29,9 @@ WORDS = ("What is 2 + 2?", "<b>&amp;\"'</b> \\1 \\g<0> {{ x }} $0", "long\n" * 4
 
 @pytest.fixture(autouse=True)
 def afresh() -> Iterator[None]:
-    moulds = (fragments._question_mould, fragments._answer_end_mould)
-    for each in moulds:
-        each.cache_clear()
+    fragments._question_mould.cache_clear()
     yield
-    for each in moulds:
-        each.cache_clear()
+    fragments._question_mould.cache_clear()
 
 
 @pytest.fixture
@@ -54,15 +55,33 @@ def turn_of(person: User, text: str = "Hello", **columns: object) -> Turn:
     return turn
 
 
-def below(turn: Turn, language: str = "en", **more: Any) -> tuple[str, str]:
+def below(turn: Turn, language: str = "en") -> tuple[fragments.Below, str]:
     """As it is sent, and as the page's template has it."""
-    key = str(turn.question_id)
-    ended = EndedTurn(turn, [ShownPart(key, "final", ())], is_first=True, **more)
+    ended = EndedTurn(turn, [ShownPart(str(turn.question_id), "final", ())], is_first=True, written=[])
     with translation.override(language):
-        page = fragments._rendered(
-            "exchange/_answer_end.html", turn.conversation_id, answer=ended_answer(ended), has_question=True, is_demo=False
-        )
-    return fragments.answer_end(ended, language).html, page.html
+        shown = {"answer": ended_answer(ended), "has_question": True, "is_demo": False}
+        page = fragments._rendered("exchange/_answer_end.html", turn.conversation_id, **shown)
+    return fragments.answer_end(ended, language), page.html
+
+
+def filled(plain: dict[str, Any], conversation: object, language: str = "en") -> str:
+    """What the page's script makes of the piece that it holds: ``static/js/below/answer-end.js``."""
+    with translation.override(language):
+        shown = {"conversation": blank_conversation(), "answer": plain_answer(), "has_question": True}
+        piece = str(render_to_string("exchange/_answer_end.html", shown))
+    nobody = str(UUID(int=0))
+    piece = piece.replace(f"/{nobody}/messages/{nobody}/", f"/{conversation}/messages/{plain['message_id']}/")
+    assert nobody not in piece
+    names = "\n".join(f"<span>{escape(name)}</span>" for name in plain["names"])
+    piece, count = re.subn(r"(?<=answer-facts\">\n)<span>-</span>", lambda _: names, piece)
+    piece, times = re.subn(r'(?<=datetime=")[^"]+', plain["at"], piece)
+    assert (count, times) == (1, 1)
+    return piece if plain["rated"] else re.sub(r'<span class="thumbs".*?</span>', "", piece, flags=re.S)
+
+
+def without_clock(html: str) -> str:
+    """Without the words of the moment, which the page says itself, in its person's time zone; and without white space that says nothing."""
+    return " ".join(re.sub(r"(<time [^>]*>)[^<]*", r"\1", html).split())
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
@@ -75,28 +94,46 @@ def test_a_question_is_the_same_from_its_mould(ada: User, rendered: list[str], l
             assert html == fragments._rendered("exchange/_question.html", message.conversation_id, question=shown_question(message)).html
 
 
-def test_what_stands_below_an_answer_is_the_same_from_its_mould(ada: User, rendered: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("language", ["en", "de", "ko", "zh-hans"])
+def test_what_stands_below_an_answer_is_the_same_from_the_piece_that_pages_hold(
+    ada: User, rendered: list[str], monkeypatch: pytest.MonkeyPatch, language: str
+) -> None:
     monkeypatch.setattr(connected, "is_demo", lambda: False)
-    turns = [turn_of(ada), turn_of(ada), turn_of(ada, model="<another>")]
+    temporary = turn_of(ada)
+    temporary.conversation = Conversation(pk=temporary.conversation_id, owner=ada, temporary_until=timezone.now())
+    turns = [turn_of(ada), turn_of(ada, model="<b>another</b>"), turn_of(ada, model=""), temporary]
     for turn in turns:
-        sent, page = below(turn, written=[])
-        assert sent == page and str(turn.conversation_id) in sent and str(turn.question_id) in sent
-    assert len(rendered) == 2 + len(turns), "one for each model, beside those of the comparison"
-    assert below(turns[0], "de", written=[])[0] != below(turns[0], written=[])[0]
+        sent, page = below(turn, language)
+        assert sent.html is None and sent.language is None and sent.plain is not None
+        plain = sent.plain.as_json()
+        assert without_clock(filled(plain, turn.conversation_id, language)) == without_clock(page)
+        assert ("thumbs" in page) is (turn is not temporary)
+        assert str(turn.question_id) in page and len(str(plain)) < 200
+    assert len(rendered) == len(turns), "those of the comparison"
 
 
-@pytest.mark.parametrize("state", [TurnState.STOPPED, TurnState.FAILED, TurnState.INCOMPLETE])
-def test_what_is_rare_is_rendered_each_time(ada: User, state: TurnState, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_names_of_back_ends_are_shown_before_those_of_their_models_and_each_once(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connected, "is_demo", lambda: False)
-    sent, page = below(turn_of(ada, state=state), written=[])
-    assert sent == page
-    assert fragments._answer_end_mould.cache_info().currsize == 0
+    monkeypatch.setattr(conversation, "_labels", lambda: {"one": "The first", "two": "a-model"})
+    for choice, names in (("one", ("The first", "a-model")), ("two", ("a-model",))):
+        sent, page = below(turn := turn_of(ada, choice=choice))
+        assert sent.plain is not None and sent.plain.names == names
+        assert without_clock(filled(sent.plain.as_json(), turn.conversation_id)) == without_clock(page)
 
 
-def test_no_other_answer_is_in_a_mould(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, other = turn_of(ada), turn_of(ada)
-    below(one, written=[])
-    sent, _ = below(other, written=[])
-    assert str(one.conversation_id) not in sent and str(one.question_id) not in sent
-    blank = fragments._blank(replace(ended_answer(EndedTurn(one, [ShownPart("x", "final", ())], is_first=True, written=[]))))
-    assert blank is not None and str(one.pk) not in repr(blank)
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"state": TurnState.STOPPED},
+        {"state": TurnState.FAILED},
+        {"state": TurnState.INCOMPLETE},
+        {"turns_left_out": 2},
+        {"backend": DemoBackend.name},
+        {"finished_at": None},
+    ],
+)
+def test_what_is_rare_is_sent_whole(ada: User, columns: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connected, "is_demo", lambda: False)
+    sent, page = below(turn_of(ada, **columns))
+    assert sent.html is not None and sent.html.html == page
+    assert (sent.language, sent.plain) == ("en", None)

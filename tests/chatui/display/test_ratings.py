@@ -30,8 +30,9 @@ def path(talk: Planted, message: Message | None = None) -> str:
 
 
 def pressed(page: str) -> list[tuple[str, str]]:
-    """The thumbs of a page: each verdict with whether it is pressed."""
-    return re.findall(r'data-verdict="(\w+)"[^>]*aria-pressed="(\w+)"', page)
+    """The thumbs of a page: each verdict with whether it is pressed. Those that scripts copy are below no answer yet."""
+    shown = re.sub(r'<template id="piece-answer-end">.*?</template>', "", page, flags=re.S)
+    return re.findall(r'data-verdict="(\w+)"[^>]*aria-pressed="(\w+)"', shown)
 
 
 def page_of(client: Client, talk: Planted) -> str:

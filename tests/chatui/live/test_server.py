@@ -16,7 +16,7 @@ from chatui.models import User
 from tests.support.browser_socket import BrowserSocket
 from tests.tools import wire_types
 
-CONTRACTS = {6: "09a21f26b42af234"}
+CONTRACTS = {7: "bb58226f1ffb04d4"}
 """The digest of the contract that each version stands for. The newest only; a change that older pages bear changes the digest alone."""
 
 

@@ -88,7 +88,7 @@ class Product:
                 self._exchange = f"{event['url']}turns/{event['turn']}/"
             case "response.completed":
                 heard.has_ended = True
-                heard.fetches += [] if "html" in event else [self._exchange]
+                heard.fetches += [] if {"html", "plain"} & event.keys() else [self._exchange]
             case "chatui:idle":
                 heard.has_ended = heard.is_missed = True
                 heard.fetches.append(self._exchange)

@@ -75,7 +75,9 @@ def loaded(turn: Turn) -> ShownAnswer:
 
 @database_sync_to_async
 def live(turn: Turn) -> str:
-    return fragments.answer_end(EndedTurn(turn, (), is_first=True), "en").html
+    below = fragments.answer_end(EndedTurn(turn, (), is_first=True), "en").html
+    assert below is not None
+    return below.html
 
 
 @database_sync_to_async

@@ -124,7 +124,9 @@ async def test_a_citation_over_each_wire_format(format_: str, ada: User, monkeyp
 
 def end_of(turn: Turn, answer: ShownAnswer) -> str:
     row = Turn.objects.select_related("conversation", "question", "continued_message").get(pk=turn.pk)
-    return fragments.answer_end(EndedTurn(row, (), is_first=True), "en", answer.sources).html
+    below = fragments.answer_end(EndedTurn(row, (), is_first=True), "en", answer.sources).html
+    assert below is not None
+    return below.html
 
 
 def browser_tools() -> list[Any]:
