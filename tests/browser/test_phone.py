@@ -165,6 +165,15 @@ def test_in_a_very_short_window_there_is_room_to_read_until_one_writes_and_sendi
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
+def test_the_welcome_of_a_zoomed_window_is_read_from_its_beginning(demo: Server, visits: Visits) -> None:
+    """1280 × 800 at 200 % and at 400 %."""
+    for width, height in ((640, 400), (320, 200)):
+        chat = Chat(visits.open(demo, "ada", viewport={"width": width, "height": height}))
+        chat.page.wait_for_load_state("networkidle")
+        room = chat.scroller.evaluate("element => [element.scrollTop, element.scrollHeight > element.clientHeight]")
+        assert room == [0, True], "the premise: it does not fit"
+
+
 def test_a_finger_that_stops_an_answer_does_not_send_and_forced_colours_draw_every_button_alike(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada", **PHONE))
     chat.box.fill("Something")
