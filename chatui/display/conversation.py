@@ -28,7 +28,7 @@ from chatui.models.conversation import Effort
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.permissions import access
-from chatui.store import context_use, continuation, transcripts
+from chatui.store import bulk_append, context_use, continuation, transcripts
 from chatui.store.browsing import opened_pages
 from chatui.store.documents import versions as question_versions
 from renderer.frame_kinds import SUMMARY_NAME, is_document, is_preamble, is_tool_line
@@ -89,8 +89,7 @@ class ShownAnswer:
     ``label`` is what people call its back end, where there are several; ``is_scripted``: the demo wrote it. ``context``: how full the
     model's context was afterwards, in per cent; None if unknown. ``continuation``: how it can be continued, a value of ``Continuation``;
     empty for an answer that is whole. ``sources``: the pages that it cites, each once. ``cards``: calls about which the person decides or
-    has decided. ``rated``: its thumbs, if it can be rated. ``files``: what its tools made for the person. ``at``: its end; None of one
-    that is running or was imported.
+    has decided. ``rated``: its thumbs, if any. ``files``: what its tools made. ``at``: its end, or the time imported with it, if known.
     """
 
     turn_id: str
@@ -242,6 +241,7 @@ class _Page:
         return replace(
             ending,
             parts=parts,
+            at=ending.at if turn else bulk_append.written_at(self._row, shown),
             rated=unrated(self._row, ending.turn_id, ending.state, _finals(parts)),
             sources=sources_of(answers, self._pages, written),
             siblings=_answer_siblings(question, messages, self._versions, self._children),

@@ -45,6 +45,12 @@ def append_tree(conversation: Conversation, frames: Sequence[Placed], author: Au
     return keys
 
 
+def written_at(conversation: Conversation, messages: Iterable[Message]) -> datetime | None:
+    """When the last of these was written, of those that were imported with a time: the others have that of their import, or a later one."""
+    imported = conversation.imported_at
+    return max((message.created_at for message in messages if imported and message.created_at < imported), default=None)
+
+
 def _set_times(messages: list[Message], times: list[datetime]) -> None:
     # The database row is given the time of its creation, whatever time the message had.
     for message, at in zip(messages, times, strict=True):

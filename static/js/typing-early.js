@@ -1,7 +1,7 @@
 // Holds what is sent before the page's modules are there: Enter would begin a new line, and a form would load another
 // page. It is a classic script in the head on purpose. The parts of the page look for "data-asked" when they begin.
 (() => {
-  const forms = ".composer-form, .search-form";
+  const forms = ".composer-form, .search-form, .question-editor";
   /** @param {Event} event */
   const hold = (event) => {
     const form = event.target instanceof Element ? event.target.closest(forms) : null;

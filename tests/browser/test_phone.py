@@ -137,10 +137,15 @@ def test_in_a_very_short_window_there_is_room_to_read_until_one_writes_and_sendi
     chat.settle()
     page = chat.page
     page.set_viewport_size({"width": 320, "height": 200})
-    page.locator(".banner-demo").evaluate("banner => banner.remove()")
     page.locator("main").focus()
     room = chat.scroller.bounding_box()
-    assert room and room["height"] >= 90
+    assert room and room["height"] >= 75
+    page.locator(".banner-demo").evaluate("banner => banner.remove()")
+    room = chat.scroller.bounding_box()
+    assert room and room["height"] >= 98
+    chat.scroller.evaluate("element => { element.scrollTop = 100; }")
+    jump = page.get_by_role("button", name="Jump to the latest").bounding_box()
+    assert jump and jump["width"] <= 44 and jump["x"] > 270, "it covers no line but its end"
     for each in (chat.box, chat.send):
         expect(each).to_be_in_viewport(ratio=0.9)
     expect(page.get_by_role("combobox", name="Reasoning effort")).to_be_hidden()
@@ -158,3 +163,24 @@ def test_in_a_very_short_window_there_is_room_to_read_until_one_writes_and_sendi
             break
     expect(effort).to_be_in_viewport(ratio=0.5)
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_the_welcome_of_a_zoomed_window_is_read_from_its_beginning(demo: Server, visits: Visits) -> None:
+    """1280 × 800 at 200 % and at 400 %."""
+    for width, height in ((640, 400), (320, 200)):
+        chat = Chat(visits.open(demo, "ada", viewport={"width": width, "height": height}))
+        chat.page.wait_for_load_state("networkidle")
+        room = chat.scroller.evaluate("element => [element.scrollTop, element.scrollHeight > element.clientHeight]")
+        assert room == [0, True], "the premise: it does not fit"
+
+
+def test_a_finger_that_stops_an_answer_does_not_send_and_forced_colours_draw_every_button_alike(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada", **PHONE))
+    chat.box.fill("Something")
+    chat.page.locator(".stop").evaluate("button => { button.hidden = false; }")
+    send, stop = chat.send.bounding_box(), chat.stop.bounding_box()
+    assert send and stop and stop["x"] - send["x"] - send["width"] >= 4
+    fits(chat.page)
+    chat.page.emulate_media(forced_colors="active")
+    borders = "all => all.filter(each => each.checkVisibility()).map(each => getComputedStyle(each).borderTopWidth)"
+    assert set(chat.page.locator(".composer-row > :is(button, label)").evaluate_all(borders)) == {"1px"}

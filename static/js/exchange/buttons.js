@@ -14,6 +14,7 @@ import { Exchange } from "./exchange.js";
 import { toggleFold } from "./folding.js";
 import { sourceOf } from "./question-source.js";
 
+/** @import { ChatComposer } from "../chat/composer.js" */
 /** @import { QuestionEditor } from "./question-editor.js" */
 /** @typedef {import("../files/chip.js").BroughtFile[] | null} Files */
 /** @typedef {{ question: string, text: string, files: Files }} EditAsked */
@@ -141,11 +142,14 @@ export class ExchangeButtons {
     form.classList.add("visually-hidden");
     section.append(form);
     const area = find(form, "textarea", HTMLTextAreaElement);
-    area.value = sourceOf(section);
+    const { drafts } = /** @type {ChatComposer} */ (find(document, "chat-composer", HTMLElement));
+    const [name, before] = [`edit:${exchange.question}`, sourceOf(section)];
+    area.value = drafts.load(name).text || before;
     area.focus({ preventScroll: true });
     const loaded = await Promise.all([import("./question-editor.js"), laterStyles()]).catch(unloaded);
     const question = exchange.question;
     if (!loaded || !question) {
+      drafts.keep(name, area.value === before ? "" : area.value);
       form.remove();
       return button.focus();
     }

@@ -27,17 +27,18 @@ export class QuestionEditor {
    * @param {HTMLElement} question the section that shows the question
    * @param {number} limit characters
    * @param {(text: string, files: BroughtFile[] | null) => void} send `files`: null where they stay as they are
-   * @param {HTMLFormElement} [form] one that took what was typed while this was loaded
+   * @param {HTMLFormElement} [early] one that took what was typed, and perhaps sent, while this was loaded
    */
-  constructor(question, limit, send, form = piece("question-editor", HTMLFormElement)) {
+  constructor(question, limit, send, early) {
+    const form = early ?? piece("question-editor", HTMLFormElement);
     this.#question = question;
     this.#form = form;
     this.#area = find(form, "textarea", HTMLTextAreaElement);
     this.#limit = limit;
     this.#send = send;
     const before = sourceOf(question);
-    const typed = this.#area.value;
-    this.#area.value ||= before;
+    if (!early) this.#area.value = before;
+    this.#form.dataset.ready = "";
     this.#form.addEventListener("submit", this.#submit);
     this.#form.addEventListener("keydown", this.#key);
     this.#area.addEventListener("input", this.#typed);
@@ -48,16 +49,13 @@ export class QuestionEditor {
     const { question: id } = /** @type {HTMLElement | null} */ (question.closest(".exchange"))?.dataset ?? {};
     this.#files = id ? new EditedFiles(this.#form, question, id, (sentence) => this.#say(sentence)) : null;
     if (id) this.#keep(id, before);
-    // What was typed meanwhile goes before what was written at another time.
-    if (typed && typed !== before) {
-      this.#area.value = typed;
-      this.#typed();
-    }
-    grow(this.#area);
+    this.#typed();
     this.#area.focus({ preventScroll: true });
     this.#area.setSelectionRange(this.#area.value.length, this.#area.value.length);
     // The focus alone would show the text, and leave the buttons below it behind the message box.
     this.#form.scrollIntoView({ block: "nearest" });
+    // Once whoever made the editor holds it.
+    if ("asked" in form.dataset) queueMicrotask(() => form.requestSubmit());
   }
 
   /**
@@ -109,7 +107,7 @@ export class QuestionEditor {
   }
 
   /**
-   * What was written before stands there again, and what is written from now on is kept.
+   * What is written is kept from now on.
    * @param {string} question its id
    * @param {string} before the question as it was sent
    */
@@ -117,7 +115,6 @@ export class QuestionEditor {
     const { signal } = this.#ending;
     const { drafts } = /** @type {ChatComposer} */ (find(document, "chat-composer", HTMLElement));
     this.#draft = { drafts, name: `edit:${question}`, before };
-    this.#area.value = drafts.load(this.#draft.name).text || before;
     // The connection broke while the edit was on its way.
     const held = () => this.#say(piece("unconfirmed", HTMLElement).textContent?.trim() ?? "");
     find(document, "chat-transcript", HTMLElement).addEventListener("chat:edit-held", held, { signal });

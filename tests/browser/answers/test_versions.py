@@ -280,3 +280,18 @@ def test_with_one_model_there_is_no_menu_and_new_answers_are_compared_as_well(tw
     expect(chat.button("Compare versions")).to_be_visible()
     chat.button("Compare versions").click()
     expect(others(chat).locator(".version-parts")).to_have_text("I am tiny, and that is all.")
+
+
+def test_versions_say_when_they_were_written_and_fade_in_both_columns(two: Deployment, visits: Visits, servers: Servers) -> None:
+    chat = answered_again(visits.open(two.servers[0], "ada", timezone_id="Asia/Seoul", **WIDE), servers)
+    chat.box.hover()
+    expect(others(chat).locator("answer-time time")).to_have_count(1)
+    mine, other = chat.last.locator(".answer answer-time"), others(chat).locator("answer-time")
+    for time in (mine, other):
+        expect(time).to_have_css("opacity", "1")
+        at = time.locator("time")
+        assert at.inner_text() == at.evaluate("""time => new Date(time.dateTime).toLocaleString("en-US",
+          { dateStyle: "medium", timeStyle: "short", timeZone: "Asia/Seoul" })""")
+    faded = "() => parseFloat(getComputedStyle(document.querySelector('.transcript'), '::after').inlineSize)"
+    assert chat.page.evaluate(faded) >= (chat.last.bounding_box() or {"width": 9999})["width"] - 1
+    assert chat.page.evaluate("() => getComputedStyle(document.querySelector('.dock'), '::before').display") == "none"

@@ -47,9 +47,23 @@ def test_without_a_network_there_is_an_honest_page_and_with_it_again_the_convers
     expect(page.locator("body")).not_to_contain_text(SECRET)
     assert page.locator(".card").evaluate("card => getComputedStyle(card).backgroundColor") != "rgba(0, 0, 0, 0)", "it has its styles"
     expect(page.locator("body")).not_to_contain_text("ada")
-    page.context.set_offline(False)
     page.get_by_role("link", name="Try again").click()
+    expect(page.get_by_role("heading", name="No connection")).to_be_visible()
+    page.context.set_offline(False)
     expect(chat.question).to_contain_text(SECRET)
+
+
+def test_the_page_comes_back_by_itself_once_a_server_that_was_down_answers(own: Deployment, with_worker: Opening, visits: Visits) -> None:
+    visits.allow(NETWORK)
+    chat = Chat(with_worker("ada", own.servers[0]))
+    chat.ask_and_wait("Hello")
+    chat.settle()
+    port, server = own.servers[0].port, own.servers[0]
+    server.stop()
+    chat.page.reload()
+    expect(chat.page.get_by_role("heading", name="No connection")).to_be_visible()
+    assert own.start_again(server).port == port
+    expect(chat.question).to_contain_text("Hello")
 
 
 def test_another_person_at_the_same_browser_finds_nothing_of_the_first(own: Deployment, with_worker: Opening, visits: Visits) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Locator, Route, expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import Visits
@@ -54,3 +54,62 @@ def test_an_editor_that_could_not_be_loaded_leaves_nothing_behind(demo: Server, 
     expect(chat.page.locator(".toast").last).to_contain_text("There is no connection to the server.")
     expect(chat.page.locator(".question-editor")).to_have_count(0)
     expect(chat.button("Edit")).to_be_focused()
+
+
+def opened_early(chat: Chat) -> tuple[Locator, list[Route]]:
+    """The box of an editor that is still being loaded, and what is held of it."""
+    held: list[Route] = []
+    chat.page.route("**/exchange/question-editor*.js", lambda route: held.append(route))
+    chat.button("Edit").click()
+    while not held:
+        chat.page.wait_for_timeout(20)
+    return chat.page.get_by_role("textbox", name="Your message"), held
+
+
+def test_what_is_typed_early_goes_on_in_what_was_written_at_another_time(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    chat.ask_and_wait("Hello")
+    chat.settle()
+    chat.button("Edit").click()
+    chat.page.get_by_role("textbox", name="Your message").fill("Hello, kept")
+    chat.page.reload()
+    chat.page.wait_for_load_state()
+    box, held = opened_early(chat)
+    expect(box).to_have_value("Hello, kept")
+    chat.page.keyboard.type(", and more")
+    held[0].continue_()
+    expect(chat.page.locator(".question-editor.visually-hidden")).to_have_count(0)
+    expect(box).to_have_value("Hello, kept, and more")
+    box.fill("")
+    expect(box).to_have_value("")
+
+
+def test_what_was_typed_in_an_editor_that_could_not_be_loaded_is_there_the_next_time(demo: Server, visits: Visits) -> None:
+    visits.allow("Failed to load resource|ERR_FAILED")
+    chat = Chat(visits.open(demo, "ada"))
+    chat.ask_and_wait("Hello")
+    chat.settle()
+    box, held = opened_early(chat)
+    chat.page.keyboard.type(", kept")
+    held[0].abort()
+    expect(chat.page.locator(".toast").last).to_contain_text("There is no connection to the server.")
+    expect(chat.page.locator(".question-editor")).to_have_count(0)
+    chat.page.unroute_all()
+    chat.page.reload()
+    chat.page.wait_for_load_state()
+    chat.button("Edit").click()
+    expect(box).to_have_value("Hello, kept")
+
+
+def test_an_edit_that_is_sent_early_is_sent_once_its_editor_is_there(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    chat.ask_and_wait("Hello")
+    chat.settle()
+    address = chat.page.url
+    _, held = opened_early(chat)
+    chat.page.keyboard.type(", sent early")
+    chat.page.keyboard.press("Enter")
+    held[0].continue_()
+    expect(chat.question).to_have_text("Hello, sent early")
+    chat.finish()
+    assert chat.page.url == address

@@ -19,10 +19,25 @@ available.LANGUAGES["ar"] = "العربية"
 manage.main()"""
 
 
+MODELS = """
+[[backend]]
+name = "small"
+label = "Small, quick and careful with what it says to people"
+kind = "demo"
+
+[[backend]]
+name = "large"
+label = "Large, for work that takes long"
+kind = "demo"
+"""
+
+
 @pytest.fixture(scope="module")
 def arabic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Its server."""
-    deployment = Deployment(tmp_path_factory.mktemp("arabic"))
+    place = tmp_path_factory.mktemp("arabic")
+    (place / "backends.toml").write_text(MODELS, encoding="utf-8")
+    deployment = Deployment(place, CHATUI_BACKENDS_FILE=str(place / "backends.toml"))
     deployment.program = ("-c", WITH_ARABIC)
     try:
         server = deployment.start()
@@ -120,3 +135,17 @@ def test_the_list_stands_at_the_beginning_of_the_page_and_comes_from_there_on_a_
     page.locator(".drawer-open").click()
     page.wait_for_function("() => Math.round(document.querySelector('#sidebar').getBoundingClientRect().right) === 360")
     assert page.evaluate(left) > 0
+
+
+def test_a_long_name_of_a_model_keeps_its_beginning_beside_its_arrow(chat: Chat) -> None:
+    page = chat.page
+    page.set_viewport_size({"width": 360, "height": 740})
+    choice = page.locator(".model-choice")
+    found = choice.evaluate("""choice => {
+      const { direction, paddingLeft, paddingRight, fontSize } = getComputedStyle(choice);
+      return [direction, parseFloat(paddingLeft) >= parseFloat(fontSize), parseFloat(paddingRight)];
+    }""")
+    # The end of what runs in its own direction is what is cut off.
+    assert found == ["ltr", True, 0]
+    arrow = box(choice.locator("xpath=following-sibling::*[contains(@class, 'icon')]"))
+    assert box(choice)[0] - 2 <= arrow[0] and arrow[1] <= box(choice)[0] + 20
