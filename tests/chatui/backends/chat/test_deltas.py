@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -76,12 +77,12 @@ def test_raw_output_that_a_filter_cut_proves_no_answer() -> None:
 
 
 def test_what_stands_around_every_piece_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked, look = [], speaker.label_of_envelope
-    monkeypatch.setattr(speaker, "label_of_envelope", lambda data: looked.append(data) or look(data))
+    look = Mock(wraps=speaker.label_of_envelope)
+    monkeypatch.setattr(speaker, "label_of_envelope", look)
     reader = Deltas(lambda: "c", max_chars=1000)
     for word in ("Hi", " there", "!"):
         reader.feed({"id": "1", "created": 1, "model": "m", "choices": [{"index": 0, "delta": {"content": word}}]})
-    assert len(looked) == 1
+    assert look.call_count == 1
 
 
 @pytest.mark.parametrize(("before", "then"), [(None, 1), (False, 0), ("", "thinking"), ([False], [0]), ("harmless", "analysis")])

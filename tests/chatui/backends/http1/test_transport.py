@@ -105,7 +105,8 @@ async def test_a_response_that_is_left_early_takes_its_connection_with_it() -> N
 
 
 async def test_of_an_answer_that_ends_before_its_body_nothing_is_left_to_the_event_loop() -> None:
-    left, before = [], sys.get_asyncgen_hooks()
+    left: list[object] = []
+    before = sys.get_asyncgen_hooks()
     sys.set_asyncgen_hooks(finalizer=left.append)
     try:
         async with serving(CHUNKED + b"9\r\ndata: x\n\n\r\n9\r\ndata: y\n\n\r\n0\r\n\r\n") as (server, url):
