@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import shutil
 import socket
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -52,6 +55,7 @@ LONG = (
     "tests/upgrades/",
     "tests/attacks/",
 )
+_OF_A_MODULE = re.compile(r"^pytestmark = .+$", re.MULTILINE)
 SERVICES = ("CHATUI_TEST_DATABASE_URL", "CHATUI_TEST_REDIS_URL")
 
 # Not in pyproject.toml: without the plugin (-p no:django) that setting would be an unknown one, and an error.
@@ -103,6 +107,19 @@ def shared_dir() -> Path:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _cheap_passwords(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Many people are made, and a hash as the product makes it takes a second each. Once for all: to set it for each test cost as much as
+    many a test."""
+    if not request.config.pluginmanager.hasplugin("django"):
+        yield
+        return
+    from django.test import override_settings
+
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def _without_static_files(request: pytest.FixtureRequest) -> Iterator[None]:
     """Static files are for real servers. Names with hashes need a collected copy. And the middleware that serves them knows only the event
     loop: each request of Django's test client would go through three threads, and take half as long again."""
@@ -115,6 +132,27 @@ def _without_static_files(request: pytest.FixtureRequest) -> Iterator[None]:
     plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
     middleware = [name for name in settings.MIDDLEWARE if not name.startswith("servestatic.")]
     with override_settings(STORAGES={**settings.STORAGES, "staticfiles": plain}, MIDDLEWARE=middleware):
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _noted_pages(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Django's test client keeps a copy of what each template was given, for each icon that a page includes. The page's own is enough."""
+    if not request.config.pluginmanager.hasplugin("django"):
+        yield
+        return
+    request.getfixturevalue("django_test_environment")
+    from django.template.base import Template
+    from django.template.context import Context
+    from django.test.signals import template_rendered
+
+    def rendered(self: Template, context: Context) -> str:
+        if context.template is self:
+            template_rendered.send(sender=self, template=self, context=context)
+        return self.nodelist.render(context)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Template, "_render", rendered)
         yield
 
 
@@ -168,11 +206,32 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Where only marked tests are wanted, modules that name no mark are not even imported: those are most of them."""
+    """Modules none of whose tests can be wanted are not even imported: where only marked tests are wanted, those that name no mark, which
+    are most of them; and else those marked as a whole with what is not wanted, which are a third."""
     wanted = config.option.markexpr
-    if not wanted or collection_path.suffix != ".py" or Expression.compile(wanted).evaluate(lambda *_, **__: False):
+    if not wanted or collection_path.suffix != ".py":
         return None
-    return None if _names_a_mark(collection_path, config) else True
+    marks = frozenset(re.findall(r"\w+", wanted)) - {"and", "not", "or"}
+    if not may_be_wanted(wanted, frozenset(), frozenset()):
+        return None if _names_a_mark(collection_path, config) else True
+    found = _OF_A_MODULE.search(collection_path.read_text(encoding="utf-8"))
+    of_all = marks & set(re.findall(r"pytest\.mark\.(\w+)", found[0])) if found else frozenset()
+    return None if may_be_wanted(wanted, of_all, marks) else True
+
+
+@cache
+def may_be_wanted(wanted: str, of_all: frozenset[str], marks: frozenset[str]) -> bool:
+    """Whether a test could be wanted that has the marks ``of_all`` and any others of ``marks``, those that the wish names."""
+    expression, others = Expression.compile(wanted), sorted(marks - of_all)
+    every = (of_all.union(names) for count in range(len(others) + 1) for names in combinations(others, count))
+    return any(expression.evaluate(_is_one_of(names)) for names in every)
+
+
+def _is_one_of(names: frozenset[str]) -> Any:
+    def asked(name: str, /, **_: object) -> bool:
+        return name in names
+
+    return asked
 
 
 def _names_a_mark(module: Path, config: pytest.Config) -> bool:
@@ -195,8 +254,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What is there by now stays until the end. To walk over all of it again and again took an eighth of the time of the tests."""
-    gc.collect()
+    """What is there by now stays until the end. To walk over all of it again and again took an eighth of the time of the tests, and to look
+    once for the little of it that could go takes more than it is worth."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
 

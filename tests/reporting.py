@@ -17,6 +17,8 @@ COST = "cost"
 DEAREST = 30
 """So many modules are listed, where a run was long enough to ask."""
 _LONG_SECONDS = 120.0
+_SHOWN_SECONDS = 0.005
+"""From here on --durations lists what passed before a test and after it."""
 _NOTED = pytest.StashKey[list[str]]()
 
 SECOND_TRY = "second try"
@@ -40,13 +42,21 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     if failures and (again := getattr(item, "_initrequest", None)):
         again()
         reports = runtestprotocol(item, log=False, nextitem=nextitem)
-        reports[0].user_properties.append((SECOND_TRY, [item.nodeid, *failures]))
-    reports[0].user_properties.append((COST, [time.monotonic() - began, _processor_seconds() - used]))
+        reports[-2].user_properties.append((SECOND_TRY, [item.nodeid, *failures]))
+    told = [report for report in reports if _is_worth_telling(report, item.config)]
+    told[0].user_properties.append((COST, [time.monotonic() - began, _processor_seconds() - used]))
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    for report in reports:
+    for report in told:
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
+
+
+def _is_worth_telling(report: pytest.TestReport, config: pytest.Config) -> bool:
+    """Whether anybody shows the report. To send two more for each test, of what passed before it and after it, took a thirtieth of the
+    time of all; where there is no process to send them to, they cost nothing, and plugins that write files may wait for them."""
+    is_sent = hasattr(config, "workerinput") and not config.getoption("xmlpath")
+    return not is_sent or report.when == "call" or not report.passed or report.duration >= _SHOWN_SECONDS
 
 
 def _processor_seconds() -> float:

@@ -60,6 +60,7 @@ def rows() -> list[Row]:
     return [Row(row[0].strip("`").lower(), row[1], row[2]) for row in cells if len(row) == 4]
 
 
+@cache
 def direct() -> dict[str, bool]:
     """The direct dependencies, and whether the product needs them to run."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
@@ -53,9 +54,17 @@ def test_a_second_answer_would_be_noticed(question: str, text: str) -> None:
 
 def answers(source: Source, question: str) -> Iterator[str]:
     """Where ``source`` answers the question itself."""
-    for node in ast.walk(source.tree()):
+    for node in _nodes(source):
         if _QUESTIONS[question](node):
             yield f"{source.path}:{node.lineno}"  # type: ignore[attr-defined]
+
+
+@cache
+def _nodes(source: Source) -> tuple[ast.AST, ...]:
+    """Of the kinds that any question is about, for to walk through everything once for each question takes seconds."""
+    return tuple(
+        node for node in ast.walk(source.tree()) if isinstance(node, ast.Compare | ast.Tuple | ast.Set | ast.List | ast.Call | ast.Constant)
+    )
 
 
 def _asks_for_the_answer(node: ast.AST) -> bool:

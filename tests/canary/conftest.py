@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import django
 import pytest
 from django.core.cache import cache
-from pytest_django import Settings
 
 # A conftest that is named on the command line is loaded before pytest-django sets Django up; models cannot be imported before that.
 django.setup()
@@ -23,9 +22,8 @@ __all__ = ["ada", "backend", "bela", "conversation", "grace", "hank", "sam"]
 
 
 @pytest.fixture(autouse=True)
-def _quick_and_clean(settings: Settings) -> Iterator[None]:
-    """A cheap password hash, for many people are made; and no attempt at a password that an earlier test made is still counted."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+def _clean() -> Iterator[None]:
+    """No attempt at a password that an earlier test made is still counted."""
     cache.clear()
     yield
     cache.clear()

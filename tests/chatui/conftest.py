@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 import django
 import pytest
 import pytest_asyncio
-import pytest_django
 
 # A conftest that is named on the command line is loaded before pytest-django sets Django up; models cannot be imported before that.
 django.setup()
@@ -34,16 +33,16 @@ OPENING = {"reason": "a fault was reported", "minutes": "15"}
 
 def make_person(name: str, *permissions: str, staff: bool = False) -> User:
     person = User.objects.create_user(name, password=PASSWORD, is_staff=staff)
-    person.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-    assert person.user_permissions.count() == len(permissions)
+    if permissions:
+        person.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+        assert person.user_permissions.count() == len(permissions)
     return person
 
 
 @pytest.fixture(autouse=True)
-def _cheap_and_fresh(settings: pytest_django.Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Passwords that cost no second each, and no throttle, outage or limit left over from another test."""
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No throttle, outage or limit left over from another test."""
     monkeypatch.setattr(outages, "_last", float("-inf"))
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     cache.clear()
     limits.forget()
 

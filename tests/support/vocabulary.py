@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,12 @@ def rank_file() -> Path:
 @pytest.fixture(scope="session")
 def vocabulary(rank_file: Path) -> Vocabulary:
     """The vocabulary, read once for all tests."""
+    return _read(rank_file)
+
+
+@cache
+def _read(rank_file: Path) -> Vocabulary:
+    """Once for each process: a fixture that several conftests import is several fixtures."""
     return Vocabulary.read(rank_file)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import shared
+from tests.conftest import may_be_wanted, shared
 from tests.support.places import ROOT
 from tests.tools import check, chromium, node, not_run
 
@@ -117,3 +117,12 @@ def test_tests_of_a_module_or_of_a_shared_server_run_in_one_process() -> None:
     assert shared("tests/llama/test_chat.py::test_a[b::c]") == shared("tests/llama/test_killed.py::test_d") == "tests/llama/"
     for alone in ("tests/browser/test_phone.py", "tests/services/test_search.py"):
         assert shared(f"{alone}::test_a") == shared(f"{alone}::test_b[c]") == alone
+
+
+def test_a_module_is_passed_over_only_if_none_of_its_tests_can_be_wanted() -> None:
+    def may_be(wanted: str, *of_all: str) -> bool:
+        return may_be_wanted(wanted, frozenset(of_all), frozenset({"browser", "slow"}))
+
+    assert not may_be("not browser and not slow", "browser") and may_be("not browser and not slow")
+    assert may_be("not (not browser and not slow)", "browser") and may_be("not (not browser and not slow)")
+    assert may_be("slow", "browser") and not may_be("slow and not browser", "browser")
