@@ -156,3 +156,21 @@ def test_every_part_fits_a_phone(scheme: str, server: Server, visits: Visits) ->
         fits(page)
         page.get_by_role("main").or_(page.get_by_role("contentinfo")).get_by_role("link", name="Administration").click()
         expect(page.get_by_role("heading", name="Administration")).to_be_visible()
+
+
+def test_facts_about_people_begin_and_end_no_line_with_a_dot_and_leave_no_gap(server: Server, visits: Visits) -> None:
+    page = visits.open(server, "kim", "/manage/people/?q=grace", **PHONE)
+    facts = page.locator(".manage-row .manage-facts.manage-soft")
+    assert facts.evaluate("facts => getComputedStyle(facts).overflowX") == "clip"
+    starts = """facts => [...facts.children].map((each) => {
+      const { content, position } = getComputedStyle(each, "::before");
+      return content.includes("·") ? position : getComputedStyle(each, "::after").content;
+    })"""
+    assert facts.evaluate(starts) == ["none", "absolute", "absolute"]
+    page.goto("/manage/people/?q=bela")
+    # In one step: what stands above may still come.
+    between = facts.evaluate("""facts => {
+      const name = facts.closest(".manage-row").querySelector(".manage-name");
+      return facts.getBoundingClientRect().top - name.getBoundingClientRect().bottom;
+    }""")
+    assert between < 6
