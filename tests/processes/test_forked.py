@@ -28,6 +28,28 @@ def test_output_errors_and_exit_codes_are_those_of_the_program(environment: dict
     assert refused.returncode == 1 and "no-such-command" in refused.stderr and not refused.stdout
 
 
+def test_each_program_has_a_name_and_settings_of_its_own_and_makes_nothing_twice(environment: dict[str, str], tmp_path: Path) -> None:
+    code = (
+        "import os; from chatui.delivery import bus; from django.conf import settings; from django.core.checks import registry; "
+        "print(bus.PROCESS.split(':')[1] == str(os.getpid()), settings.ENVIRONMENT.data_dir); "
+        "checks = [(each.__module__, each.__qualname__) for each in registry.registry.get_checks()]; print(len(checks) - len({*checks}))"
+    )
+    for place in (tmp_path, tmp_path / "other"):
+        place.mkdir(exist_ok=True)
+        ran = process.run(["manage.py", "shell", "--no-imports", "-c", code], environment | {"CHATUI_DATA_DIR": str(place)})
+        assert ran.stdout.split() == ["True", str(place), "0"], ran.stderr
+
+
+def test_a_package_that_needs_settings_is_imported_by_each_program_as_a_whole(environment: dict[str, str]) -> None:
+    """A module that was left from a first try would be no attribute of the package, and its classes would be others."""
+    code = (
+        "import sys; ours = [name.rpartition('.') for name in sys.modules if name.startswith('chatui.')]; "
+        "print([name for package, _, name in ours if not hasattr(sys.modules[package], name)], len(ours) > 300)"
+    )
+    ran = process.run(["manage.py", "shell", "--no-imports", "-c", code], environment)
+    assert ran.stdout.split() == ["[]", "True"], ran.stdout + ran.stderr
+
+
 def test_one_that_is_killed_or_takes_too_long_says_so(environment: dict[str, str]) -> None:
     with tempfile.TemporaryFile("w+") as output:
         sleeps = process.start(["manage.py", "shell", "--no-imports", "-c", "import time; time.sleep(600)"], environment, output)

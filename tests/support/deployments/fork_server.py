@@ -1,6 +1,7 @@
-"""Starts programs of the product by forking a process that has imported the packages they need: a start costs a third of the time.
+"""Starts programs of the product by forking a process that has imported what needs no settings: a start costs a third of the time.
 
-Only packages and ``renderer`` are imported beforehand, never the product: its modules read settings, and each program has its own.
+That is packages, ``renderer``, and those modules of the product that can be imported where there are no settings. The others fail to,
+and each program, which has settings of its own, imports them itself.
 ``process.py`` starts this file and speaks to it over a socket, its standard input: each message is one JSON object with ``arguments``
 (as for ``python``), ``environment`` and ``directory``, and three descriptors: where the program's output and its errors go, and a pipe
 to which its ``END`` is written (a negative exit code is the number of a signal). It ends with its socket.
@@ -26,19 +27,49 @@ LONGEST_MESSAGE = 1_000_000
 END = struct.Struct("id")
 """What is told of an end: the exit code, and the seconds of a processor that it took."""
 ROOT = Path(__file__).resolve().parents[3]
-_INSTALL_A_REACTOR = ("daphne", "twisted.internet.reactor", "twisted.web", "autobahn.twisted")
-"""Daphne chooses Twisted's event loop when it is imported, and that loop belongs to one process."""
+_OF_ONE_PROCESS = (
+    "daphne",
+    "twisted.internet.reactor",
+    "twisted.web",
+    "autobahn.twisted",
+    "chatui.asgi",
+    "chatui.settings",
+    "chatui.delivery.bus",
+)
+"""Daphne chooses Twisted's event loop when it is imported, and that loop belongs to one process, as do settings, and the name by which
+processes know one another. What imports one of these is left to the programs as well."""
 
 
-def import_packages(names: list[str]) -> None:
-    """Import what can be imported without the product's settings."""
-    for name in names:
-        if not name.startswith(_INSTALL_A_REACTOR):
+def import_modules(names: list[str]) -> None:
+    """Import what can be imported without settings and is the same in every process. ``names``: each before what it imports."""
+    refused: Any = dict.fromkeys(_OF_ONE_PROCESS)
+    sys.modules.update(refused)  # to import one of these is an error
+    allowed = [name for name in names if not name.startswith(_OF_ONE_PROCESS)]
+    ours = [name for name in allowed if _is_ours(name)]
+    for name in allowed:
+        if not _is_ours(name):
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
-    assert not {"twisted.internet.reactor", "chatui"} & sys.modules.keys()
+    for name in reversed(ours):
+        _import_whole(name)
+    assert not [name for name in _OF_ONE_PROCESS if sys.modules.pop(name)]
+    assert "DJANGO_SETTINGS_MODULE" not in os.environ, "a module has chosen settings for all"
     gc.collect()
     gc.freeze()
+
+
+def _import_whole(name: str) -> None:
+    """Import a module of the product, or nothing: what it imported before it failed may hold on to a package that will be another one."""
+    before = set(sys.modules)
+    try:
+        importlib.import_module(name)
+    except Exception:  # noqa: BLE001 -- whatever it lacks here, a program will have it, or fail by itself
+        for each in [each for each in sys.modules if _is_ours(each) and each not in before]:
+            del sys.modules[each]
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == "chatui"
 
 
 def serve(control: socket.socket) -> list[str]:
@@ -94,5 +125,5 @@ def run(arguments: list[str]) -> None:
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever presses a key ends the tests, and they end this
     sys.path[0] = str(ROOT)
-    import_packages(json.loads(Path(sys.argv[1]).read_text("utf-8")))
+    import_modules(json.loads(Path(sys.argv[1]).read_text("utf-8")))
     run(serve(socket.socket(fileno=os.dup(0))))

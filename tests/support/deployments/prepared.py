@@ -18,8 +18,7 @@ _DATABASE = "chatui.sqlite3"
 _KEPT_SECONDS = 7 * 24 * 3600
 _MIGRATE = """from django.core.management import call_command; call_command("migrate", verbosity=0)"""
 _IMPORTED = """import json, sys; from pathlib import Path; import chatui.asgi, chatui.live.server, chatui.urls
-names = [name for name in sys.modules if name.split(".")[0] not in ("__main__", "chatui", "manage")]
-Path("{place}/packages.json").write_text(json.dumps(names))"""
+Path("{place}/modules.json").write_text(json.dumps([name for name in sys.modules if name not in ("__main__", "manage")]))"""
 _COLLECT = """from chatui.static_storage.collecting import collect_changed; collect_changed()"""
 
 
@@ -49,9 +48,9 @@ def migrated() -> Path:
 
 
 @cache
-def imported_packages() -> Path:
-    """A list (JSON) of the modules that a served process has imported, but for the product's own."""
-    return _made("packages", _IMPORTED, "chatui/live") / "packages.json"
+def imported_modules() -> Path:
+    """A list (JSON) of the modules that a served process has imported, in the order in which their imports began."""
+    return _made("modules", _IMPORTED, "chatui") / "modules.json"
 
 
 @cache

@@ -102,7 +102,7 @@ class _ForkServer:
         self._read_at_start = _read_at_start(environment)
         self._control, other = socket.socketpair()
         self._one_at_a_time = threading.Lock()
-        program = [sys.executable, fork_server.__file__, str(prepared.imported_packages())]
+        program = [sys.executable, fork_server.__file__, str(prepared.imported_modules())]
         self._process = subprocess.Popen(program, cwd=ROOT, env=environment, stdin=other.fileno())
         other.close()
         atexit.register(self._stop)
