@@ -15,9 +15,9 @@ CHECK_FLAGS =
 BENCH_FLAGS =
 CLIENT_FLAGS =
 ROUNDS = 10
-# Tests wait, for servers and browsers most of all: one process for each processor leaves some of it idle.
+# Tests wait: one process for each processor leaves some of it idle. Those with servers and browsers wait for timers most of their time.
 WORKERS = $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 3 / 2))
-WAITING_WORKERS = $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 2))
+WAITING_WORKERS = $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 2 + 2))
 IN_PROCESS = not browser and not llama and not served and not services
 ALONE_WORDS = $(IN_PROCESS) and not slow
 ALONE = "$(ALONE_WORDS)"

@@ -49,6 +49,8 @@ LONG = (
     "tests/processes/",
     "tests/services/",
     "tests/canary/",
+    "tests/upgrades/",
+    "tests/attacks/",
 )
 SERVICES = ("CHATUI_TEST_DATABASE_URL", "CHATUI_TEST_REDIS_URL")
 
