@@ -42,7 +42,8 @@ processes know one another. What imports one of these is left to the programs as
 
 def import_modules(names: list[str]) -> None:
     """Import what can be imported without settings and is the same in every process. ``names``: each before what it imports."""
-    sys.modules.update(dict.fromkeys(_OF_ONE_PROCESS))  # to import one of these is an error
+    refused: Any = dict.fromkeys(_OF_ONE_PROCESS)
+    sys.modules.update(refused)  # to import one of these is an error
     allowed = [name for name in names if not name.startswith(_OF_ONE_PROCESS)]
     ours = [name for name in allowed if _is_ours(name)]
     for name in allowed:
