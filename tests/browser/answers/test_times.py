@@ -89,7 +89,9 @@ def test_it_is_there_for_a_finger_and_on_paper(demo: Server, visits: Visits) -> 
     assert time.evaluate("place => getComputedStyle(place).position") == "static"
     model = chat.last.locator(".answer-facts > span").last.bounding_box()
     place = time.bounding_box()
-    assert model and place and 4 <= place["x"] - model["x"] - model["width"] <= 9, "a dot stands between them, with as much room on both sides"
+    assert model and place and 4 <= place["x"] - model["x"] - model["width"] <= 9, (
+        "a dot stands between them, with as much room on both sides"
+    )
 
 
 def test_the_zone_that_a_person_chose_goes_before_the_browsers(demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
