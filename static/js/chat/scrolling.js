@@ -69,8 +69,7 @@ export class Scrolling {
     // Where later messages wait to be loaded, the end of the page is not the newest text.
     if (!this.#content.reachesEnd) this.#following.leave();
     // The welcome, which stands alone while there is no message, is read from its beginning.
-    const hasMessages = this.#content.clientHeight > 0;
-    if (this.#following.on && hasMessages) this.#scroller.scrollTop = this.#scroller.scrollHeight;
+    if (this.#following.on && this.#content.clientHeight) this.#scroller.scrollTop = this.#scroller.scrollHeight;
     this.#show();
   }
 
