@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.operating.from_docs import blocks, carry_out
 from tests.services.databases import own_database
-from tests.support.places import ROOT
+from tests.support.deployments import process
 from tests.support.served import Deployment
 
 pytestmark = pytest.mark.services
@@ -40,8 +38,5 @@ def test_a_database_is_dumped_changed_and_restored(tmp_path: Path) -> None:
         printed = carry_out(restore, deployment.environment, elsewhere)
         assert "1 person erased" in printed and "The log is intact" in printed
         assert counted() == "['ada'] 0"
-        refused = subprocess.run(
-            [sys.executable, "manage.py", "backup", str(tmp_path)],
-            cwd=ROOT, env=deployment.environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        refused = process.run(["manage.py", "backup", str(tmp_path)], deployment.environment)
         assert refused.returncode == 1 and "pg_dump" in refused.stderr

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.operating.from_docs import blocks, carry_out
-from tests.support.places import ROOT
+from tests.support.deployments import process
 from tests.support.served import Deployment
 
 pytestmark = pytest.mark.served
@@ -32,10 +30,8 @@ def test_backed_up_while_served_destroyed_and_restored(tmp_path: Path) -> None:
         names = {"chatui-20261121-040000.sqlite3.age": backup.name}
         deployment.manage("erase_person", "bela", "--yes")
         carry_out(daily.splitlines()[1], deployment.environment, elsewhere)
-        refused = subprocess.run(
-            [sys.executable, "manage.py", "restore", str(backup), "--identity", str(elsewhere / "backup.key")],
-            cwd=ROOT, env=deployment.environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        restored_beside_it = ["manage.py", "restore", str(backup), "--identity", str(elsewhere / "backup.key")]
+        refused = process.run(restored_beside_it, deployment.environment)
         assert refused.returncode == 1 and "A server is running on this database" in refused.stderr
         assert ada.get("/shares/").status_code == 200, "and it goes on"
     finally:
@@ -56,8 +52,7 @@ def test_a_second_server_on_the_same_file_says_so_and_ends_while_commands_run_be
     deployment = Deployment(tmp_path)
     first = deployment.start()
     try:
-        command = [sys.executable, "manage.py", "serve", "--port", "0"]
-        second = subprocess.run(command, cwd=ROOT, env=deployment.environment, capture_output=True, text=True, timeout=100, check=False)
+        second = process.run(["manage.py", "serve", "--port", "0"], deployment.environment, timeout=100)
         assert second.returncode == 1 and "Another process already serves" in second.stderr and "Traceback" not in second.stderr
         assert "log is empty" in deployment.manage("audit", "head")
     finally:

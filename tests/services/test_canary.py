@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
+from tests.chatui.canary.telling import ONE_IN
+from tests.chatui.canary.telling import SETTING as BEGINNINGS
 from tests.services.test_many_processes import deployment as deployment
 from tests.support.deployments import process, rows
 from tests.support.served import Deployment
@@ -18,10 +21,11 @@ ALL = os.environ.get("CHATUI_TEST_SHAPES") == "all"
 
 
 @pytest.mark.parametrize("number", [0, 1] if ALL else [1])
-def test_it_is_clean_through_each_process_and_leaves_nothing(number: int, deployment: Deployment) -> None:
+def test_it_is_clean_through_each_process_and_leaves_nothing(number: int, deployment: Deployment, tmp_path: Path) -> None:
     before = rows.counts(deployment.environment)
+    shortened = {BEGINNINGS: str(tmp_path / "beginnings"), ONE_IN: "" if ALL else "4"}
     options = ("--json", "--seconds", "700", "--shapes", "4" if ALL else "1", "--url", deployment.servers[number].url)
-    done = process.run(["manage.py", "canary", *options], deployment.environment)
+    done = process.run(["-m", "tests.chatui.canary.telling", "canary", *options], deployment.environment | shortened)
     report = json.loads(done.stdout)
     assert (done.returncode, report["findings"], report["problems"]) == (0, [], []), done.stdout + done.stderr
     after = rows.counts(deployment.environment)

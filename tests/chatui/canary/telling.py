@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,10 @@ KINDS = "CHATUI_TEST_CANARY_KINDS"
 ADDRESSES = "CHATUI_TEST_CANARY_ADDRESSES"
 """The names of the addresses that are crawled, with commas; all where it is empty. Where there are some, no link is followed, and no
 program asks."""
+
+ONE_IN = "CHATUI_TEST_CANARY_ONE_IN"
+"""Of the messages of a run, one in so many is asked for by itself; each where it is empty. The pages of their conversation hold them all,
+and ``tests/canary/leaks`` asks for each hidden one without a server."""
 
 
 def patch() -> None:
@@ -28,6 +33,7 @@ def patch() -> None:
     from chatui.canary.journey import Journey, Planted
     from chatui.canary.markers import Canary
     from chatui.canary.visitors import addresses, crawl
+    from chatui.canary.visitors.addresses import Address, Values
 
     class Telling(Canary):
         def __init__(self) -> None:
@@ -44,6 +50,12 @@ def patch() -> None:
         return replace(planted, scripts=scripts), left_out
 
     run._plant = plant
+    one_in, visit = int(os.environ.get(ONE_IN) or 1), crawl.Crawl._visit
+
+    def visit_some(self: crawl.Crawl, address: Address, known: Sequence[Values]) -> None:
+        visit(self, address, known[::one_in] if "message_id" in address.parameters else known)
+
+    crawl.Crawl._visit = visit_some  # type: ignore[method-assign]
     if names := os.environ.get(ADDRESSES, ""):
         some = [address for address in addresses.addresses() if address.name in names.split(",")]
         crawl.addresses = lambda: some  # type: ignore[attr-defined]

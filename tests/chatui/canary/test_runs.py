@@ -21,7 +21,7 @@ from chatui.canary.markers import Canary
 from chatui.canary.visitors.addresses import FOR_STAFF, LAST
 from tests.canary.reviewed import COMMANDS
 from tests.chatui.canary.broken import SETTING
-from tests.chatui.canary.telling import ADDRESSES, KINDS
+from tests.chatui.canary.telling import ADDRESSES, KINDS, ONE_IN
 from tests.chatui.canary.telling import SETTING as BEGINNINGS
 from tests.support.deployments import process, rows
 from tests.support.places import ROOT
@@ -39,7 +39,7 @@ The bridge is to be called the golden marmalade bridge.
 """Instructions of a group, as the file has them."""
 MAKE_GROUPS = "from django.contrib.auth.models import Group; [Group.objects.create(name=name) for name in ('sworn', 'sharers', 'summed')]"
 PATIENT = ("--seconds", "700", "--seed", "1")
-A_FEW = ("--shapes", "4")
+A_FEW = ("--shapes", "2")
 """Of each wire format. Which ones, the seed decides; make attack plays them all."""
 
 pytestmark = [pytest.mark.served, pytest.mark.timeout(900)]  # a run may take as long as PATIENT says, on a busy machine
@@ -64,10 +64,11 @@ class Product(Deployment):
     def break_it(self, *ways: str) -> None:
         Path(self.environment[SETTING]).write_text("\n".join(ways), encoding="utf-8")
 
-    def canary(self, *options: str, kinds: str = "", addresses: Iterable[str] = ()) -> Ran:
+    def canary(self, *options: str, kinds: str = "", addresses: Iterable[str] = (), one_in: int = 1) -> Ran:
         """What it hides begins with the words in the file ``beginnings``. ``kinds``: of answers, with commas. ``addresses``: the names of
-        those that are crawled. All of both where nothing is said."""
-        done = process.run(self.command(*options), self.environment | {KINDS: kinds, ADDRESSES: ",".join(addresses)})
+        those that are crawled. All of both where nothing is said. ``one_in``: of so many messages one is asked for by itself."""
+        shortened = {KINDS: kinds, ADDRESSES: ",".join(addresses), ONE_IN: str(one_in)}
+        done = process.run(self.command(*options), self.environment | shortened)
         report = json.loads(done.stdout) if done.stdout.startswith("{") else {}
         return Ran(done.returncode, report, done.stdout + done.stderr)
 
@@ -128,7 +129,7 @@ class Sound:
 @pytest.fixture(scope="module")
 def sound(product: Product) -> Sound:
     before = product.rows()
-    ran = product.canary(*PATIENT, *A_FEW)
+    ran = product.canary(*PATIENT, *A_FEW, one_in=4)
     lines = rows.audit_lines(product.environment, "canary run", "way", "owner_name", "actor_name", "detail")
     return Sound(ran, before, product.rows(), lines)
 
@@ -142,7 +143,7 @@ def test_a_sound_deployment_is_clean(sound: Sound) -> None:
 
 def test_shapes_and_labels_are_played_over_each_wire_format_and_what_is_kept_was_looked_at(sound: Sound) -> None:
     report = sound.ran.report
-    assert report["planted"]["answers"] > 55 and report["seed"] == 1
+    assert report["planted"]["answers"] > 45 and report["seed"] == 1
     kept = {name.removeprefix("rows of "): count for name, count in report["looked"].items() if name.startswith("rows of ")}
     assert all(kept[table] for table in ("SearchEntry", "Message", "Conversation", "Turn", "AuditEvent")), kept
 
