@@ -29,7 +29,7 @@ ENV TIKTOKEN_ENCODINGS_BASE=/srv/chatui/vocabulary
 RUN mkdir vocabulary \
     && CHATUI_SECRET_KEY=only-while-building CHATUI_DATA_DIR=/srv/chatui/vocabulary python manage.py fetch_vocabulary
 
-# No bubblewrap for the tool python: what containers are allowed by default does not let it work. See "Another machine for it" in docs/tools.md.
+# No bubblewrap for the tool python: what containers are allowed by default does not let it work. See "Running code on another machine" in docs/tools.md.
 
 # Everything but the data belongs to root, so that a person who gets in cannot change the program.
 # The key that signs sessions is made at the first start, never here: a key in an image is a key that everybody has.

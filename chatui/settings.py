@@ -146,7 +146,7 @@ STORAGES = {
     "staticfiles": {"BACKEND": "chatui.static_storage.storage.HashedStaticStorage"},
 }
 
-# Every page with a model's text has these headers: the sanitiser is the first barrier, the browser's policy the second.
+# Every page with a model's text has these headers: the sanitizer is the first barrier, the browser's policy the second.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],

@@ -1,4 +1,4 @@
-"""``POST /v1/responses/compact``: the model summarises a long conversation, and the program receives the summary as a sealed token."""
+"""``POST /v1/responses/compact``: the model summarizes a long conversation, and the program receives the summary as a sealed token."""
 
 from __future__ import annotations
 

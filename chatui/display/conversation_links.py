@@ -35,7 +35,7 @@ class ShownConversation:
 
 @dataclass(frozen=True, slots=True)
 class ConversationLink:
-    """One conversation in the side bar's list. ``is_running``: an answer is being written there; ``has_news``: one ended unseen."""
+    """One conversation in the sidebar's list. ``is_running``: an answer is being written there; ``has_news``: one ended unseen."""
 
     id: str
     title: str
@@ -67,7 +67,7 @@ def shown_conversation(row: Conversation) -> ShownConversation:
 
 
 def conversation_link(row: Conversation, current: UUID | None = None) -> ConversationLink:
-    """A conversation as a line of the side bar."""
+    """A conversation as a line of the sidebar."""
     url = reverse("conversation", args=[row.pk])
     return ConversationLink(
         str(row.pk),

@@ -34,8 +34,8 @@ _CONNECT_SECONDS, _QUESTION_SECONDS = 5.0, 15.0
 _PART_FOR_IDENTITY = 0.3
 _UNREACHED = {
     "CERTIFICATE_VERIFY_FAILED": "Its certificate is not trusted here.",
-    "SSL|TLS": "No secure connection comes about.",
-    "[Nn]ame or service|[Nn]ame resolution|nodename|getaddrinfo|[Nn]o address": "Its name leads to no address.",
+    "SSL|TLS": "No secure connection can be made.",
+    "[Nn]ame or service|[Nn]ame resolution|nodename|getaddrinfo|[Nn]o address": "Its name does not resolve.",
     rf"refused|Errno {errno.ECONNREFUSED}\b": "The connection is refused.",
 }
 LEAST_SECONDS = 1.0

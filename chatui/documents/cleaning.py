@@ -1,4 +1,4 @@
-"""Cleans text from untrusted files: removes invisible and reordering characters, and normalises Unicode.
+"""Cleans text from untrusted files: removes invisible and reordering characters, and normalizes Unicode.
 
 Words that mean something to a model stay: they are ordinary text, and whoever makes a prompt of them encodes them as such.
 """

@@ -1,4 +1,4 @@
-"""Decides who may read, write and see what: the only module that checks permissions.
+"""Decides who may read, write and see conversations, and who may see hidden channels.
 
 "Not found" and "not yours" look the same. Asking for hidden channels without the permission looks the same whether the conversation
 exists or not, and is recorded before it is refused.

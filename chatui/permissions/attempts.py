@@ -1,4 +1,4 @@
-"""Records unauthorised attempts to see hidden channels, and warns staff of people who keep trying.
+"""Records unauthorized attempts to see hidden channels, and warns staff of people who keep trying.
 
 The first attempt on something is a line at once. Repetitions within an hour are counted, and so is whatever goes beyond a number of
 conversations: nobody can fill the log.

@@ -13,7 +13,7 @@ from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.single_sign_on import group_sync
 from chatui.accounts.single_sign_on.claims import PersonClaims
 from chatui.audit_log.record import Visitor
-from chatui.delivery import groups as channels
+from chatui.delivery import groups as message_groups
 from chatui.delivery.bus import send_from_thread
 from chatui.models import ProvisionedAccount, User
 from chatui.provisioning.scope import within_reach
@@ -41,4 +41,4 @@ def take_all(visitor: Visitor, provider: Provider, user: User) -> None:
 
 def _give(visitor: Visitor, provider: Provider, user: User, values: frozenset[str]) -> None:
     if group_sync.sync_groups(visitor, user, provider, PersonClaims(str(user.pk), "", "", values)):
-        transaction.on_commit(partial(send_from_thread, channels.person(user.pk), {"type": "session.check"}))
+        transaction.on_commit(partial(send_from_thread, message_groups.person(user.pk), {"type": "session.check"}))

@@ -82,7 +82,7 @@ def _on_purpose(ours: Message, said: Message) -> tuple[list[Kind], Message]:
 
 
 def _constraint(content_type: str | None) -> str | None:
-    """A constraint as our reader normalises it; anything else unchanged."""
+    """A constraint as our reader normalizes it; anything else unchanged."""
     if content_type is None or not content_type.startswith(CONSTRAIN):
         return content_type
     word = content_type.removeprefix(CONSTRAIN).lower()

@@ -1,4 +1,4 @@
-"""Imports an uploaded transcript as a conversation of the uploader, in one transaction.
+"""Imports an uploaded transcript as a conversation of the uploader, which appears whole or not at all.
 
 Who may see what of it is the gate's business, as everywhere: system, developer, analysis and tool frames stay hidden from their importer,
 too. It is marked as imported for good, whatever it is called later.

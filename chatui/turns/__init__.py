@@ -1,1 +1,1 @@
-"""Answering a user's message. Read ``start``, ``running``, ``runner``, ``stream``, ``sweep``."""
+"""Answering a user's message. Read ``start``, ``running``, ``runner``, ``streams``, ``sweep``."""

@@ -1,4 +1,4 @@
-"""Summarises a turn's hidden reasoning while the turn runs, line by line, until the answer begins."""
+"""Summarizes a turn's hidden reasoning while the turn runs, line by line, until the answer begins."""
 
 from __future__ import annotations
 

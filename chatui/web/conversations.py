@@ -96,7 +96,7 @@ def exchanges(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @login_required
 @guarded
 def more_conversations(request: HttpRequest) -> HttpResponse:
-    """The fragment of the side bar's list, or of what is in a ``folder``, from ``list`` on."""
+    """The fragment of the sidebar's list, or of what is in a ``folder``, from ``list`` on."""
     person, start, folder = person_of(request), request.GET.get("list", ""), request.GET.get("folder", "")
     key = access.own_folder(person, folder).pk if folder else None
     shown = conversation_list.shown_list(person, start=start, folder=key)

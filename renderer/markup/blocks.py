@@ -15,7 +15,7 @@ from renderer.markup.citations import Pages
 from renderer.markup.html import SafeHtml
 from renderer.markup.late_definitions import Waiting
 from renderer.markup.markdown import Block, Definitions, Parsed
-from renderer.markup.page_text import normalise
+from renderer.markup.page_text import normalize
 from renderer.markup.parse_triggers import Trigger, parsing_work
 from renderer.markup.tails import BlockOpen, BlockText, Tail, cost_of
 
@@ -75,7 +75,7 @@ class Blocks:
 
     def feed(self, text: str) -> list[Final]:
         """Take more text and return what is final now. It never renders the open block."""
-        return self._take(self._normalised(text))
+        return self._take(self._normalized(text))
 
     def tail(self) -> BlockOpen | BlockText | None:
         """What to show of the open block now; None if nothing is new. Call it about 20 times a second."""
@@ -101,7 +101,7 @@ class Blocks:
         shown = self._tail.html()
         return tuple(self._closed) if shown is None else (*self._closed, shown)
 
-    def _normalised(self, text: str) -> str:
+    def _normalized(self, text: str) -> str:
         """Line ends as ``\\n``. A carriage return at the end waits for the line feed that may follow it in the next piece."""
         if self._carriage_return and text:
             text = "\r" + text
@@ -109,7 +109,7 @@ class Blocks:
         if text.endswith("\r"):
             text = text[:-1]
             self._carriage_return = True
-        return normalise(text)
+        return normalize(text)
 
     def _take(self, text: str) -> list[Final]:
         if self._overflow is not None:

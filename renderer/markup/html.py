@@ -1,4 +1,4 @@
-"""Converts Markdown from models, people and tools to sanitised HTML.
+"""Converts Markdown from models, people and tools to sanitized HTML.
 
 Each top-level block becomes one ``<div class="block" dir="auto">…</div>``. What fails or is too large is shown as escaped text. Style
 sheets and scripts may rely on the names in ``ALLOWED``; ``renderer.markup.markdown`` describes mathematics.
@@ -18,7 +18,7 @@ from renderer.frames import Header
 from renderer.markup import links, markdown, questions, repair
 from renderer.markup.citations import PLACE, Pages
 from renderer.markup.markdown import Block, Definitions
-from renderer.markup.page_text import normalise, prose
+from renderer.markup.page_text import normalize, prose
 
 MESSAGE_LIMIT = 256 * 1024
 """The number of characters of a message that are read as Markdown. The rest is shown as plain text."""
@@ -75,7 +75,7 @@ def render_blocks(text: str, *, is_cut: bool = False, pages: Pages | None = None
     ``is_cut``: the text breaks off. Markup that is open at its end is closed, as it was while the text was written. ``pages``: what it may
     cite.
     """
-    whole = normalise(text)
+    whole = normalize(text)
     head, rest = whole[:MESSAGE_LIMIT], whole[MESSAGE_LIMIT:]
     definitions = Definitions(pages={} if pages is None else pages)
     lines = head.split("\n")
@@ -87,7 +87,7 @@ def render_blocks(text: str, *, is_cut: bool = False, pages: Pages | None = None
 
 
 def parse(text: str, definitions: Definitions) -> tuple[Block, ...]:
-    """The blocks of a normalised text. ``definitions`` then holds all its definitions."""
+    """The blocks of a normalized text. ``definitions`` then holds all its definitions."""
     return markdown.parse(text, definitions).blocks
 
 
@@ -98,7 +98,7 @@ def plain(text: str) -> SafeHtml:
 
 def question(text: str) -> SafeHtml:
     """What a person wrote, as they wrote it; only what stands between fences becomes a code block."""
-    whole = normalise(text)
+    whole = normalize(text)
     if len(whole) > MESSAGE_LIMIT:
         return plain(text)
     found = list(questions.parts(whole))
@@ -112,7 +112,7 @@ def block_html(block: Block, source: str, definitions: Definitions) -> SafeHtml:
     if len(source) > BLOCK_LIMIT:
         return plain(source)
     try:
-        return _sanitised(markdown.to_html(block.tokens, definitions))
+        return _sanitized(markdown.to_html(block.tokens, definitions))
     except Exception:  # noqa: BLE001 - the parser reads hostile text: whatever it stumbles over, a reader gets the text, never a half-made page
         return plain(source)
 
@@ -135,7 +135,7 @@ def with_words(shown: SafeHtml, at: int, text: str) -> SafeHtml:
 
 
 def _escaped(text: str) -> str:
-    return escape(prose(normalise(text)), quote=False)
+    return escape(prose(normalize(text)), quote=False)
 
 
 _DIRECTION = {"dir": re.compile(r"auto|ltr")}
@@ -188,6 +188,6 @@ _cleaner = nh3.Cleaner(
 )
 
 
-def _sanitised(html: str) -> SafeHtml:
-    """Sanitise the HTML. Nothing may change it after this."""
+def _sanitized(html: str) -> SafeHtml:
+    """Sanitize the HTML. Nothing may change it after this."""
     return SafeHtml(_cleaner.clean(f'<div class="block" dir="auto">{html.rstrip()}</div>'))

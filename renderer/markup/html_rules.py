@@ -1,4 +1,4 @@
-"""Render rules for markdown-it: the HTML of each token that we add or change, before it is sanitised."""
+"""Render rules for markdown-it: the HTML of each token that we add or change, before it is sanitized."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ def permitted(href: str) -> bool:
     return len(href) <= URL_LIMIT and ALLOWED_HREF.fullmatch(href) is not None
 
 
-def encode(raw: str, normalise: Callable[[str], str]) -> str:
-    """An address as a person or a model wrote it, percent-encoded by ``normalise``; empty if it must not become a link.
+def encode(raw: str, normalize: Callable[[str], str]) -> str:
+    """An address as a person or a model wrote it, percent-encoded by ``normalize``; empty if it must not become a link.
 
     Refused before encoding: characters that nobody sees (browsers drop some of them, which turns ``java\\tscript:`` into a scheme) and
     backslashes (browsers read ``http://a.example\\@b.example`` as another host than most programs).
@@ -41,7 +41,7 @@ def encode(raw: str, normalise: Callable[[str], str]) -> str:
     if len(raw) > URL_LIMIT or "\\" in raw or _UNSEEN.search(raw):
         return ""
     try:
-        return normalise(raw)
+        return normalize(raw)
     except (ValueError, IndexError):  # a host that no rule can read, "http://[" for one
         return ""
 

@@ -1,4 +1,4 @@
-"""Parses Markdown (CommonMark and GFM) with markdown-it and renders it as HTML that is not yet sanitised.
+"""Parses Markdown (CommonMark and GFM) with markdown-it and renders it as HTML that is not yet sanitized.
 
 Our amendments: emphasis next to Chinese, Japanese and Korean text; ``\\( \\)``, ``\\[ \\]`` and ``$$ $$`` are mathematics before escapes
 are read, and so is ``$ $`` if a formula stands between and no price (``dollars``); bare web addresses become links and end at CJK
@@ -88,7 +88,7 @@ class Parsed:
 
 
 def parse(text: str, definitions: Definitions) -> Parsed:
-    """Split a normalised text into blocks, without parsing inline content. Its definitions are added to ``definitions``."""
+    """Split a normalized text into blocks, without parsing inline content. Its definitions are added to ``definitions``."""
     env: Env = {"references": definitions.references, "footnotes": definitions.footnotes}
     tokens: list[Token] = []
     _markdown.block.parse(text, _markdown, env, tokens)
@@ -111,7 +111,7 @@ class TooManyBracketsError(ValueError):
 
 
 def to_html(tokens: Sequence[Token], definitions: Definitions) -> str:
-    """The HTML of a block's tokens, not yet sanitised. It parses the inline content, so the tokens can be used only once.
+    """The HTML of a block's tokens, not yet sanitized. It parses the inline content, so the tokens can be used only once.
 
     Raises:
         TooManyBracketsError: parsing would take too long.

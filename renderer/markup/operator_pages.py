@@ -1,6 +1,6 @@
-"""Renders the operator's own Markdown pages (welcome text, help, terms of use, banner) as sanitised HTML.
+"""Renders the operator's own Markdown pages (welcome text, help, terms of use, banner) as sanitized HTML.
 
-Python-Markdown renders, bleach sanitises. Beyond what models may use, they allow raw HTML from the allow-list, admonitions
+Python-Markdown renders, bleach sanitizes. Beyond what models may use, they allow raw HTML from the allow-list, admonitions
 (``!!! note "Title"``) and a table of contents (``[TOC]``) with links to ``<a id="md-…" class="anchor">`` inside the headings. Images
 become links, as everywhere.
 """
@@ -21,7 +21,7 @@ from markdown.treeprocessors import Treeprocessor
 
 from renderer.markup import html, links
 from renderer.markup.html import SafeHtml
-from renderer.markup.page_text import normalise
+from renderer.markup.page_text import normalize
 
 PAGE_LIMIT, LINES_LIMIT, MARKUP_LIMIT, BRACKETS_LIMIT = 128 * 1024, 4000, 8000, 1000
 """The most characters, lines, possible markup characters and opening brackets of a page that is read as Markdown.
@@ -32,7 +32,7 @@ A larger page is shown as plain text: Python-Markdown takes quadratic time in so
 
 def render_page(text: str) -> SafeHtml:
     """The HTML of an operator's page, in one ``<div class="page" dir="auto">``."""
-    whole = normalise(text)
+    whole = normalize(text)
     if _too_large(whole):
         return html.plain(whole)
     try:

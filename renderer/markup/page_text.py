@@ -7,7 +7,7 @@ import re
 from renderer.markup import links
 
 
-def normalise(text: str) -> str:
+def normalize(text: str) -> str:
     """Line ends as ``\\n``; U+FFFD for what a page cannot contain (control characters, lone surrogates)."""
     return _UNHOLDABLE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
 

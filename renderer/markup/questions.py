@@ -17,7 +17,7 @@ def is_long(text: str) -> bool:
 
 
 def parts(text: str) -> Iterator[tuple[bool, str]]:
-    """A normalised text in parts: whether each is a code block, with its fences, and its lines. Blank lines around code are left out.
+    """A normalized text in parts: whether each is a code block, with its fences, and its lines. Blank lines around code are left out.
 
     A fence that nothing ends is no code block: people also paste what merely contains one.
     """

@@ -1,6 +1,6 @@
 """Repairs incomplete Markdown for display while it is still being written.
 
-Half-typed markup is held back and open markup is closed. The result is rendered and sanitised like everything else; when the block is
+Half-typed markup is held back and open markup is closed. The result is rendered and sanitized like everything else; when the block is
 complete, its own text is rendered instead. Where a text was cut off, its last sentence never is complete, and stays repaired.
 """
 

@@ -103,7 +103,7 @@ class Tail:
         return self._code is not None and not self._code.nested
 
     def grow(self, text: str) -> None:
-        """Add more text of this block, normalised."""
+        """Add more text of this block, normalized."""
         self._fresh.append(text)
         self._length += len(text)
         self.cost += cost_of(text)

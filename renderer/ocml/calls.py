@@ -115,7 +115,7 @@ class Pairing:
             yield from self._reply_faults(header)
 
     def closed(self, header: Header, terminator: Terminator) -> CallFault | None:
-        """Remember a call when its frame ends, so that its id is not used twice and its reply is recognised."""
+        """Remember a call when its frame ends, so that its id is not used twice and its reply is recognized."""
         if terminator is not Terminator.CALL:
             return None
         if fault := fault_of_terminator(header, terminator):

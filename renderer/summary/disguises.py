@@ -1,4 +1,4 @@
-"""Normalises disguised words for comparison: letter forms, look-alikes, accents and simple ciphers."""
+"""Normalizes disguised words for comparison: letter forms, look-alikes, accents and simple ciphers."""
 
 from __future__ import annotations
 

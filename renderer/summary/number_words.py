@@ -1,4 +1,4 @@
-"""Recognises number words: cardinals, ordinals, fractions, Roman numerals and compounds; and computes the values of small ones."""
+"""Recognizes number words: cardinals, ordinals, fractions, Roman numerals and compounds; and computes the values of small ones."""
 
 from __future__ import annotations
 

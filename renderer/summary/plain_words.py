@@ -1,6 +1,6 @@
 """Checks that a line of a reasoning summary uses only visible words and common words of its language.
 
-Other words (names, keys, numbers, foreign words, codes) need not be recognised: they are not on the list.
+Other words (names, keys, numbers, foreign words, codes) need not be recognized: they are not on the list.
 """
 
 from __future__ import annotations

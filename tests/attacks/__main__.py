@@ -16,7 +16,7 @@ SECONDS = 5.0
 """Processor time that rendering one attack in one way may take."""
 
 SECOND_OPINION = {"a model's text, whole", "a model's text, wrapped"}
-"""Where the second sanitiser reads along; what is streamed went through the first one in the same way."""
+"""Where the second sanitizer reads along; what is streamed went through the first one in the same way."""
 
 SHOWN = 20
 
@@ -43,7 +43,7 @@ def main() -> int:
             for name in slow[:SHOWN]:
                 print(f"  over {SECONDS} s: {name}")
             for html in differing[:SHOWN]:
-                print(f"  the second sanitiser would change: {html[:200]!r}")
+                print(f"  the second sanitizer would change: {html[:200]!r}")
             lost += len(found) + len(slow) + len(differing)
     print("Nothing was won." if not lost else f"{lost} findings.")
     return 1 if lost else 0

@@ -1,7 +1,7 @@
 """Loads rendered attacks in real headless Chromium and reports what an attacker would have won.
 
 Each piece of HTML stands in a container of its own, many to a page, and is looked at in three modes: as part of a document that a server
-sent, set as ``innerHTML``, and read back and set again twice (what a sanitiser and a browser understand differently shows there).
+sent, set as ``innerHTML``, and read back and set again twice (what a sanitizer and a browser understand differently shows there).
 Reported: scripts that ran or tried to, requests, elements, attributes, classes and addresses off the policy, markup that left its
 container, names that shadow something of the page. Every request is answered here; nothing leaves the machine.
 """

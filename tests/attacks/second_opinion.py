@@ -1,4 +1,4 @@
-"""A second sanitiser of another make reads what ours let through: where it would remove anything, one of the two is wrong."""
+"""A second sanitizer of another make reads what ours let through: where it would remove anything, one of the two is wrong."""
 
 from __future__ import annotations
 

@@ -89,8 +89,6 @@ async def passed(ada: User, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Pa
             conversation = (await before.until("chatui:accepted"))[-1]["conversation"]
             await running.settle()
         async with traced() as passed, BrowserSocket(ada) as socket:
-            await socket.say("subscribe", conversation=conversation)
-            await socket.until("chatui:idle")
             await socket.send_message("And 3 + 3?", conversation=conversation)
             events = await socket.until(*ENDS)
             await running.settle()

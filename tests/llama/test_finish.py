@@ -62,6 +62,6 @@ async def test_no_reasoning_shows_wherever_it_was_cut_and_an_answer_comes(backen
 
 
 def sentences(text: str) -> list[str]:
-    """Pieces of the reasoning that would be recognised on a page."""
+    """Pieces of the reasoning that would be recognized on a page."""
     words = text.split()
     return [" ".join(words[place : place + 5]) for place in range(0, max(len(words) - 4, 1), 3)]

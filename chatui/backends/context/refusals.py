@@ -1,4 +1,4 @@
-"""Recognises a server's "prompt too long" error and reads its numbers; each server product words it differently."""
+"""Recognizes a server's "prompt too long" error and reads its numbers; each server product words it differently."""
 
 from __future__ import annotations
 

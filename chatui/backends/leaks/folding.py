@@ -1,4 +1,4 @@
-"""Normalises text for the leak guard: look-alike characters and escapes become the characters that a reader sees, with their positions."""
+"""Normalizes text for the leak guard: look-alike characters and escapes become the characters that a reader sees, with their positions."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from chatui.permissions import access
 
 @dataclass(frozen=True, slots=True)
 class ShownFolder:
-    """A folder in the side bar. ``conversations``: a page of them where the folder is open; None where a script or a link asks for them.
+    """A folder in the sidebar. ``conversations``: a page of them where the folder is open; None where a script or a link asks for them.
 
     ``has_news``: an answer ended in one of them that the person has not seen.
     """

@@ -1,4 +1,4 @@
-"""Recognises the dates and times among a workbook's numbers, and formats them: a workbook stores days since 1900 and a display format."""
+"""Recognizes the dates and times among a workbook's numbers, and formats them: a workbook stores days since 1900 and a display format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where and when a session began, so that its person can recognise it."""
+"""Where and when a session began, so that its person can recognize it."""
 
 from __future__ import annotations
 

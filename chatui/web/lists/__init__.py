@@ -1,1 +1,1 @@
-"""The pages for organising conversations: the archive, the bin and folders."""
+"""The pages for organizing conversations: the archive, the bin and folders."""

@@ -12,7 +12,7 @@ from renderer.markup.amendments.mathematics import math, math_block, math_in_dol
 
 def install(markdown: MarkdownIt) -> None:
     """Add our rules to markdown-it."""
-    # Tables are tried last, so that a heading or a fence is recognised at once, whatever line follows.
+    # Tables are tried last, so that a heading or a fence is recognized at once, whatever line follows.
     block, inline = markdown.block.ruler, markdown.inline.ruler
     block.disable("table")
     block.before("lheading", "late_table", table, {"alt": ["paragraph", "reference"]})

@@ -4,7 +4,7 @@ const WORKER = "/sw.js";
 
 /**
  * The page's only Trusted Types policy. The Content-Security-Policy allows no other, so that an HTML sink anywhere else
- * throws. The HTML itself was sanitised on the server: this policy makes nothing safe, it marks the only way in. Of
+ * throws. The HTML itself was sanitized on the server: this policy makes nothing safe, it marks the only way in. Of
  * scripts it lets in one address, a constant.
  * @typedef {{ createHTML: (html: string) => string, createScriptURL: (address: string) => string }} HtmlPolicy
  */

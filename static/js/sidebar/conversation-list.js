@@ -1,4 +1,4 @@
-// <conversation-list>: the list of conversations in the side bar: the folders, the pinned ones, then the others by day.
+// <conversation-list>: the list of conversations in the sidebar: the folders, the pinned ones, then the others by day.
 
 import { t } from "../language/words.js";
 import { find, seek } from "../page/dom.js";

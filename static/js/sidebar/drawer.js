@@ -1,4 +1,4 @@
-// The side bar: a column that can be folded away on wide screens, and a drawer on narrow ones, where Escape, a click
+// The sidebar: a column that can be folded away on wide screens, and a drawer on narrow ones, where Escape, a click
 // outside or a choice closes it. The same two buttons open and close it.
 
 import { find } from "../page/dom.js";
@@ -24,7 +24,7 @@ export class Drawer {
     this.#closer = find(page, ".drawer-close", HTMLElement);
     this.#shade.addEventListener("click", () => this.close());
     this.#closer.addEventListener("click", () => (this.#narrow.matches ? this.close() : this.#fold()));
-    // A window that grows past the narrow layout shows the side bar as a column again.
+    // A window that grows past the narrow layout shows the sidebar as a column again.
     this.#narrow.addEventListener("change", () => this.close());
   }
 

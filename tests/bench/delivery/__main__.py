@@ -43,7 +43,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.delivery", description=__doc__)
     add = parser.add_argument
-    add("--short", action="store_true", help="about three minutes instead of ten: fewer rounds, no search for the most streams")
+    add("--short", action="store_true", help="about three minutes instead of ten: fewer rounds, fewer parts")
     add("--only", nargs="+", choices=PARTS, metavar="PART", help=f"only some of: {', '.join(PARTS)}")
     add("--database", default="", metavar="URL", help="measure over this PostgreSQL server instead of SQLite")
     add("--redis", default="", metavar="URL", help="with this Redis")

@@ -112,7 +112,7 @@ def test_what_was_closed_or_revoked_since_does_not_come_back(database: Path, bac
     assert close_account(people["ada"], Cause.STAFF, SHELL)
     making.revoke_own(SHELL.of(people["bela"]), UUID(revoked))
     ShareLink.objects.filter(pk=links[1].pk).update(revoked_at=timezone.now())
-    assert "closed or revoked since, and are again: 3" in said("restore", database.parent / "later")
+    assert "closed or revoked again, as they were after the backup: 3" in said("restore", database.parent / "later")
     assert not User.objects.get(username="ada").is_active and User.objects.get(username="bela").is_active
     assert set(ApiKey.objects.filter(revoked_at=None).values_list("pk", flat=True)) == {UUID(kept)}
     assert [ShareLink.objects.get(pk=link.pk).revoked_at is None for link in links] == [True, False]

@@ -221,9 +221,9 @@ async def test_a_server_that_is_not_there_could_not_be_asked() -> None:
     async with server:
         port = server.sockets[0].getsockname()[1]
         report = await examine(Target("here", f"https://127.0.0.1:{port}", no_vocabulary), seconds=5)
-    assert (found(report), report.general[0].seen) == ({Fault.UNREACHABLE: A}, "No secure connection comes about.")
+    assert (found(report), report.general[0].seen) == ({Fault.UNREACHABLE: A}, "No secure connection can be made.")
     report = await examine(Target("here", "http://no-such-name.invalid", no_vocabulary), seconds=5)
-    assert (found(report), report.general[0].seen) == ({Fault.UNREACHABLE: A}, "Its name leads to no address.")
+    assert (found(report), report.general[0].seen) == ({Fault.UNREACHABLE: A}, "Its name does not resolve.")
 
 
 async def test_a_server_that_says_nothing_in_time_could_not_be_asked() -> None:

@@ -146,7 +146,7 @@ def test_what_begins_with_the_assistant_is_written_as_its_completion() -> None:
     assert not hip1.to_text(WEATHER)[1].completion
 
 
-def test_return_is_normalised_on_the_way_out_and_comes_back_by_the_side_record() -> None:
+def test_return_is_normalized_on_the_way_out_and_comes_back_by_the_side_record() -> None:
     text, record = hip1.to_text([Frame(Header("assistant", Channel.FINAL), "4.", Terminator.RETURN)])
     assert text == "<|channel|>final<|message|>4.<|end|>"
     assert hip1.from_text(text).frames[0].terminator is Terminator.END

@@ -19,7 +19,7 @@ from tests.support import places
 from tests.support.cases import few, for_each
 
 MARKER = re.compile(r"(<\|[a-z_]+(?:_\d+)?\|>)")
-# Two rows are token ids that spell no markers as text; these are the pieces that a detokeniser makes of them.
+# Two rows are token ids that spell no markers as text; these are the pieces that a detokenizer makes of them.
 FROM_TOKENS = {
     "tok-invalid-utf8": "<|start|>assistant<|channel|>final<|message|> \ufffd \ufffdworked<|end|>",
     "tok-out-of-vocab": "<|channel|>final<|message|>2\ufffd2 +2<|return|>",

@@ -234,7 +234,7 @@ def test_what_is_nested_too_deeply_is_shown_all_the_same() -> None:
 # --- the allow-list ---------------------------------------------------------------------------------------------------------------
 
 
-def test_a_second_sanitiser_finds_nothing_to_remove() -> None:
+def test_a_second_sanitizer_finds_nothing_to_remove() -> None:
     """bleach reads what nh3 let through, under the same allow-list. Here a sample of the attacks; ``make attack`` takes them all."""
     texts = [payload.text for payload in attacks.sample(attacks.own(), 800, seed=2) if len(payload.text) < 20_000]
     assert len(texts) > 700
@@ -242,7 +242,7 @@ def test_a_second_sanitiser_finds_nothing_to_remove() -> None:
 
 
 @pytest.mark.parametrize("rendered", ["<p onclick=x>a</p>", "<a href='javascript:x'>a</a>", "<p><script>a</script></p>", "<p id=a>b</p>"])
-def test_the_second_sanitiser_would_notice(rendered: str) -> None:
+def test_the_second_sanitizer_would_notice(rendered: str) -> None:
     assert second_opinion.differs(rendered)
 
 
@@ -259,7 +259,7 @@ def test_the_second_sanitiser_would_notice(rendered: str) -> None:
         "<svg><script>alert(1)</script></svg>",
     ],
 )
-def test_the_sanitiser_holds_even_if_the_parser_fails_us(html_text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sanitizer_holds_even_if_the_parser_fails_us(html_text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(markdown, "to_html", lambda tokens, definitions: html_text)
     rendered = str(render("anything"))
     for word in ("script", "style", "onclick", "id=", "class=y", "y'", "src", "name", 'type="text', "href", "svg"):

@@ -31,4 +31,4 @@ class Command(BaseCommand):
         self.stdout.write(
             "The audit log is intact." if moved.log.is_whole else "The audit log is NOT intact: manage.py audit verify says where."
         )
-        self.stdout.write(f"Keep {options['file']} until you have seen that all is well, then delete it: it holds what it held.")
+        self.stdout.write(f"Keep {options['file']} until you have seen that all is well, then delete it; it still holds all its data.")

@@ -48,9 +48,13 @@ class Command(BaseCommand):
         if restored.taken_back is None:
             self.stdout.write("Accounts that were closed, and keys and share links that were revoked since the backup, work again.")
         elif restored.taken_back:
-            self.stdout.write(f"Accounts, keys and share links that were closed or revoked since, and are again: {restored.taken_back}.")
+            self.stdout.write(
+                f"Accounts, keys and share links closed or revoked again, as they were after the backup: {restored.taken_back}."
+            )
         if restored.kept:
-            self.stdout.write(f"The database that was here is {restored.kept}. Delete it once you do not need it: it holds what it held.")
+            self.stdout.write(
+                f"The database that was here is {restored.kept}. Delete it when you no longer need it; it still holds all its data."
+            )
 
 
 def _read(path: Path) -> list[Erasure]:

@@ -207,7 +207,7 @@ def test_unknown_events_change_nothing() -> None:
 # Summaries
 
 
-SUMMARISED = (
+SUMMARIZED = (
     added("reasoning", "r"),
     text("Checked", "r", "reasoning_summary_text.delta", summary_index=0),
     text(" units.", "r", "reasoning_summary_text.delta", summary_index=0),
@@ -220,8 +220,8 @@ SUMMARISED = (
 
 
 def test_a_summary_is_hidden_unless_the_operator_trusts_it() -> None:
-    assert read(*SUMMARISED).pairs == [("final", "4")]
-    trusted = read(*SUMMARISED, summaries_are_trusted=True)
+    assert read(*SUMMARIZED).pairs == [("final", "4")]
+    trusted = read(*SUMMARIZED, summaries_are_trusted=True)
     assert trusted.pairs == [("preamble", "Checked units.\n\nThen added."), ("final", "4")]
     assert trusted.finished[0].frame.header.name == "reasoning_summary"
     assert trusted.hidden == SECRET
