@@ -65,7 +65,15 @@ def _import_whole(name: str) -> None:
         importlib.import_module(name)
     except Exception:  # noqa: BLE001 -- whatever it lacks here, a program will have it, or fail by itself
         for each in [each for each in sys.modules if _is_ours(each) and each not in before]:
-            del sys.modules[each]
+            _forget(each)
+
+
+def _forget(name: str) -> None:
+    """Its package holds on to it as well. A module that is there twice has two of each class and counter."""
+    module = sys.modules.pop(name)
+    package, _, last = name.rpartition(".")
+    if package and getattr(sys.modules.get(package), last, None) is module:
+        delattr(sys.modules[package], last)
 
 
 def _is_ours(module: str) -> bool:
