@@ -1,17 +1,16 @@
 """Imports Daphne without Twisted's TLS and Autobahn's WAMP, which ``serve`` does not use: saves 14 MB of OpenSSL and cryptography.
 
-A proxy before it ends TLS, and WAMP is a protocol that nobody speaks here. Nor are a parser of C and, where a
-developer has them, colours for a terminal needed: 1 MB each. To be imported before anything of Daphne, Twisted or Autobahn.
+A proxy before it ends TLS, and WAMP is a protocol that nobody speaks here. Nor are colours for a terminal needed, where a
+developer has them: 1 MB. To be imported before anything of Daphne, Twisted or Autobahn.
 """
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 
 class _Unused(ModuleType):
@@ -31,25 +30,6 @@ def _unused_package(name: str) -> Any:
     return unused
 
 
-def _compiled_cffi() -> ModuleType | None:
-    """As much of cffi as Autobahn's accelerators ask: they declare again what is compiled already. None where it is not."""
-    if find_spec("_nvx_utf8validator") is None:
-        return None
-    compiled: Any = import_module("_nvx_utf8validator")
-
-    class FFI:
-        """Knows how to free what the compiled code has made."""
-
-        gc = staticmethod(compiled.ffi.gc)
-
-        def __getattr__(self, name: str) -> Any:
-            return lambda *_, **__: None  # declarations
-
-    cffi: Any = ModuleType("cffi")
-    cffi.FFI, cffi.__version__ = FFI, version("cffi")
-    return cast(ModuleType, cffi)
-
-
 _WAMP = "autobahn.wamp"
 _wamp = _unused_package(_WAMP)
 _wamp.websocket = _Unused(f"{_WAMP}.websocket")
@@ -65,9 +45,6 @@ _LEFT_OUT: dict[str, ModuleType | None] = {
     # Autobahn does without it, as where it is not installed.
     "click": None,
 }
-if (_cffi := _compiled_cffi()) is not None:
-    # Would import a parser of C.
-    _LEFT_OUT["cffi"] = _cffi
 
 # A process that has one of them already, such as that of tests, saves nothing by it.
 _absent = {} if _LEFT_OUT.keys() & sys.modules.keys() else _LEFT_OUT

@@ -45,7 +45,7 @@ LAST_MESSAGES_SECONDS = 0.3
 MOST_TRACES_SECONDS = 3.0
 """For spans that were not sent yet, where there is so much time left."""
 GARBAGE_OBJECTS = 10_000
-"""So many more objects than are gone there have to be before the collector looks at the young ones; Python's default is 700."""
+"""So many more objects than are gone there have to be before the collector looks at the young ones."""
 _ROOT_PATH = b"Daphne-Root-Path"
 _ACCEPT: Any = PerMessageDeflateOfferAccept  # which is not typed
 

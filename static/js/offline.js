@@ -5,12 +5,21 @@ const FIRST_MS = 2_000;
 const LONGEST_MS = 60_000;
 
 let wait = FIRST_MS;
-let timer = setTimeout(look, wait);
-addEventListener("online", look);
+let timer = 0;
+let isLooking = false;
+
+// Whoever opened this very page is not to have it loaded again and again.
+if (!location.pathname.endsWith("/offline/")) {
+  timer = setTimeout(look, wait);
+  addEventListener("online", look);
+}
 
 async function look() {
+  if (isLooking) return;
+  isLooking = true;
   clearTimeout(timer);
   if (await isReached()) return location.reload();
+  isLooking = false;
   wait = Math.min(2 * wait, LONGEST_MS);
   timer = setTimeout(look, wait);
 }

@@ -23,7 +23,6 @@ WAITING = {
     "segno": "what draws codes for authenticators waits for a second factor: 1 MB",
     "click": "the command line of httpx is not used: 4 MB with rich and pygments, where these are installed",
     "rich": "see there",
-    "pycparser": "what Autobahn asks cffi for is compiled already: 1 MB",
     "structlog": "log lines are written by ourselves: 2 MB",
     "openai_harmony": "the second reader has a process of its own",
     "opentelemetry": "traces wait for CHATUI_TRACES_URL",

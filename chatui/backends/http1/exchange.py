@@ -178,7 +178,7 @@ class _Content(httpx.AsyncByteStream):
         return data
 
     async def aclose(self) -> None:
-        self._exchange.end(is_whole=self._body.is_done and not self._body.rest)
+        self._exchange.end(is_whole=self._body.is_done and not self._body.rest and not self._begun)
 
     def _deadline(self) -> float | None:
         """Where something always has come, but never what is waited for, no read would notice that the time is over."""

@@ -219,4 +219,6 @@ def test_the_choice_fits_a_phone(several: Deployment, visits: Visits) -> None:
     for control in (model(page), effort(page), Chat(page).send):
         expect(control).to_be_in_viewport(ratio=1)
     box = model(page).bounding_box()
-    assert box and box["width"] > 100, "what is chosen can be read"
+    beside = effort(page).bounding_box()
+    assert box and box["width"] > 200, "what is chosen can be read"
+    assert beside and beside["y"] >= box["y"] + box["height"], "in a line of its own"
