@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from chatui.accounts.api_keys.checking import LiveKey
 from chatui.api import answering, reasoning_access
 from chatui.api.answering import Answering
-from chatui.api.background import serving as background
+from chatui.api.background import endpoints as background
 from chatui.api.bodies import checked, json_of
 from chatui.api.errors import ApiError, invalid, of_code
 from chatui.api.reasoning_access import address_of

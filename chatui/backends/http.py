@@ -18,7 +18,7 @@ import httpx
 
 from chatui.backends.base import BackendError, Limits
 from chatui.backends.failures.kinds import refused
-from chatui.backends.failures.rejected import RejectedFields
+from chatui.backends.failures.rejected_fields import RejectedFields
 from chatui.backends.http1.exchange import READING, Reading
 from chatui.backends.http1.pace import pace
 from chatui.backends.http1.route import DIRECT, Route

@@ -17,10 +17,10 @@ from django.urls import reverse
 from chatui.canary.answers.planting import Script
 from chatui.canary.fixtures import Guests
 from chatui.canary.markers import Canary
+from chatui.canary.owner_questions import ENDS, PlayedServer, Talk
 from chatui.canary.peer import Peer
 from chatui.canary.programs import Programs
 from chatui.canary.stored_text import look_at_rows
-from chatui.canary.talk import ENDS, PlayedServer, Talk
 from chatui.canary.visitors.addresses import Values
 from chatui.canary.visitors.browser import Browser, Deployment
 from chatui.canary.visitors.crawl import Crawl

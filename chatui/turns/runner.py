@@ -35,8 +35,7 @@ from chatui.store.turn_pieces import Pieces
 from chatui.turns import ledger
 from chatui.turns.calls.conductor import Conductor
 from chatui.turns.cutting.answer_now import AnswerNow
-from chatui.turns.formats.checked_answers import CheckedAnswers, format_of
-from chatui.turns.kept_frames import KeptFrames
+from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.leases import Held, leases
 from chatui.turns.ledger import Account, LeaseLostError, Outcome
 from chatui.turns.opening import server_tools
@@ -50,6 +49,7 @@ from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.slots import slots
 from chatui.turns.start import Kind, Started
 from chatui.turns.streams.program import Ended
+from chatui.turns.structured.checked_answers import CheckedAnswers, format_of
 from chatui.turns.summarizing import Summarizing
 from chatui.turns.titles import background as titles
 from renderer.errors import Code
@@ -89,7 +89,7 @@ class Runner:
             program=started.program.stream if started.program else None,
         )
         self._pieces = Pieces(self._turn_id)
-        self._frames: KeptFrames | None = None
+        self._frames: FrameRecorder | None = None
         self._answer_now: AnswerNow | None = None
         self._conductor: Conductor | None = None
         self._samplings: list[Sampling] = []
@@ -161,7 +161,7 @@ class Runner:
         # Not read with the rest: the back end belongs to this event loop.
         backend = connected.backend(job.choice)
         summary = self._summary = Summarizing(spec, job, self._publisher.step)
-        frames = self._frames = KeptFrames(job, self._publisher, summary, self._pieces, self._fail)
+        frames = self._frames = FrameRecorder(job, self._publisher, summary, self._pieces, self._fail)
         answer_now = self._answer_now = AnswerNow(frames, is_offered=self._started.continued_turn is None)
         conductor = self._conductor = Conductor(job, frames, tools, self._publisher)
         checked = CheckedAnswers(format_of(self._started), job, answer_now.feed, for_program=program is not None)

@@ -31,7 +31,7 @@ from chatui.turns.calls.handing_back import HandingBack, TurnTools
 from chatui.turns.calls.requested import Requested, questions_of, reply_frame, requested, unanswered
 from chatui.turns.calls.tool_time import ToolTime
 from chatui.turns.calls.waiting import Waiting
-from chatui.turns.kept_frames import KeptFrames
+from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.ledger import Job
 from chatui.turns.publisher import Publisher
 from chatui.turns.sampling import Sampling
@@ -59,7 +59,7 @@ _DECLINED = {
 class Conductor:
     """One for each turn. ``follow`` after each sampling. ``tools``: what the model is offered."""
 
-    def __init__(self, job: Job, frames: KeptFrames, tools: TurnTools, publisher: Publisher) -> None:
+    def __init__(self, job: Job, frames: FrameRecorder, tools: TurnTools, publisher: Publisher) -> None:
         """``publisher`` is told how many calls wait for the person, and how many files there are; tools add to its ``pages``."""
         pages = publisher.pages
         self.waiting = Waiting(job, publisher.calls_wait)

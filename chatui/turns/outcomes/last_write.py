@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from chatui.error_reports import log_without_content
 from chatui.models import Message
 from chatui.turns import ledger
-from chatui.turns.kept_frames import LastFrames
+from chatui.turns.frame_recorder import LastFrames
 from chatui.turns.ledger import Account, Job, LeaseLostError, Outcome
 from chatui.turns.statements import ending
 from chatui.usage import settling

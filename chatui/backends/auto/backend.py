@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Protocol, runtime_checkable
 
+from chatui.backends.auto.choosing import AUTO, Choice, Question, choose
 from chatui.backends.base import Backend, BackendError, Endpoint, SampleEvent, SampleRequest
-from chatui.backends.chosen.choosing import AUTO, Choice, Question, choose
 from chatui.backends.context.window import HasContextWindow
 from chatui.backends.discovery import Discovered
 from chatui.backends.http import Upstream, Watchable, Watcher
@@ -32,7 +32,7 @@ class AcceptsDiscovery(Protocol):
         ...
 
 
-class ChosenBackend:
+class AutoBackend:
     """A Backend that chooses its wire format. Nothing is asked before its first use; while the server cannot be reached, nothing is
     chosen."""
 

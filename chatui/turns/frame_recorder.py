@@ -48,7 +48,7 @@ class LastFrames:
     written: Sequence[tuple[UUID, Finished]] = field(repr=False)
 
 
-class KeptFrames:
+class FrameRecorder:
     """One for each turn, across all its samplings. ``feed`` takes what a model writes, ``add`` what the product adds; ``close`` ends it."""
 
     def __init__(
