@@ -60,11 +60,11 @@ class Channel(HTTPChannel):
 
     def write(self, data: bytes) -> None:
         """See Twisted."""
-        write_now(self.transport, data)
+        write_unbuffered(self.transport, data)
 
     def writeSequence(self, iovec: Iterable[bytes]) -> None:  # noqa: N802 - Twisted's name
         """See Twisted: a chunk of an answer that is streamed comes so, in pieces."""
-        write_now(self.transport, b"".join(iovec))
+        write_unbuffered(self.transport, b"".join(iovec))
 
     def requestDone(self, request: Any) -> None:  # noqa: N802 - Twisted's name
         """See Twisted."""
@@ -124,7 +124,7 @@ class Channel(HTTPChannel):
         self._head_due = self._body_due = None
 
 
-def write_now(transport: Any, data: bytes) -> None:
+def write_unbuffered(transport: Any, data: bytes) -> None:
     """Write to a connection, at once where it can be. Twisted would wait until the event loop says that the socket can be written to, which
     it nearly always can: that costs more than the writing."""
     if is_free(transport):

@@ -12,7 +12,7 @@ from chatui.store import transcripts
 from chatui.tracing import spans
 from chatui.tracing.spans import Span
 from chatui.usage.counting import Spent
-from chatui.usage.reported_tokens import believed, spent_on
+from chatui.usage.reported_tokens import plausible_count, spent_on
 from renderer.events import FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import is_answer
 
@@ -48,7 +48,7 @@ async def _measured(sample: AsyncGenerator[SampleEvent], most_chars: int, meter:
         raise
     finally:
         if meter.usage is not None:
-            span.note(input_tokens=believed(meter.usage.prompt_tokens), output_tokens=believed(meter.usage.completion_tokens))
+            span.note(input_tokens=plausible_count(meter.usage.prompt_tokens), output_tokens=plausible_count(meter.usage.completion_tokens))
 
 
 async def _words(events: AsyncIterator[SampleEvent], most_chars: int) -> str:

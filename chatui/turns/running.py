@@ -16,7 +16,7 @@ from django.db import DatabaseError, IntegrityError, InterfaceError
 from chatui import wire
 from chatui.codes import ProductCode
 from chatui.database import clock, pools
-from chatui.database.faults import DatabaseBusyError, outages, passes
+from chatui.database.faults import DatabaseBusyError, is_transient, outages
 from chatui.database.writer import writer
 from chatui.delivery import groups
 from chatui.delivery.bus import PROCESS, bus, send_to_from_thread
@@ -202,7 +202,7 @@ async def _reap_often() -> None:
             await _reap()
         except Exception as error:  # noqa: BLE001 - whatever it is, it must not end the looking
             log.warning("the search for abandoned turns failed (%s)", type(error).__name__)
-            if isinstance(error, DatabaseBusyError) or passes(error):
+            if isinstance(error, DatabaseBusyError) or is_transient(error):
                 outages.note()
                 pause = 1.0  # so that it is known when the outage ends
         await asyncio.sleep(pause)

@@ -16,7 +16,7 @@ from chatui.tracing import spans
 from chatui.tracing.spans import Span
 from chatui.turns.ledger import Account
 from chatui.usage.counting import Spent
-from chatui.usage.reported_tokens import believed, spent_on
+from chatui.usage.reported_tokens import plausible_count, spent_on
 from renderer.events import FrameText, RawEvent
 from renderer.unanswered_calls import UnansweredCalls
 
@@ -92,8 +92,8 @@ class Sampling:
         return Account(
             backend=self._backend.name,
             model=(self._ended.model or "") if self._ended else "",
-            input_tokens=believed(said.prompt_tokens),
-            output_tokens=believed(said.completion_tokens),
+            input_tokens=plausible_count(said.prompt_tokens),
+            output_tokens=plausible_count(said.completion_tokens),
             turns_left_out=self._ended.turns_left_out if self._ended else 0,
             context=self._ended.context if self._ended else None,
             request=self._sent,
@@ -103,7 +103,7 @@ class Sampling:
 
     def _note_usage(self, span: Span) -> None:
         if usage := self._ended.usage if self._ended else None:
-            span.note(input_tokens=believed(usage.prompt_tokens), output_tokens=believed(usage.completion_tokens))
+            span.note(input_tokens=plausible_count(usage.prompt_tokens), output_tokens=plausible_count(usage.completion_tokens))
 
     def _settings(self) -> dict[str, object]:
         """What a document header says of this sample. What was left to the server is not known, and so is not said."""

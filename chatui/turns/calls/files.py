@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from uuid import UUID
 
 from chatui.database import pools
-from chatui.database.faults import DatabaseBusyError, passes
+from chatui.database.faults import DatabaseBusyError, is_transient
 from chatui.database.writer import writer
 from chatui.models import StoredFile
 from chatui.models.files.stored_file import FileSource
@@ -56,7 +56,7 @@ class FilesOfTurn:
         try:
             return await pools.turns.run(_given, self._job, most_bytes, known)
         except Exception as error:
-            if not isinstance(error, DatabaseBusyError | NoKeyError) and not passes(error):
+            if not isinstance(error, DatabaseBusyError | NoKeyError) and not is_transient(error):
                 raise
             log.warning("turn %s: the files of its conversation could not be read", self._job.turn_id)
             return ()
@@ -66,7 +66,7 @@ class FilesOfTurn:
         try:
             return await pools.turns.run(_gone, self._job, known)
         except Exception as error:
-            if not isinstance(error, DatabaseBusyError) and not passes(error):
+            if not isinstance(error, DatabaseBusyError) and not is_transient(error):
                 raise
             log.warning("turn %s: the files of its conversation could not be read", self._job.turn_id)
             return ()

@@ -86,6 +86,6 @@ def _settle(
     return waiting
 
 
-def _wanted(call: Requested) -> approvals.Wanted:
+def _wanted(call: Requested) -> approvals.PendingCall:
     tool, shown = call.tool, json.dumps(call.arguments)
-    return approvals.Wanted(new_key(), call.call_id, tool.name, tool.shown_title, tool.fingerprint, shown)
+    return approvals.PendingCall(new_key(), call.call_id, tool.name, tool.shown_title, tool.fingerprint, shown)

@@ -21,7 +21,7 @@ def orders(turn: Turn, program: ProgramAsk | None) -> tuple[Frame, ...]:
     return (
         *_developer(operators),
         *_developer(worded(preferences) if preferences else ""),
-        *_of_program(program.orders if program else "", has_operators=bool(operators)),
+        *_of_program(program.all_instructions if program else "", has_operators=bool(operators)),
     )
 
 
