@@ -36,7 +36,7 @@ class OwnSession:
 
 
 def record_start(person: User, key: str, visitor: Visitor, user_agent: str, sign_in_method: str) -> None:
-    """A session has begun. What is left of the person's that have ended goes."""
+    """Records a new session, and deletes the records of the person's ended ones."""
     lasting = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
     with transaction.atomic():
         BegunSession.objects.filter(user=person).exclude(key__in=lasting).delete()
@@ -45,14 +45,14 @@ def record_start(person: User, key: str, visitor: Visitor, user_agent: str, sign
 
 
 def note_outside(key: str | None, outside_id: str) -> None:
-    """What the provider that began a session calls its own; with that name it can end it."""
+    """Stores the provider's own id of a session that it began; with it the provider can end the session."""
     BegunSession.objects.filter(key=key).update(outside_id=outside_id)
 
 
 def end_provider_sessions(provider: str, person: User | None, outside_id: str) -> dict[User, int]:
-    """End the sessions that a provider began: of this person, or with this name of its own; both where both are given. How many, by person.
+    """End the sessions that a provider began: of this person, or with this id; both where both are given. Returns how many, by person.
 
-    Without a person and a name there are none.
+    Without a person and an id there are none.
     """
     if person is None and not outside_id:
         return {}
@@ -69,7 +69,7 @@ def end_provider_sessions(provider: str, person: User | None, outside_id: str) -
 
 
 def sign_in_method_of(provider: str) -> str:
-    """How a session says that this provider began it."""
+    """The sign-in method of the sessions that this provider began."""
     return f"by {provider}"
 
 

@@ -52,7 +52,7 @@ def _parse_cursor(start: str) -> tuple[bool, datetime, UUID]:
 
 
 def cursor(at: datetime, key: UUID) -> str:
-    """Where a page ends: a time and a key, and no position, so that what changes meanwhile lets no other come twice or be left out."""
+    """A cursor: a time and a key, not a position, so that changes made meanwhile neither repeat nor skip a conversation."""
     return f"{(at - _EPOCH) // timedelta(microseconds=1)}-{key.hex}"
 
 

@@ -84,8 +84,8 @@ class FrameRecorder:
 
     @property
     def kept(self) -> list[Message] | None:
-        """The messages that were made of the turn's frames, once all are stored; None where they have to be read: some were stored by an
-        attempt of which nothing was heard."""
+        """The messages that were made of the turn's frames, once all are stored. None if they must be read from the database: some were
+        stored by a commit whose result was lost."""
         return None if self._has_gaps else self._kept
 
     @property
@@ -113,7 +113,7 @@ class FrameRecorder:
 
     def add(self, frame: Frame, error: ErrorCode | None = None) -> None:
         """A whole frame that the product wrote, such as a tool's reply. ``error``: what it reports."""
-        # The summary sees to it that no model takes a name of the product's own; here the product itself writes under it.
+        # A model must not use the product's own names, which the summary checks; here the product itself uses them.
         noted = self._summary.take if frame.header.name not in PRODUCT_NAMES else _unchanged
         body = transcripts.storable(frame.body)
         for event in (FrameOpened(frame.header), FrameText(body), FrameClosed(frame.terminator, error)):

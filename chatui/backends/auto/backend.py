@@ -18,7 +18,7 @@ from chatui.codes import ProductCode
 _log = logging.getLogger(__name__)
 
 RECHECK_SECONDS = 60.0
-"""How long a choice counts that is to be made again soon."""
+"""How long a provisional choice is used before the server is asked again."""
 _RECHECK_AFTER = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_SETUP)
 """After these another server may stand at the address, or the same one with other options."""
 
@@ -28,7 +28,7 @@ class AcceptsDiscovery(Protocol):
     """A back end that accepts what was already discovered about its server, so that it need not ask again."""
 
     def use_discovery(self, found: Discovered) -> None:
-        """Take this as if it had been asked just now."""
+        """Use this as if the server had just answered it."""
         ...
 
 

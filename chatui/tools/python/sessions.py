@@ -19,7 +19,7 @@ from chatui.tools.tool import ToolError
 
 @dataclass(frozen=True, slots=True)
 class SessionLimits:
-    """How many interpreters there may be, how long one may be idle, in seconds, and how many bytes of files are laid into a new one."""
+    """How many interpreters there may be, how long one may be idle, in seconds, and how many bytes of files are copied into a new one."""
 
     most: int
     most_of_person: int
@@ -29,7 +29,7 @@ class SessionLimits:
 
 @dataclass(slots=True, eq=False)
 class _Session:
-    """``files_inside``: the names of the files that were laid into its interpreter; None where that was not tried yet."""
+    """``files_inside``: the names of the files that were copied into its interpreter; None if that was not tried yet."""
 
     person_id: UUID
     used_at: float
@@ -105,10 +105,11 @@ class Sessions:
         self._check(session, asked)
 
     async def _copy_files_in(self, session: _Session, asked: CodeRequest) -> Outcome:
-        """Lay the files of the conversation into a new interpreter, and into any the ones that its person has brought since. What they have
-        taken away meanwhile is taken out first: a file of the same name may come in its place.
+        """Copies the conversation's files into a new interpreter, and into an old one those uploaded since; first removes what the person
+        deleted, because another file of that name may follow.
 
-        The beginning of an outcome. One that ends of it gives way to a new one; files of which that ends as well are not there.
+        Returns the start of the outcome. If the files end the interpreter, a new one is tried; if they end that one too, it runs without
+        them.
         """
         assert asked.files is not None  # noqa: S101 - asked by the caller
         assert session.interpreter is not None  # noqa: S101 - it was just started

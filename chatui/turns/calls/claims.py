@@ -1,4 +1,7 @@
-"""Claims calls before they run, and answers those of a turn whose process died. Runs in the writer's transaction."""
+"""Marks tool calls as taken before they run, so that none runs twice, and replies to those of a turn whose process died.
+
+Runs in the writer's transaction.
+"""
 
 from __future__ import annotations
 
