@@ -23,8 +23,8 @@ that was written and not read yet."""
 
 
 class Channel(HTTPChannel):
-    """Twisted's, with a limit to the head, a least speed of the body, and patience while an answer is read slowly: all of it may be written
-    long before."""
+    """Twisted's, with a limit to the head, a least speed of the body, and patience while an answer is read slowly: the answer may have been
+    written long before."""
 
     _head_due: Any = None  # a call of Twisted's, once it is made
     _body_due: Any = None  # as well
@@ -143,7 +143,7 @@ def is_free(transport: object) -> bool:
 
 
 def unsent(transport: object) -> int:
-    """How many bytes wait for whoever reads at the other end; 0 where that is not known."""
+    """How many bytes wait for the peer to read them; 0 if that is not known."""
     return len(transport.dataBuffer) - transport.offset + transport._tempDataLen if isinstance(transport, Connection) else 0
 
 

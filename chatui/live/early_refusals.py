@@ -31,7 +31,7 @@ _REASONS = {
 
 
 def refusal_of(path: bytes, length: int | None) -> bytes:
-    """The whole reply, after which the connection ends; empty where the request may come in. ``length`` None: it is not said."""
+    """The whole reply, after which the connection ends; empty where the request may come in. ``length``: None if not given."""
     # As Django will read it: an escape in the path must not lead around this.
     meant = unquote_to_bytes(path)
     most = _most(meant)

@@ -85,7 +85,7 @@ class PageSocket(AsyncWebsocketConsumer):
 
     def start_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Run something beside the commands, until the socket ends."""
-        # Not in the context of whoever sent the message that this is about.
+        # Not in the context of the task that sent the message.
         task = asyncio.create_task(work, context=self._context.copy())
         self._background_tasks.add(task)
         task.add_done_callback(self._background_tasks.discard)

@@ -154,8 +154,8 @@ class FrameRecorder:
             await asyncio.wait(self._saving)
 
     def take_last(self) -> LastFrames | None:
-        """The frames that wait for the turn's end; None where none do. From now on they are the caller's to store, who says with
-        ``note_kept`` what came of it."""
+        """The frames that wait for the turn's end; None where none do. From now on the caller stores them, and
+        reports the result with ``note_kept``."""
         return LastFrames(tuple(self._parents), self._take_unsaved()) if self._lingering is not None else None
 
     def note_kept(self, stored: Sequence[Message]) -> None:

@@ -181,7 +181,7 @@ def _counted(messages: Sequence[PromptMessage]) -> dict[Frame, int]:
 
 
 def _thought_before(cut: Message, answer: Sequence[PromptMessage]) -> int | None:
-    # Nearly always one turn wrote the cut answer, and whoever asked has read it.
+    # Nearly always one turn wrote the cut answer, and it is loaded already.
     if cut.turn is not None and cut.turn.continued_message_id is None:
         return cut.turn.thought_seconds
     return continuation.thought_seconds(continuation.writers_of([cut.pk, *(message.key for message in answer)]))
@@ -269,7 +269,7 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: Callable
         "request": requests.pack(*account.request) if account.request and keeps else None,
     }
     if ended := ending.end(job.turn_id, job.lease_owner, columns):
-        # Before the conversation: whoever asks in it locks the person's count first, and two in another order would wait for each other.
+        # Before the conversation: a new question locks the person's count first, and two in different orders would deadlock.
         answer = Charge(UsageKind.ANSWER, account.spent, job.choice, account.backend, shown["model"])
         settling.settle(job.asked, outcome.state, [answer])
         changed: dict[str, object] = {"active_at": now}
@@ -318,8 +318,8 @@ def _shown(outcome: Outcome, account: Account) -> dict[str, Any]:
 
 
 def _mine(job: Job) -> QuerySet[Turn]:
-    """The turn while it is ours. In a conversation that was deleted meanwhile, what was shown before that is still stored: Undo brings it
-    back. Whoever erases a conversation for good ends its turn first."""
+    """The turn while it is ours. In a conversation that was deleted meanwhile, what was shown before that is still stored, because the
+    deletion can be undone. Erasing a conversation for good ends its turn first."""
     return ending.mine(job.turn_id, job.lease_owner)
 
 
@@ -346,5 +346,5 @@ def _parent(keys: Sequence[UUID]) -> UUID:
 
 
 def _conversation(job: Job) -> Conversation:
-    """The conversation as far as its messages need it: whoever asks in it owns it."""
+    """The conversation with the fields that its messages need. Only its owner can ask in it."""
     return Conversation(pk=job.conversation_id, owner_id=job.asked_by_id, temporary_until=job.temporary_until)

@@ -21,7 +21,7 @@ Charged = Callable[[Spent, str], None]
 
 
 async def words_of(backend: Backend, request: SampleRequest, most_chars: int, charged: Charged, what: str) -> str:
-    """The answer, and nothing hidden: at most ``most_chars`` of it. Empty where it was withdrawn or cut off, or is far too long.
+    """The answer, and nothing hidden: at most its first ``most_chars``. Empty if it was withdrawn or cut off, or is far too long.
 
     ``charged`` is called once, however it ends. ``what``: how traces call it, such as ``title``.
 

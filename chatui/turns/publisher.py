@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 FLUSH_SECONDS = 0.03
 """Shorter than the time between two reads of a model server, so that what one brings is sent in the same step."""
 BEAT_SECONDS = 2.0
-"""After so long without an event, pages are told that the turn still runs, and what its latest number is."""
+"""After so long without an event, pages get one that says that the turn still runs, with its latest number."""
 FOLLOWED_SECONDS = 75.0
 """How long another process is sent events after it said that somebody there follows."""
 FIRST_SECONDS = 2.0
@@ -91,7 +91,7 @@ class Publisher:
 
     @property
     def pages(self) -> dict[int, Cited]:
-        """What the answer may cite, by cursor. Whoever opens a page adds it."""
+        """What the answer may cite, by cursor. A tool that opens a page adds it."""
         return self._people.pages
 
     def take(self, event: RawEvent, key: UUID) -> None:

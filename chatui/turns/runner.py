@@ -62,7 +62,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SAVING_SECONDS = 1.0
-"""After so long, people are told that their answer is being saved."""
+"""After so long, pages show that the answer is being saved."""
 
 SHOWN_SECONDS = 10.0
 """The longest that the end of a turn waits for what stands below its answer, which takes some milliseconds. Its text is there already."""
@@ -254,7 +254,7 @@ class Runner:
             titles.begin(self._started, frames.written)
 
     async def _shown_end(self, turn: Turn) -> fragments.Below:
-        """What stands below the answer. Nothing where nobody has seen all of it, or it cannot be read in time: pages fetch it."""
+        """What stands below the answer. Empty if no page has shown the whole answer, or it cannot be read in time: pages then fetch it."""
         if not self._publisher.is_shown_whole:
             return fragments.Below()
         written = self._frames.written if self._frames else ()

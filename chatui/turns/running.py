@@ -139,7 +139,7 @@ async def stop(place: Place) -> None:
     """Stop a turn wherever it runs: at once over the bus, and within about a second where Redis is away.
 
     Raises:
-        DatabaseBusyError: it runs elsewhere, and the database could not be told.
+        DatabaseBusyError: it runs in another process, and the request could not be stored.
     """
     bus().send_to(place.process, groups.control(place.turn_id), {"type": "turn.stop"})
     if place.process != PROCESS:
@@ -230,9 +230,9 @@ def _tell_ended(turn: Turn, state: TurnState) -> None:
 
 
 def _never_launched() -> list[Started]:
-    """Questions that this process has stored some time ago, and that no task of it answers."""
+    """Questions that this process stored some time ago, and that none of its tasks answers."""
     known = [*_runners, *_ended, *leases.leases.keys()]
-    lease = clock.after(leases.LEASE - LAUNCH_GRACE)  # a lease that was given before, and never renewed
+    lease = clock.after(leases.LEASE - LAUNCH_GRACE)  # a lease from before then that was never renewed
     turns = Turn.objects.filter(state=TurnState.RUNNING, lease_owner=leases.OWNER, lease_until__lt=lease).exclude(pk__in=known)
     # A program's are closed instead: nobody waits for them, and what it asked for besides the question is not known any more.
     turns = turns.filter(program_answer=None)

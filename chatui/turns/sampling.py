@@ -106,7 +106,7 @@ class Sampling:
             span.note(input_tokens=plausible_count(usage.prompt_tokens), output_tokens=plausible_count(usage.completion_tokens))
 
     def _settings(self) -> dict[str, object]:
-        """What a document header says of this sample. What was left to the server is not known, and so is not said."""
+        """The fields of a document header for this sample. Values that the server chose itself are not known, and so are left out."""
         settings: dict[str, object] = {"reasoning_effort": self._request.effort}
         if self._request.max_tokens is not None:
             settings["max_tokens"] = self._request.max_tokens

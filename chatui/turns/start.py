@@ -259,7 +259,7 @@ def _asked_with(conversation: Conversation, choice: str, wanted: _Wanted) -> Non
 
 
 def _asked_in(conversation: Conversation, *changed: str) -> None:
-    """It comes to the top of the list, also from the archive, and whoever asks in it has seen what was new."""
+    """Moves the conversation to the top of the list, also from the archive, and marks it as read: the person who asks has seen it."""
     conversation.active_at, conversation.has_news, conversation.archived_at = timezone.now(), False, None
     asking.asked_in(conversation, *changed)
     lifetime.ask(conversation)

@@ -88,7 +88,7 @@ def interrupt(turn: Turn) -> TurnState | None:
 
 
 def _is_answered(turn: Turn) -> bool:
-    """Whether the model had said its last word, and the whole answer is stored: only the end of the turn was lost with its process."""
+    """Whether the model had finished, and the whole answer is stored: only the end of the turn was lost with its process."""
     last = turn.messages.order_by("position").last()
     return last is not None and continuation.is_answer(last) and last.is_complete and last.terminator == Terminator.RETURN
 

@@ -30,14 +30,14 @@ class FilesOfTurn:
     """A ``TurnFiles``. Made on the event loop of the turn; tools use it on theirs."""
 
     def __init__(self, job: Job, told: Callable[[int], None]) -> None:
-        """``told`` is called on the turn's event loop with the number of files, whenever one has come."""
+        """``told``: a callback, called on the turn's event loop with the number of files, whenever one has come."""
         self._job = job
         self._told = told
         self._loop = asyncio.get_running_loop()
         self._names: set[str] = set()
 
     async def keep(self, made: MadeFile) -> KeptFile:
-        """See ``TurnFiles``. It is stored before the model hears of it."""
+        """See ``TurnFiles``. The file is stored before the model learns its name."""
         # A name, like a file, can be long: all other writes of this process wait while one looks at it.
         new = await asyncio.to_thread(NewFile.of, made.name, made.data)
         try:

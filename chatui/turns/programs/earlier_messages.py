@@ -25,7 +25,7 @@ class UnknownCallError(Exception):
 def calls_of(turn: Turn) -> dict[str, Header]:
     """The calls of a turn that its program has to carry out, by their ids."""
     frames = [transcripts.frame_of(message) for message in transcripts.of_turn(turn)]
-    # Of a call whose text is not kept any more the model is told nothing, and of a reply to it neither.
+    # A call whose text was removed is left out of the prompt, and so is the reply to it.
     known = (frame.header for frame in unanswered(frames) if frame.header.intent != Intent.DEBUG)
     return {header.call_id: header for header in known if header.call_id}
 
@@ -52,7 +52,7 @@ def _stored(
 
 
 def frames_of(said: Iterable[Each], waiting: Mapping[str, Header]) -> Iterator[tuple[Frame, Author]]:
-    """The frames of what was said. ``waiting``: calls before it that wait for a reply.
+    """The frames of earlier messages. ``waiting``: calls before it that wait for a reply.
 
     An id that comes a second time gets another one, as does the reply to it: some programs count anew in each of their answers.
 

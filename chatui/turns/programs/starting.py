@@ -26,7 +26,7 @@ from renderer.frames import Frame, Header, Role
 
 
 class NotStoredError(Exception):
-    """Nothing that is not kept can go on from something that is."""
+    """A request that is not stored cannot continue from a stored answer."""
 
 
 class StillRunningError(Exception):

@@ -26,7 +26,7 @@ def orders(turn: Turn, program: ProgramAsk | None) -> tuple[Frame, ...]:
 
 
 def today(person: User) -> date | None:
-    """The day where the person is; None where they have not said."""
+    """The date in the person's time zone; None if they have not set one."""
     try:
         return datetime.now(UTC).astimezone(ZoneInfo(person.time_zone)).date() if person.time_zone else None
     except (ZoneInfoNotFoundError, ValueError, OSError):

@@ -104,7 +104,7 @@ async def _asked(found: Talk, choice: str) -> str:
 
 
 def _charge(found: Talk, choice: str, backend: str, spent: Spent, model: str) -> None:
-    """Have it booked, also where no title came of it. Nothing waits for that."""
+    """Posts the usage, also if there is no title. Nothing waits for that."""
     asked = Attribution(found.row.owner_id, periods.now().day)
     posting.post(asked, Charge(UsageKind.TITLE, spent, choice, backend, model), patience=SAVE_SECONDS)
 
