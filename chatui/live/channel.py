@@ -69,7 +69,7 @@ class Channel(HTTPChannel):
     def requestDone(self, request: Any) -> None:  # noqa: N802 - Twisted's name
         """See Twisted."""
         self._unread = None
-        # Before it reads what came meanwhile, which may be the whole of the next head.
+        # Before it reads what has arrived, which may be the whole next head.
         self._expect_head()
         super().requestDone(request)  # type: ignore[no-untyped-call]
 
@@ -111,7 +111,7 @@ class Channel(HTTPChannel):
     def _refuse_body(self) -> None:
         self._stop_expecting()
         self.setTimeout(None)  # type: ignore[no-untyped-call]
-        # Nothing is carried out of which the peer has read that it was refused.
+        # A request that was refused to the peer must not be carried out.
         self._is_over = True
         transport: Any = self.transport
         transport.write(too_slow())

@@ -20,7 +20,7 @@ SERVER_ERRORS = 500
 """Statuses from here on are faults of ours."""
 
 _MODELS = b"/v1/models/"
-"""Below it stands the id of a model, which may hold anything."""
+"""It is followed by the id of a model, which may contain any characters."""
 
 _REASONS = {
     404: ("Not Found", "not_found", "There is no such address."),

@@ -37,9 +37,9 @@ FLUSH_SECONDS = 0.03
 BEAT_SECONDS = 2.0
 """After so long without an event, pages get one that says that the turn still runs, with its latest number."""
 FOLLOWED_SECONDS = 75.0
-"""How long another process is sent events after it said that somebody there follows."""
+"""How long another process is sent events after it reported a follower."""
 FIRST_SECONDS = 2.0
-"""Events of a turn's beginning are sent to every process: who follows there can only say so afterwards."""
+"""How long a new turn's events are sent to every process: a follower there can only report itself afterwards."""
 CATCH_UP_SECONDS = 30.0
 """The longest that a turn's end waits for its text to be rendered: many times what the longest answer takes."""
 
@@ -47,7 +47,7 @@ _FOLLOWED = (Audience.END_USER, Audience.DEBUG)
 """Who follows over sockets. The program that asked has a stream of its own."""
 
 SWITCH_SECONDS = 0.001
-"""How long a thread goes on while the event loop wants to: it waits so long for each system call that it makes."""
+"""How long a thread keeps the interpreter while the event loop wants it: the loop waits so long after each of its system calls."""
 
 _renderer = ThreadPoolExecutor(1, thread_name_prefix="rendering", initializer=sys.setswitchinterval, initargs=(SWITCH_SECONDS,))
 """One thread, as rendering is all Python, and more of them would only take more from the event loop. Turns take their turns in steps."""
@@ -115,7 +115,7 @@ class Publisher:
         self._flush_soon()
 
     def end_thinking(self) -> int | None:
-        """The turn ends. Returns how many seconds it thought before it answered; None where nothing was hidden."""
+        """Ends the thinking, because the turn ends. Returns how many seconds it took; None if nothing was hidden."""
         self._people.end_thinking(self.elapsed())
         return self._people.thought_seconds
 

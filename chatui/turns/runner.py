@@ -65,7 +65,7 @@ SAVING_SECONDS = 1.0
 """After so long, pages show that the answer is being saved."""
 
 SHOWN_SECONDS = 10.0
-"""The longest that the end of a turn waits for what stands below its answer, which takes some milliseconds. Its text is there already."""
+"""How long the end of a turn waits for the part below its answer, which takes some milliseconds. Its text is shown already."""
 
 _WIRE_TYPES: dict[str, wire.EndType] = {
     TurnState.COMPLETED: "response.completed",
@@ -248,7 +248,7 @@ class Runner:
             self._started.program.stream.end(ended)
 
     def _begin_title(self) -> None:
-        """Have a new conversation titled, in a task of its own. Not after an answer of which something was hidden that had been shown."""
+        """Requests a title for a new conversation, in a separate task. Not after an answer of which a shown part was hidden again."""
         frames = self._frames
         if frames is not None and not (self._is_lost or frames.is_withheld or self._started.program):
             titles.begin(self._started, frames.written)
@@ -275,7 +275,7 @@ class Runner:
         return fragments.Below()
 
     async def _patiently(self, saving: asyncio.Future[T]) -> T:
-        """Wait for the database, and tell people where that takes long. What is being saved goes on also where nobody waits any more."""
+        """Waits for the database, and shows on pages if that takes long. The saving continues if this wait is cancelled."""
         done, _ = await asyncio.wait([saving], timeout=SAVING_SECONDS)
         if not done:
             self._publisher.saving()

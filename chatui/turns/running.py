@@ -53,9 +53,9 @@ _reaper: asyncio.Task[None] | None = None
 
 
 async def ask(person: User, wanted: Ask, stored: Callable[[Started], None] | None = None) -> Started:
-    """Store what a person asks for, and launch the turn. It goes on where the caller is cancelled: a stored question gets its answer.
+    """Store what a person asks for, and launch the turn. It continues if the caller is cancelled: a stored question gets its answer.
 
-    ``stored`` is called in between: who follows the conversation from there on misses nothing of the turn.
+    ``stored`` is called in between: a socket that follows the conversation from then on misses nothing of the turn.
 
     Raises:
         AskRefusedError, access.NotFoundError: see ``start.start``.
@@ -94,7 +94,7 @@ async def _ask(person: User, wanted: Ask, stored: Callable[[Started], None] | No
         started = await pools.commands.run(start.started_before, person, wanted)
     if stored is not None:
         stored(started)
-    # After a commit of which nobody heard, the second attempt finds the turn of the first.
+    # After a commit whose result was lost, the second attempt finds the turn of the first.
     if started.is_new or (started.turn.state == TurnState.RUNNING and started.turn.lease_owner == leases.OWNER):
         launch(started)
     return started
@@ -247,7 +247,7 @@ async def settle() -> None:
 
 def let_go() -> None:
     """The process exits normally: its turns store what was shown and give up their leases, so that the next sweep closes them. Their tools
-    are told."""
+    are cancelled."""
     execution.cancel_all()
     writer.drain(DRAIN_SECONDS)
     for turn_id, (runner, _) in list(_runners.items()):

@@ -122,7 +122,7 @@ class Sampling:
 
 def account_of(samplings: Sequence[Sampling], thought_seconds: int | None) -> Account:
     """The account of a turn: the tokens of all its samplings together, everything else from the last one. The model is the last one that
-    was told: a server says it at the end, so a sample that was stopped tells none."""
+    was reported: a server names it at the end, so a sample that was stopped has none."""
     accounts = [sampling.account() for sampling in samplings]
     if not accounts:
         return Account(thought_seconds=thought_seconds)

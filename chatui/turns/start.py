@@ -207,7 +207,7 @@ def _start(person: User, wanted: _Wanted) -> Started:
 
 
 def _tree(person: User, wanted: _Wanted) -> _Tree | None:
-    """Where the ask goes on; None where it begins a conversation."""
+    """The conversation in which the question is asked; None if it begins a new one."""
     if wanted.created is not None and wanted.created.is_empty:
         return _Tree(wanted.created.conversation)
     return None if wanted.ask.conversation is None else _own(person, wanted.ask.conversation)
@@ -240,7 +240,7 @@ def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) 
 
 
 def _go_on(person: User, tree: _Tree, wanted: _Wanted) -> Started:
-    """A turn that goes on with an exchange in which a program's own functions have replied: its answer stands behind the last message."""
+    """A turn that continues an exchange after the replies of a program's functions: its answer follows the last message."""
     ask, conversation = wanted.ask, tree.conversation
     question = access.message_of(conversation, ask.question, after=transcripts.question_before())
     question.conversation = conversation

@@ -66,13 +66,13 @@ def _ruled(wanted: PendingCall, rule: ToolRule | None) -> Decision:
 
 
 def decisions(turn_id: UUID) -> dict[str, Decision]:
-    """How each call of a turn about which somebody was or is asked stands, by its call id."""
+    """The decision, or that it is pending, for each call of a turn that needs approval, by its call id."""
     found = ToolApproval.objects.filter(turn=turn_id).values_list("call_id", "decision")
     return {call_id: Decision(decision) for call_id, decision in found}
 
 
 def lapse(turn_id: UUID) -> dict[str, Decision]:
-    """Nobody waits any more: what is not decided is declined. Returns how each call stands; a decision that was faster counts."""
+    """Declines what is not decided, because nothing waits for it any more. Returns all decisions; one that was made just before counts."""
     waiting = ToolApproval.objects.filter(turn=turn_id, decision=Decision.WAITING)
     waiting.update(decision=Decision.LAPSED, decided_at=clock.now())
     return decisions(turn_id)

@@ -51,7 +51,7 @@ def keep_pages(job: Job, pages: Mapping[int, Cited]) -> None:
 
 
 def answer_abandoned(turn: Turn) -> None:
-    """Reply to the calls of a turn whose process died, in words that are true: nobody knows what became of one that had been claimed."""
+    """Replies to the calls of a turn whose process died, and says that the result of one that had been claimed is unknown."""
     approvals.lapse(turn.pk)
     traffic = turn.messages.filter(terminator=Terminator.CALL) | turn.messages.filter(role=Role.TOOL)
     calls = unanswered([transcripts.frame_of(message) for message in traffic.order_by("position")])

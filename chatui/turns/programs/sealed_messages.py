@@ -19,7 +19,7 @@ class UnreadableSummaryError(Exception):
 
 
 def opened(person: User, said: EarlierMessage) -> tuple[EarlierMessage, ...]:
-    """The messages that a token stands for. Reasoning that this server did not seal for this very person, or long ago, is none.
+    """The messages that a token stands for. Reasoning that was sealed for somebody else, elsewhere or too long ago gives none.
 
     Raises:
         UnreadableSummaryError: see above.
@@ -33,7 +33,7 @@ def opened(person: User, said: EarlierMessage) -> tuple[EarlierMessage, ...]:
 
 
 def sealed_again(person: User, answer_id: UUID, only_key: UUID | None) -> list[str]:
-    """The notes that a stored answer of this person's stands on, sealed anew: no program reads them. ``only_key``: see
+    """The notes before a stored answer of this person's, sealed again, so that no program reads them. ``only_key``: see
     ``own_answers.answer_of``. Raises NotFoundError."""
     turn = own_answers.answer_of(person, answer_id, only_key).turn
     before = transcripts.branch(turn.conversation, turn.continued_message or turn.question)

@@ -88,7 +88,7 @@ _WITH = ("conversation", "question", "continued_message", "asked_by")
 
 
 def _with_previous(person: User, asked: ProgramAsk) -> tuple[ProgramAsk, Turn | None]:
-    """With what the messages before it told the model to do; and the turn that it goes on from."""
+    """The request with the standing instructions of earlier turns, and the turn that it continues from."""
     if asked.previous is None:
         return asked, None
     if not asked.is_kept:
@@ -100,7 +100,7 @@ def _with_previous(person: User, asked: ProgramAsk) -> tuple[ProgramAsk, Turn | 
 
 
 def _conversation(person: User, asked: ProgramAsk, previous: Turn | None) -> Conversation:
-    """The conversation, open at the place behind which the program goes on."""
+    """The conversation, open at the message after which the program continues."""
     if previous is None:
         said = (each.text for each in asked.before if isinstance(each, EarlierMessage) and each.is_person)
         title = first_title(transcripts.storable(next(said, asked.question or "")))
@@ -116,7 +116,7 @@ def _last_of(turn: Turn) -> Message:
 
 
 def _ask(asked: ProgramAsk, conversation: Conversation, leaf: Message | None, continued: Turn | None) -> Ask:
-    """What the turn is asked. Without a question it goes on with the last one: with that of ``continued``, else with ``leaf``."""
+    """The ask of the turn. Without a question it continues the last one: that of ``continued``, else ``leaf``."""
     if asked.question is not None:
         return Ask(Kind.SEND, asked.id, asked.effort, conversation.pk, choice=asked.choice, text=asked.question)
     question: UUID | None = continued.question_id if continued else leaf.pk if leaf else None
@@ -134,10 +134,10 @@ class _SaidFrames:
 
 
 def _said(asked: ProgramAsk, previous: Turn | None, operators: str) -> _SaidFrames:
-    """The instructions, of which ``operators`` are the operator's, as a record of what the model was told, and all that was said.
+    """The instructions, as a record (``operators``: those of the operator), and the earlier messages.
 
     Raises:
-        UnknownCallError: a function is said to have replied that was not called, or nobody has asked anything.
+        UnknownCallError: there is a reply without a call, or no question at all.
     """
     orders = list(_orders(asked, operators))
     said = list(earlier_messages.frames_of(asked.before, earlier_messages.calls_of(previous) if previous else {}))

@@ -46,7 +46,7 @@ def _of_folder(conversation: Conversation) -> str | None:
 
 
 def _of_program(text: str, *, has_operators: bool) -> tuple[Frame, ...]:
-    # In its own words where there is nothing that it could pass for.
+    # Unmarked if the operator has no instructions that these could be mistaken for.
     return _developer(worded_of_program(text) if text and has_operators else text)
 
 

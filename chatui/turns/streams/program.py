@@ -229,8 +229,8 @@ class ProgramStream:
             self._texts.clear()
 
     def _withdraw(self) -> None:
-        """What was not told yet is never told, also where lines of the summary wait behind it; a message of which something was told is
-        withdrawn there."""
+        """What was not sent yet is never sent, also if lines of the summary wait behind it; a message that was sent in part is withdrawn
+        at the program."""
         self._is_open = False
         self._urgent.set()
         self._texts.clear()
