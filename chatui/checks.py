@@ -16,7 +16,7 @@ from django.db import DatabaseError
 from django.utils.module_loading import import_string
 
 from chatui.backends import registry
-from chatui.backends.chosen.choosing import AUTO
+from chatui.backends.auto.choosing import AUTO
 from chatui.backends.keys import VARIABLE_PREFIX
 from chatui.documents import examination
 from chatui.env import Environment, environment

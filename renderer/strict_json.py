@@ -28,8 +28,8 @@ class JsonError(ValueError):
 
 
 def loads(text: str, *, exact: bool = False) -> JsonValue:
-    """Parse ``text`` as one value. ``exact``: what would not come back as it was is refused: a key twice, a number beyond what a double or
-    4,000 digits hold. Raises JsonError."""
+    """Parse ``text`` as one value. ``exact`` refuses what could not be written back unchanged: duplicate keys, numbers beyond a double or
+    4,000 digits. Raises JsonError."""
     if _is_too_deep(text):
         raise JsonError("the value is nested too deeply")
     try:

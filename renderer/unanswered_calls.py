@@ -19,10 +19,10 @@ class UnansweredCalls:
     """The events of one completion, in order, with what stands behind a call hidden from its beginning."""
 
     def __init__(self) -> None:
-        self._waits = False
+        self._awaits_reply = False
         self._hides = False
 
-    def each(self, events: Iterable[RawEvent]) -> list[RawEvent]:
+    def feed_all(self, events: Iterable[RawEvent]) -> list[RawEvent]:
         """The next events."""
         return [self.feed(event) for event in events]
 
@@ -30,11 +30,11 @@ class UnansweredCalls:
         """The next event."""
         match event:
             case FrameOpened(header=header):
-                self._waits = self._waits and header.role != Role.TOOL
-                self._hides = self._waits and not addresses_tool(header)
+                self._awaits_reply = self._awaits_reply and header.role != Role.TOOL
+                self._hides = self._awaits_reply and not addresses_tool(header)
                 return replace(event, header=hidden(header)) if self._hides else event
             case FrameClosed(terminator=terminator, error=error):
-                self._waits = self._waits or terminator is Terminator.CALL
+                self._awaits_reply = self._awaits_reply or terminator is Terminator.CALL
                 if self._hides:
                     return FrameClosed(terminator and Terminator.END, error or Code.CALL_SCHEMA)
         return event

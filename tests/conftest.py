@@ -22,7 +22,7 @@ from _pytest.mark.expression import Expression
 
 from chatui.languages import catalogues
 from tests.support import places
-from tests.support.cases import ROUNDS, few
+from tests.support.cases import ROUNDS, example_count
 from tests.support.deployments import prepared
 from tests.tools import chromium
 
@@ -77,7 +77,7 @@ if (_worker := os.environ.get("PYTEST_XDIST_WORKER", "")) and (_redis := os.envi
 # No deadline: how long one example takes says more of the machine than of the code. Always the same examples, so that a change is judged
 # by what it changes; new ones each time for whoever looks for faults.
 hypothesis.settings.register_profile(
-    "chatui", deadline=None, max_examples=few(100), derandomize=not os.environ.get("CHATUI_TEST_NEW_EXAMPLES")
+    "chatui", deadline=None, max_examples=example_count(100), derandomize=not os.environ.get("CHATUI_TEST_NEW_EXAMPLES")
 )
 hypothesis.settings.load_profile("chatui")
 

@@ -10,7 +10,7 @@ from django.contrib.auth.forms import AuthenticationForm, BaseUserCreationForm, 
 from django.utils.translation import gettext_lazy as _
 
 from chatui.accounts import first_account, sign_in
-from chatui.accounts.api_keys import making
+from chatui.accounts.api_keys import management
 from chatui.accounts.sign_in_rules import password_use
 from chatui.audit_log.record import Visitor
 from chatui.guess_limits import GuessLimit, MustWaitError, Scope
@@ -131,7 +131,7 @@ class PasswordForm(NewPassword, PasswordChangeForm):
         """``visitor``: the owner of the password, and their address."""
         super().__init__(*args, **kwargs)
         self._visitor = visitor
-        if not (visitor.user and making.of(visitor.user)):
+        if not (visitor.user and management.of(visitor.user)):
             del self.fields["also"]
 
     @property

@@ -1,4 +1,4 @@
-"""Finds a person's groups that limit answers at once, in the same query that loads the person."""
+"""Finds those of a person's groups that limit how many answers run at the same time, in the query that loads the person."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from chatui.accounts.api_keys import making
+from chatui.accounts.api_keys import management
 from chatui.accounts.sign_in_rules import password_use
 from chatui.audit_log.record import Visitor, record
 from chatui.models import PasswordLink, User
@@ -45,7 +45,7 @@ def make(visitor: Visitor, person: User, *, voids_password: bool) -> str:
         if voids_password:
             person.set_unusable_password()
             person.save(update_fields=["password"])
-            making.revoke_with_password(visitor, person)
+            management.revoke_with_password(visitor, person)
         PasswordLink.objects.filter(user=person, used_at=None).update(expires_at=timezone.now())
         detail = "the old password does not work any more" if voids_password else ""
         record("make password link", visitor, person.get_username(), detail=detail)
@@ -77,7 +77,7 @@ def use(visitor: Visitor, link_id: UUID, token: str, password: str) -> User:
             link.user.get_username(),
             detail=f"made by {link.made_by_name}",
         )
-        making.revoke_with_password(Visitor(None, visitor.address, visitor.way), link.user)
+        management.revoke_with_password(Visitor(None, visitor.address, visitor.way), link.user)
     return link.user
 
 

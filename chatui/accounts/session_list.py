@@ -35,28 +35,28 @@ class OwnSession:
     is_this: bool
 
 
-def note(person: User, key: str, visitor: Visitor, user_agent: str, way: str) -> None:
-    """A session has begun. What is left of the person's that have ended goes."""
+def record_start(person: User, key: str, visitor: Visitor, user_agent: str, sign_in_method: str) -> None:
+    """Records a new session, and deletes the records of the person's ended ones."""
     lasting = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
     with transaction.atomic():
         BegunSession.objects.filter(user=person).exclude(key__in=lasting).delete()
-        where = {"user": person, "address": visitor.address[:64], "device": device_of(user_agent), "way": way[:60]}
+        where = {"user": person, "address": visitor.address[:64], "device": device_of(user_agent), "way": sign_in_method[:60]}
         BegunSession.objects.update_or_create(key=key, defaults=where)
 
 
 def note_outside(key: str | None, outside_id: str) -> None:
-    """What the provider that began a session calls its own; with that name it can end it."""
+    """Stores the provider's own id of a session that it began; with it the provider can end the session."""
     BegunSession.objects.filter(key=key).update(outside_id=outside_id)
 
 
-def end_of_provider(provider: str, person: User | None, outside_id: str) -> dict[User, int]:
-    """End the sessions that a provider began: of this person, or with this name of its own; both where both are given. How many, by person.
+def end_provider_sessions(provider: str, person: User | None, outside_id: str) -> dict[User, int]:
+    """End the sessions that a provider began: of this person, or with this id; both where both are given. Returns how many, by person.
 
-    Without a person and a name there are none.
+    Without a person and an id there are none.
     """
     if person is None and not outside_id:
         return {}
-    rows = BegunSession.objects.filter(way=way_of(provider)).select_related("user")
+    rows = BegunSession.objects.filter(way=sign_in_method_of(provider)).select_related("user")
     rows = rows.filter(user=person) if person is not None else rows
     rows = rows.filter(outside_id=outside_id) if outside_id else rows
     ended: dict[User, int] = {}
@@ -68,8 +68,8 @@ def end_of_provider(provider: str, person: User | None, outside_id: str) -> dict
     return ended
 
 
-def way_of(provider: str) -> str:
-    """How a session says that this provider began it."""
+def sign_in_method_of(provider: str) -> str:
+    """The sign-in method of the sessions that this provider began."""
     return f"by {provider}"
 
 
@@ -88,7 +88,7 @@ def of(person: User, this: str | None) -> list[OwnSession]:
     """The person's, the newest first. ``this``: the key of the one that asks. Sessions from before there was this list are not in it."""
     ends = Session.objects.filter(session_key=OuterRef("key"), expire_date__gt=timezone.now()).values("expire_date")
     rows = BegunSession.objects.filter(user=person).annotate(ends_at=Subquery(ends)).exclude(ends_at=None).order_by("-begun_at")
-    names = {way_of(provider.key): provider.name for provider in sign_in_file().providers}
+    names = {sign_in_method_of(provider.key): provider.name for provider in sign_in_file().providers}
     return [OwnSession(row.pk, row.begun_at, row.ends_at, row.address, row.device, names.get(row.way, ""), row.key == this) for row in rows]
 
 

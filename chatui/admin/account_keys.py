@@ -7,8 +7,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
-from chatui.accounts.api_keys import making
-from chatui.accounts.api_keys.making import MadeKey, TooManyKeysError
+from chatui.accounts.api_keys import management
+from chatui.accounts.api_keys.management import MadeKey, TooManyKeysError
 from chatui.accounts.people import account_actions
 from chatui.model_servers import model_choice
 from chatui.models import User
@@ -18,7 +18,7 @@ from chatui.permissions.programs import reasoning
 from chatui.web.api_keys.forms import KeyForm
 from chatui.web.visitors import visitor_of
 
-is_for_programs = making.is_for_programs
+is_for_programs = management.is_for_programs
 
 
 def page(request: HttpRequest, account: User, context: dict[str, object]) -> HttpResponse:
@@ -39,7 +39,7 @@ def _made(request: HttpRequest, account: User, form: KeyForm) -> MadeKey | None:
         return None
     try:
         with transaction.atomic():
-            made = making.make_for_account(visitor, account_actions.held(visitor, account.pk), wanted)
+            made = management.make_for_account(visitor, account_actions.held(visitor, account.pk), wanted)
             four_eyes.note(visitor.user, [account.pk], "an API key")
     except TooManyKeysError:
         form.add_error(None, _("This account has as many keys as there may be. Revoke one that is not used any more."))

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from chatui.accounts.api_keys import making
+from chatui.accounts.api_keys import management
 from chatui.admin.read_only import ReadOnlyAdmin
 from chatui.models import ApiKey, User
 from chatui.web.visitors import visitor_of
@@ -51,6 +51,6 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     @admin.action(description=_("Revoke the chosen keys"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         """They stop at once. Recorded, each."""
-        count = making.revoke_for_admin(visitor_of(request, "admin"), list(queryset))
+        count = management.revoke_for_admin(visitor_of(request, "admin"), list(queryset))
         words = ngettext("%(count)d key was revoked.", "%(count)d keys were revoked.", count)
         messages.success(request, words % {"count": count})

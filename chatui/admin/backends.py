@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chatui.audit_log.record import record
 from chatui.backends import keys
-from chatui.backends.chosen.choosing import AUTO
+from chatui.backends.auto.choosing import AUTO
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec.choices import find, split_choice
 from chatui.backends.spec.definition import SPEC_KINDS, BackendSpec, SpecError

@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from chatui.accounts.api_keys.checking import LiveKey
 from chatui.api import answering, reasoning_access
 from chatui.api.answering import Answering
-from chatui.api.background import serving as background
+from chatui.api.background import endpoints as background
 from chatui.api.bodies import checked, json_of
 from chatui.api.errors import ApiError, invalid, of_code
 from chatui.api.reasoning_access import address_of
@@ -30,7 +30,7 @@ from chatui.api.writing.response_events import ResponseEvents
 from chatui.api.writing.response_object import Head
 from chatui.codes import ProductCode
 from chatui.database import pools
-from chatui.database.faults import DatabaseBusyError, busy_error, passes
+from chatui.database.faults import DatabaseBusyError, busy_error, is_transient
 from chatui.error_reports import log_without_content
 from chatui.permissions.access import NotFoundError
 from chatui.turns.programs.earlier_messages import UnknownCallError
@@ -116,14 +116,14 @@ async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> Progra
         before=before,
         previous=previous,
         instructions=(wanted.instructions or "") if isinstance(wanted, ResponsesRequest) else "",
-        carried="\n\n".join(text for text in read.orders if text),
+        standing_instructions="\n\n".join(text for text in read.orders if text),
         max_tokens=wanted.max_output_tokens if isinstance(wanted, ResponsesRequest) else wanted.most_tokens,
         answer_format=answer_format,
         sampling=wanted.sampling(),
         must_fit=not (isinstance(wanted, ResponsesRequest) and wanted.truncation == "auto"),
         is_kept=wanted.store is not False,
         reads_all=key.reads_all,
-        given={**wanted.given(effort), **tools.given},
+        settings_as_sent={**wanted.given(effort), **tools.given},
     )
 
 
@@ -134,7 +134,7 @@ def _where(wanted: ResponsesRequest | ChatRequest) -> str:
 def head_of(answer: Answering) -> Head:
     """What is known of the response before anything is written."""
     asked, turn = answer.asked, answer.started.turn
-    return Head(asked.id, asked.choice, turn.started_at, asked.given)
+    return Head(asked.id, asked.choice, turn.started_at, asked.settings_as_sent)
 
 
 async def _stream(answer: Answering, writer: ResponseEvents | ChatChunks, *, is_named: bool) -> AsyncIterator[bytes]:
@@ -172,7 +172,7 @@ def _written(bodies: Iterable[Mapping[str, Any]], *, is_named: bool) -> bytes:
 def _noted(error: Exception) -> ErrorCode:
     if isinstance(error, DatabaseBusyError):
         return error.code
-    if passes(error):
+    if is_transient(error):
         return busy_error(error).code
     log_without_content(log, uuid4(), error)
     return ProductCode.INTERNAL

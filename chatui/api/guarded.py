@@ -16,7 +16,7 @@ from chatui.accounts.api_keys import checking
 from chatui.accounts.api_keys.checking import KeyRefusedError, LiveKey
 from chatui.api.errors import NOT_FOUND, SERVER_ERROR, TOO_MANY, ApiError, invalid, of_code, of_refusal
 from chatui.database import pools
-from chatui.database.faults import FAULTS, DatabaseBusyError, busy_error, passes
+from chatui.database.faults import FAULTS, DatabaseBusyError, busy_error, is_transient
 from chatui.env import environment
 from chatui.error_reports import log_without_content
 from chatui.guess_limits import MustWaitError
@@ -81,7 +81,7 @@ def _busy(error: Exception) -> ApiError:
     """What passes by itself. A fault that does not is nobody's to expect."""
     if isinstance(error, DatabaseBusyError):
         return of_code(error.code)
-    if not passes(error):
+    if not is_transient(error):
         raise error
     log.warning("a program was told to come again: the database could not be used (%s)", type(error).__name__)
     return of_code(busy_error(error).code)

@@ -9,7 +9,7 @@ from chatui.accounts.api_keys import checking
 from chatui.accounts.api_keys.checking import LiveKey
 from chatui.codes import ProductCode
 from chatui.database import pools
-from chatui.database.faults import FAULTS, DatabaseBusyError, passes
+from chatui.database.faults import FAULTS, DatabaseBusyError, is_transient
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class KeyWatch:
         try:
             is_good = await pools.commands.run(checking.is_still_good, self._key)
         except (DatabaseBusyError, *FAULTS) as error:
-            if not isinstance(error, DatabaseBusyError) and not passes(error):
+            if not isinstance(error, DatabaseBusyError) and not is_transient(error):
                 raise
             log.info("a key could not be checked in time")
             return ProductCode.SERVER_BUSY if self._loop.time() - self._checked_at > GRACE_SECONDS else None

@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from chatui.accounts.api_keys.checking import LiveKey
 from chatui.api import reasoning_access
+from chatui.api.background import endpoints as background
 from chatui.api.background import recordings
-from chatui.api.background import serving as background
 from chatui.api.background.events import queued
 from chatui.api.errors import ApiError, invalid
 from chatui.api.requests import settings

@@ -43,7 +43,7 @@ class FoundServer:
             self._discovered = (now + _KEEP_SECONDS, await ask(self._upstream))
         return self._discovered[1].models
 
-    def know(self, found: Discovered) -> None:
+    def use_discovery(self, found: Discovered) -> None:
         """Take what another asked just now, see ``chosen.backend.AcceptsDiscovery``."""
         self._discovered = (asyncio.get_running_loop().time() + _KEEP_SECONDS, found)
         self._ask_context_at = asyncio.get_running_loop().time() + _KEEP_CONTEXT_SECONDS

@@ -18,7 +18,7 @@ import httpx
 
 from chatui.backends.base import BackendError, Limits
 from chatui.backends.failures.kinds import refused
-from chatui.backends.failures.rejected import RejectedFields
+from chatui.backends.failures.rejected_fields import RejectedFields
 from chatui.backends.http1.exchange import READING, Reading
 from chatui.backends.http1.pace import pace
 from chatui.backends.http1.route import DIRECT, Route
@@ -84,11 +84,11 @@ class Upstream:
         self._connect: Callable[[], httpx.AsyncClient] = lambda: _connect(key, limits, self._route)
         self._client = self._connect()
         self._open_requests = 0
-        self._is_given_up = False
+        self._is_closed = False
 
     async def aclose(self) -> None:
         """Close the connections as soon as no request uses them. A later request opens new ones, and closes them after it."""
-        self._is_given_up = True
+        self._is_closed = True
         await self._close_if_idle()
 
     def _address(self, path: str) -> httpx.URL:
@@ -98,7 +98,7 @@ class Upstream:
         return self._addresses[path]
 
     async def _close_if_idle(self) -> None:
-        if self._is_given_up and not self._open_requests:
+        if self._is_closed and not self._open_requests:
             await self._client.aclose()
 
     async def get(self, path: str) -> tuple[httpx.Headers, object]:

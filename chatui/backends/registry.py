@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from chatui.backends.auto.backend import AutoBackend
+from chatui.backends.auto.choosing import AUTO, Question
 from chatui.backends.base import Backend, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.chosen.backend import ChosenBackend
-from chatui.backends.chosen.choosing import AUTO, Question
 from chatui.backends.demo.backend import DemoBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
@@ -62,7 +62,7 @@ def _chosen(endpoint: Endpoint, vocabulary: Callable[[], Vocabulary] | None, *, 
         raise ValueError(f"kind {AUTO} may choose token ids and needs a way to read the vocabulary")
     build_kind = partial(build, endpoint, vocabulary=vocabulary, summaries_are_trusted=summaries_are_trusted)
     question = Question(endpoint.model, vocabulary, summaries_are_trusted, endpoint.wants_reasoning)
-    return ChosenBackend(endpoint, question, lambda kind: build_kind(kind=kind))
+    return AutoBackend(endpoint, question, lambda kind: build_kind(kind=kind))
 
 
 def needs_vocabulary(kind: str) -> bool:

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from chatui.accounts.api_keys import making
+from chatui.accounts.api_keys import management
 from chatui.audit_log.record import SHELL
 from chatui.models import ApiKey, ShareLink, User
 from chatui.models.accounts.closed_account import Cause
@@ -47,7 +47,7 @@ def revoke_again(held: ActiveAccess) -> int:
     people = [person for person in User.objects.filter(is_active=True) if person.pk in held.closed]
     count = sum(_closes(person) for person in people)
     keys = [row for row in ApiKey.objects.filter(revoked_at=None).select_related("owner") if row.pk not in held.keys]
-    count += making.revoke_for_admin(SHELL, keys)
+    count += management.revoke_for_admin(SHELL, keys)
     for key in ShareLink.objects.filter(revoked_at=None).values_list("pk", flat=True):
         if key not in held.links:
             count += ShareLink.objects.filter(pk=key).update(revoked_at=timezone.now())

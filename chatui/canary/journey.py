@@ -17,10 +17,10 @@ from django.urls import reverse
 from chatui.canary.answers.planting import Script
 from chatui.canary.fixtures import Guests
 from chatui.canary.markers import Canary
+from chatui.canary.owner_questions import ENDS, OwnerQuestions, PlayedServer
 from chatui.canary.peer import Peer
 from chatui.canary.programs import Programs
 from chatui.canary.stored_text import look_at_rows
-from chatui.canary.talk import ENDS, PlayedServer, Talk
 from chatui.canary.visitors.addresses import Values
 from chatui.canary.visitors.browser import Browser, Deployment
 from chatui.canary.visitors.crawl import Crawl
@@ -106,13 +106,13 @@ class Journey:
     def _talk(self, kind: str, scripts: Sequence[Script]) -> None:
         with Tab(self._owner) as tab:
             server = PlayedServer(self._peer, self._guests.run, kind, self._deployment.clock)
-            talk = Talk(tab, server, self._in_the_middle, self.problems)
-            asked = {script.name: talk.ask(script) for script in scripts if not script.is_aside}
+            questions = OwnerQuestions(tab, server, self._in_the_middle, self.problems)
+            asked = {script.name: questions.ask(script) for script in scripts if not script.is_aside}
             first = scripts[0]
             if cut := next((script for script in scripts if script.ends == ("incomplete",)), None):
-                talk.ask(replace(cut, shows=(), ends=_GONE_ON), "continue", turn=asked[cut.name]["turn"])
-                talk.ask(first, "edit", question=asked[first.name]["question"])
-                talk.ask(first, "regenerate", question=asked[first.name]["question"])
+                questions.ask(replace(cut, shows=(), ends=_GONE_ON), "continue", turn=asked[cut.name]["turn"])
+                questions.ask(first, "edit", question=asked[first.name]["question"])
+                questions.ask(first, "regenerate", question=asked[first.name]["question"])
 
     def _short_talks(self, kind: str, scripts: Sequence[Script]) -> None:
         """Many answers, in conversations that stay short, over tabs that say so little that the product does not slow them down."""
@@ -122,10 +122,10 @@ class Journey:
             group = scripts[begin : begin + _ANSWERS_OF_A_TALK]
             for at in range(0, len(group), _ANSWERS_OF_A_TAB):
                 with Tab(self._owner) as tab:
-                    talk = Talk(tab, server, self._in_the_middle, self.problems, conversation)
+                    questions = OwnerQuestions(tab, server, self._in_the_middle, self.problems, conversation)
                     for script in group[at : at + _ANSWERS_OF_A_TAB]:
-                        talk.ask(script)
-                    conversation = talk.conversation
+                        questions.ask(script)
+                    conversation = questions.conversation
             self._many.add(str(conversation))
 
     def _in_the_middle(self, conversation: str, turn: str) -> None:

@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from chatui.accounts.api_keys import making
-from chatui.accounts.api_keys.making import NewKeyOptions
+from chatui.accounts.api_keys import management
+from chatui.accounts.api_keys.management import NewKeyOptions
 from chatui.audit_log.record import Visitor
 from chatui.canary.answers.planting import Pause, Script
 from chatui.canary.fixtures import Guests, choice
@@ -75,10 +75,12 @@ class Programs:
     def _key(self, person: User, viewer: str) -> str:
         visitor = Visitor(person, "", "shell")
         views_hidden = viewer == TRUSTED and reasoning.may_read(person)
-        wanted = NewKeyOptions("Canary", for_responses=True, for_chat=True, per_minute=making.MOST_PER_MINUTE, views_hidden=views_hidden)
-        made = making.make(visitor, wanted)
+        wanted = NewKeyOptions(
+            "Canary", for_responses=True, for_chat=True, per_minute=management.MOST_PER_MINUTE, views_hidden=views_hidden
+        )
+        made = management.make(visitor, wanted)
         if viewer == REVOKED:
-            making.revoke_for_admin(visitor, list(ApiKey.objects.filter(pk=made.id)))
+            management.revoke_for_admin(visitor, list(ApiKey.objects.filter(pk=made.id)))
         return made.text
 
     def _ask_for(self, programs: Mapping[str, Program], model: str) -> None:

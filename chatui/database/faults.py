@@ -25,7 +25,7 @@ class DatabaseBusyError(Exception):
         self.code = code
 
 
-def passes(error: BaseException) -> bool:
+def is_transient(error: BaseException) -> bool:
     """Whether trying again later can help: the database is locked, full or away. Wrong SQL, which SQLite reports alike, stays wrong."""
     return isinstance(error, FAULTS) and getattr(error.__cause__, "sqlite_errorcode", None) != sqlite3.SQLITE_ERROR
 

@@ -12,7 +12,7 @@ from typing import Generic, ParamSpec, TypeVar
 
 from chatui import measures
 from chatui.database.connections import ThreadConnection
-from chatui.database.faults import DatabaseBusyError, passes
+from chatui.database.faults import DatabaseBusyError, is_transient
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class Pool:
             try:
                 return await self.run(work, *arguments, **named)
             except Exception as error:
-                if not isinstance(error, DatabaseBusyError) and not passes(error):
+                if not isinstance(error, DatabaseBusyError) and not is_transient(error):
                     raise
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
@@ -83,7 +83,7 @@ class Pool:
             with self._own.connection.ready(running.deadline):
                 return running.work()
         except Exception as error:
-            if passes(error) and time.monotonic() > running.deadline:
+            if is_transient(error) and time.monotonic() > running.deadline:
                 raise DatabaseBusyError from None
             raise
         finally:

@@ -21,7 +21,7 @@ from django.db import transaction
 
 from chatui import measures
 from chatui.database.connections import ThreadConnection
-from chatui.database.faults import busy_error, ends_one_statement, is_full, passes
+from chatui.database.faults import busy_error, ends_one_statement, is_full, is_transient
 
 log = logging.getLogger(__name__)
 
@@ -182,7 +182,7 @@ class Writer:
                         if len(batch) == 1 or transaction.get_connection().needs_rollback or not _is_of_one_write(error):
                             raise
                         failed.append((entry, error))
-                        if entry.order is not None and passes(error):
+                        if entry.order is not None and is_transient(error):
                             held[entry.order] = error
         except Exception as error:
             raise _TransactionError from error
@@ -202,7 +202,7 @@ class Writer:
             self._is_in_trouble = False
             log.warning("the database takes writes again")
         for entry, error in failed:
-            if passes(error):
+            if is_transient(error):
                 self._put_back([entry], error)
             else:
                 _tell(entry, entry.future.set_exception, error)
@@ -224,7 +224,7 @@ class Writer:
 
 
 def _is_of_one_write(error: BaseException) -> bool:
-    return not passes(error) or ends_one_statement(error)
+    return not is_transient(error) or ends_one_statement(error)
 
 
 def _tell(entry: _Entry, tell: Callable[[Any], None], value: Any) -> None:

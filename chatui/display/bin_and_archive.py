@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from django.urls import reverse
 from django.utils import timezone
 
-from chatui.display.conversation_list import cursor, place
+from chatui.display.conversation_list import cursor, parse_cursor
 from chatui.env import environment
 from chatui.models import Conversation, User
 from chatui.permissions import access
 
-LENGTH = 60
+PAGE_SIZE = 60
 """How many conversations one page has."""
 
 
@@ -32,11 +32,11 @@ class Binned:
 
 @dataclass(frozen=True, slots=True)
 class ShownBin:
-    """A page of the bin, what was deleted last first. ``more``: where the next page begins; empty on the last one. ``days``: how long
-    the bin keeps a conversation."""
+    """A page of the bin, what was deleted last first. ``next_cursor``: where the next page begins; empty on the last one. ``days``: how
+    long the bin keeps a conversation."""
 
     conversations: Sequence[Binned]
-    more: str
+    next_cursor: str
     days: int
 
 
@@ -55,17 +55,17 @@ class Archived:
 
 @dataclass(frozen=True, slots=True)
 class ShownArchive:
-    """A page of the archive, what was archived last first. ``more``: where the next page begins; empty on the last one."""
+    """A page of the archive, what was archived last first. ``next_cursor``: where the next page begins; empty on the last one."""
 
     conversations: Sequence[Archived]
-    more: str
+    next_cursor: str
 
 
 def shown_archive(person: User, start: str = "") -> ShownArchive:
     """A page of the person's archive. Raises as ``shown_bin``."""
-    rows = access.own_archive(person, LENGTH + 1, place(start) if start else None)
-    shown = [_archived(row) for row in rows[:LENGTH]]
-    return ShownArchive(shown, cursor(shown[-1].archived_at, rows[LENGTH - 1].pk) if len(rows) > LENGTH else "")
+    rows = access.own_archive(person, PAGE_SIZE + 1, parse_cursor(start) if start else None)
+    shown = [_archived(row) for row in rows[:PAGE_SIZE]]
+    return ShownArchive(shown, cursor(shown[-1].archived_at, rows[PAGE_SIZE - 1].pk) if len(rows) > PAGE_SIZE else "")
 
 
 def _archived(row: Conversation) -> Archived:
@@ -81,11 +81,11 @@ def _archived(row: Conversation) -> Archived:
 
 
 def shown_bin(person: User, start: str = "") -> ShownBin:
-    """A page of the person's bin. Raises NotFoundError where ``start`` is nothing that a page said was ``more``."""
-    rows = access.own_bin(person, LENGTH + 1, place(start) if start else None)
-    shown = [binned(row) for row in rows[:LENGTH]]
-    more = cursor(shown[-1].deleted_at, rows[LENGTH - 1].pk) if len(rows) > LENGTH else ""
-    return ShownBin(shown, more, environment().bin_days)
+    """A page of the person's bin. Raises NotFoundError where ``start`` is nothing that a page said was ``next_cursor``."""
+    rows = access.own_bin(person, PAGE_SIZE + 1, parse_cursor(start) if start else None)
+    shown = [binned(row) for row in rows[:PAGE_SIZE]]
+    next_cursor = cursor(shown[-1].deleted_at, rows[PAGE_SIZE - 1].pk) if len(rows) > PAGE_SIZE else ""
+    return ShownBin(shown, next_cursor, environment().bin_days)
 
 
 def binned(row: Conversation) -> Binned:

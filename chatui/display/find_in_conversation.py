@@ -12,7 +12,7 @@ from renderer.frame_kinds import PRODUCT_NAMES
 from renderer.gate import Audience, show
 
 
-def messages_with(row: Conversation, person: User, text: str) -> list[UUID]:
+def matching_messages(row: Conversation, person: User, text: str) -> list[UUID]:
     """The visible messages of the branch that the person has open which contain ``text``, regardless of case, from the first.
 
     ``row`` is a conversation that ``access`` gave to this person.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from chatui.backends.chosen.choosing import AUTO
+from chatui.backends.auto.choosing import AUTO
 from chatui.backends.spec.definition import BackendSpec, check_spec, is_model_name
 from chatui.backends.spec.writing import Value
 from chatui.doctor.faults import Fault

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from chatui.backends import registry
+from chatui.backends.auto.choosing import AUTO, CHAT, Question, choose
 from chatui.backends.base import BackendError, Endpoint, Limits, SampleRequest
-from chatui.backends.chosen.choosing import AUTO, CHAT, Question, choose
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.http import Upstream
 from chatui.backends.http1.route import DIRECT, Route

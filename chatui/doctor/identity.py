@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
+from chatui.backends.auto.family import knows_markers
 from chatui.backends.base import BackendError
-from chatui.backends.chosen.family import knows_markers
 from chatui.backends.discovery import ask
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.harmony.server import ask_token_server

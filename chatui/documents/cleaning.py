@@ -9,7 +9,7 @@ import re
 import unicodedata
 
 _LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
-_UNSEEN = re.compile(
+_INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
@@ -20,12 +20,12 @@ square of its length, so no piece is long."""
 
 def clean(text: str) -> str:
     """The text with ``\\n`` between its lines, in normal form C. Linear in its length, whatever it is."""
-    plain = _UNSEEN.sub("", _LINE_ENDS.sub("\n", text))
+    plain = _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text))
     if plain.isascii():
         return plain
     return "".join(unicodedata.normalize("NFC", piece) for piece in _PIECE.findall(plain))
 
 
-def is_clean(text: str) -> bool:
+def has_no_invisible(text: str) -> bool:
     """Whether there is nothing in it that ``clean`` takes out."""
-    return _UNSEEN.search(text) is None
+    return _INVISIBLE.search(text) is None

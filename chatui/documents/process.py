@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from chatui.documents.cleaning import is_clean
+from chatui.documents.cleaning import has_no_invisible
 from chatui.documents.inside.text_collector import LABEL_CHARS, MOST_PARTS
 from chatui.documents.inside.worker import LENGTH_BYTES, NOT_PREPARED
 from chatui.documents.kinds import Reason
@@ -135,6 +135,6 @@ def _understood(said: bytes, most_bytes: int) -> Answer:
 
 def _checked(text: str, most_chars: int) -> str:
     """In slices: between them, other threads of the server go on."""
-    if len(text) > most_chars or not all(is_clean(text[at : at + _SLICE_CHARS]) for at in range(0, len(text), _SLICE_CHARS)):
+    if len(text) > most_chars or not all(has_no_invisible(text[at : at + _SLICE_CHARS]) for at in range(0, len(text), _SLICE_CHARS)):
         raise ValueError
     return text

@@ -23,8 +23,8 @@ that was written and not read yet."""
 
 
 class Channel(HTTPChannel):
-    """Twisted's, with a limit to the head, a least speed of the body, and patience while an answer is read slowly: all of it may be written
-    long before."""
+    """Twisted's, with a limit to the head, a least speed of the body, and patience while an answer is read slowly: the answer may have been
+    written long before."""
 
     _head_due: Any = None  # a call of Twisted's, once it is made
     _body_due: Any = None  # as well
@@ -60,16 +60,16 @@ class Channel(HTTPChannel):
 
     def write(self, data: bytes) -> None:
         """See Twisted."""
-        write_now(self.transport, data)
+        write_unbuffered(self.transport, data)
 
     def writeSequence(self, iovec: Iterable[bytes]) -> None:  # noqa: N802 - Twisted's name
         """See Twisted: a chunk of an answer that is streamed comes so, in pieces."""
-        write_now(self.transport, b"".join(iovec))
+        write_unbuffered(self.transport, b"".join(iovec))
 
     def requestDone(self, request: Any) -> None:  # noqa: N802 - Twisted's name
         """See Twisted."""
         self._unread = None
-        # Before it reads what came meanwhile, which may be the whole of the next head.
+        # Before it reads what has arrived, which may be the whole next head.
         self._expect_head()
         super().requestDone(request)  # type: ignore[no-untyped-call]
 
@@ -111,7 +111,7 @@ class Channel(HTTPChannel):
     def _refuse_body(self) -> None:
         self._stop_expecting()
         self.setTimeout(None)  # type: ignore[no-untyped-call]
-        # Nothing is carried out of which the peer has read that it was refused.
+        # A request that was refused to the peer must not be carried out.
         self._is_over = True
         transport: Any = self.transport
         transport.write(too_slow())
@@ -124,7 +124,7 @@ class Channel(HTTPChannel):
         self._head_due = self._body_due = None
 
 
-def write_now(transport: Any, data: bytes) -> None:
+def write_unbuffered(transport: Any, data: bytes) -> None:
     """Write to a connection, at once where it can be. Twisted would wait until the event loop says that the socket can be written to, which
     it nearly always can: that costs more than the writing."""
     if is_free(transport):
@@ -143,7 +143,7 @@ def is_free(transport: object) -> bool:
 
 
 def unsent(transport: object) -> int:
-    """How many bytes wait for whoever reads at the other end; 0 where that is not known."""
+    """How many bytes wait for the peer to read them; 0 if that is not known."""
     return len(transport.dataBuffer) - transport.offset + transport._tempDataLen if isinstance(transport, Connection) else 0
 
 

@@ -62,7 +62,7 @@ class SignedOutError(Exception):
 
 
 def carry_out(caller: Caller, command: Callable[[Visitor, C], T], asked: C) -> T:
-    """Run one of the commands below, for whoever the caller is by now."""
+    """Runs one of the commands below, with the caller's current person and permissions."""
     return command(visitor_of(caller), asked)
 
 

@@ -216,7 +216,7 @@ class ChatConsumer(PageSocket):
             bus().send(groups.person(self._counted), list_events.seen(UUID(command.conversation)))
 
     def _accept(self, accepted: wire.Accepted, following: Following) -> None:
-        """A question is stored, and its turn is not launched yet: this socket is sent all of it, and need not ask."""
+        """A question is stored, and its turn is not launched yet: this socket gets the turn from its start, and need not ask."""
         if not self.is_closing:
             self._join(Audience.END_USER, following)
             self.say(accepted)

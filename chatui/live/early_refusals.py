@@ -20,7 +20,7 @@ SERVER_ERRORS = 500
 """Statuses from here on are faults of ours."""
 
 _MODELS = b"/v1/models/"
-"""Below it stands the id of a model, which may hold anything."""
+"""It is followed by the id of a model, which may contain any characters."""
 
 _REASONS = {
     404: ("Not Found", "not_found", "There is no such address."),
@@ -31,7 +31,7 @@ _REASONS = {
 
 
 def refusal_of(path: bytes, length: int | None) -> bytes:
-    """The whole reply, after which the connection ends; empty where the request may come in. ``length`` None: it is not said."""
+    """The whole reply, after which the connection ends; empty where the request may come in. ``length``: None if not given."""
     # As Django will read it: an escape in the path must not lead around this.
     meant = unquote_to_bytes(path)
     most = _most(meant)

@@ -17,7 +17,7 @@ TOO_FAST = "\x00too fast"
 """Stands for the message that was one too many, and for all after it. No command: it is not JSON."""
 
 
-class Paced:
+class InboundQueue:
     """``next`` is what an ASGI application calls for its next message."""
 
     def __init__(self, receive: Receive) -> None:

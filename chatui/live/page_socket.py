@@ -14,7 +14,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 
 from chatui import wire
 from chatui.env import environment
-from chatui.live.inbound_queue import Paced
+from chatui.live.inbound_queue import InboundQueue
 from chatui.live.outbox import Outbox
 from renderer.errors import ErrorCode
 
@@ -28,11 +28,11 @@ class PageSocket(AsyncWebsocketConsumer):
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """See Channels. However the socket ends, also by an error or by the server's patience, what it holds is given back."""
-        paced = Paced(receive)
+        queue = InboundQueue(receive)
         try:
-            await super().__call__(scope, paced.next, send)  # type: ignore[arg-type]
+            await super().__call__(scope, queue.next, send)  # type: ignore[arg-type]
         finally:
-            paced.stop()
+            queue.stop()
             self.release()
 
     async def dispatch(self, message: dict[str, Any]) -> None:
@@ -85,7 +85,7 @@ class PageSocket(AsyncWebsocketConsumer):
 
     def start_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Run something beside the commands, until the socket ends."""
-        # Not in the context of whoever sent the message that this is about.
+        # Not in the context of the task that sent the message.
         task = asyncio.create_task(work, context=self._context.copy())
         self._background_tasks.add(task)
         task.add_done_callback(self._background_tasks.discard)

@@ -39,7 +39,7 @@ _LEFT_OUT: dict[str, ModuleType | None] = {
     "service_identity": None,
     # Its checks of passwords would import cryptography.
     "autobahn.twisted.wamp": _Unused("autobahn.twisted.wamp"),
-    # Its messages take most of it. What WebSockets need of it is in ``autobahn.wamp.types``.
+    # Its messages take most of the memory. WebSockets only need ``autobahn.wamp.types``.
     _WAMP: _wamp,
     f"{_WAMP}.websocket": _wamp.websocket,
     # Autobahn does without it, as where it is not installed.

@@ -43,7 +43,7 @@ MOST_UNSENT = 8 * 1024 * 1024
 LAST_MESSAGES_SECONDS = 0.3
 """For what the last events of a turn still have to pass: the sockets, and Redis."""
 MOST_TRACES_SECONDS = 3.0
-"""For spans that were not sent yet, where there is so much time left."""
+"""For spans that were not sent yet, if that much time is left."""
 GARBAGE_OBJECTS = 10_000
 """So many more objects than are gone there have to be before the collector looks at the young ones."""
 _ROOT_PATH = b"Daphne-Root-Path"
@@ -123,8 +123,8 @@ class _Request(WebRequest):  # type: ignore[misc]
     def gotLength(self, length: int | None) -> None:  # noqa: N802 - Twisted's name
         """See Twisted: the head has been read, and nothing of the body."""
         super().gotLength(length)
-        # Daphne takes it for the part of the address before ours, from anybody: another address would be read than was looked at here, and
-        # by a proxy. This product stands at the root of its host.
+        # Daphne takes it, from anybody, as the prefix of the path: the product would then serve another path than the one that was checked
+        # here and by a proxy. This product is at the root of its host.
         self.requestHeaders.removeHeader(_ROOT_PATH)
         if refusal := refusal_of(self.channel._path.partition(b"?")[0], length):
             self._is_refused = True
@@ -193,8 +193,8 @@ def give_up_slow(transport: Any) -> None:
 
 
 def accepted_compression(offers: Iterable[object]) -> Any:
-    """What is answered to the compressions that a browser offers. Nothing secret stands in what a socket carries beside a model's text: no
-    token, and nothing hidden."""
+    """The answer to the compressions that a browser offers. A socket carries nothing secret beside a model's text, whose length could
+    reveal it: no token, and nothing hidden."""
     for offer in offers:
         if isinstance(offer, PerMessageDeflateOffer):
             return _ACCEPT(offer, window_bits=WINDOW_BITS, mem_level=MEMORY_LEVEL, max_message_size=MOST_FRAME_BYTES)

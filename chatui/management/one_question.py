@@ -13,8 +13,8 @@ from django.core.management.base import CommandError
 
 from chatui.backends import keys, registry
 from chatui.backends.addresses import origin
+from chatui.backends.auto.choosing import AUTO
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
-from chatui.backends.chosen.choosing import AUTO
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec.choices import split_choice
 from chatui.backends.spec.definition import BackendSpec, SpecError, check_spec

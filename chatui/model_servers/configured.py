@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from chatui.backends.chosen.choosing import AUTO
+from chatui.backends.auto.choosing import AUTO
 from chatui.backends.hosted.tools import holds_key
 from chatui.backends.spec import reading
 from chatui.backends.spec.definition import DEMO, BackendSpec, SpecError, check_spec, unknown

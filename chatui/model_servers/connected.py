@@ -12,10 +12,10 @@ from weakref import WeakKeyDictionary
 from django.db import DatabaseError, InterfaceError
 
 from chatui.backends import keys, registry
+from chatui.backends.address_pool.pool import PooledBackend
 from chatui.backends.base import Backend, BackendError, Endpoint
 from chatui.backends.context.window import HasContextWindow
 from chatui.backends.keys import KeyUnusableError
-from chatui.backends.several.pool import PooledBackend
 from chatui.backends.spec import choices
 from chatui.backends.spec.definition import BackendSpec
 from chatui.codes import ProductCode

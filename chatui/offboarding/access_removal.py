@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from chatui.accounts import sessions
-from chatui.accounts.api_keys import making
+from chatui.accounts.api_keys import management
 from chatui.audit_log.record import Visitor
 from chatui.delivery import groups
 from chatui.delivery.bus import send_from_thread
@@ -25,7 +25,7 @@ def end_rights(person: User, by: Visitor) -> None:
     with transaction.atomic():
         sessions.end_all(person)
         BegunSession.objects.filter(user=person).delete()
-        making.revoke_with_account(by, person)
+        management.revoke_with_account(by, person)
         Invitation.objects.filter(made_by=person, used_at=None, revoked_at=None).update(revoked_at=now)
         PasswordLink.objects.filter(user=person, used_at=None, expires_at__gt=now).update(expires_at=now)
         debug_requests.close_all_of(person)

@@ -26,7 +26,7 @@ def sign_out(visitor: Visitor, provider: Provider, logged_out: LoggedOut) -> int
     person = _person(provider, logged_out.subject)
     if logged_out.subject and person is None:
         return 0
-    ended = session_list.end_of_provider(provider.key, person, logged_out.session)
+    ended = session_list.end_provider_sessions(provider.key, person, logged_out.session)
     for whose, count in ended.items():
         record(SIGNED_OUT, visitor, whose.get_username(), detail=f"{count} sessions, says {provider.key}")
         visits.sign_out(whose)

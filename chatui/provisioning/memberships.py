@@ -1,4 +1,4 @@
-"""Updates what the members of a directory's groups have here, after every change. The operator's table defines it."""
+"""Gives the members of a directory's groups the product's groups that the operator's table maps them to, after every change."""
 
 from __future__ import annotations
 

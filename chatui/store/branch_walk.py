@@ -22,7 +22,7 @@ _PATH = (
 # What history.seen_again would drop is not even read: reasoning above an answer may be many times as long as everything else. Nor is
 # reasoning that was cut: a model that sees it may go on with it in the answer. A document that fits may have four times as many characters
 # for its tokens as people's words: a table of spaces.
-_SEEN = (
+_PROMPT_MESSAGES = (
     "WITH RECURSIVE up(id, parent_id, depth, chars, is_answer, is_past_answer) AS ("
     "SELECT id, parent_id, 0, LENGTH(text), role = 'assistant' AND channel = 'final' AND intent = '' AND is_visible, FALSE "
     "FROM chatui_message WHERE id = %s "
@@ -37,7 +37,7 @@ _SEEN = (
 )
 
 # At each fork it takes the child that was stored last.
-_DOWN = (
+_NEWEST_LEAF = (
     "WITH RECURSIVE down(id, depth) AS ("
     "SELECT id, 0 FROM chatui_message WHERE id = %s "
     "UNION ALL SELECT child.id, down.depth + 1 FROM down JOIN chatui_message child ON child.parent_id = down.id "
@@ -63,7 +63,7 @@ _NEAREST_QUESTION = (
 
 
 @dataclass(frozen=True, slots=True)
-class SeenMessage:
+class PromptMessage:
     """A message on the way, as much of it as a prompt needs. ``author``: a value of ``Author``."""
 
     key: UUID
@@ -82,13 +82,13 @@ def path(conversation_id: UUID, leaf_id: UUID) -> list[UUID]:
         return [as_uuid(key) for (key,) in cursor.fetchall()]
 
 
-def seen(leaf_id: UUID, most_chars: int) -> list[SeenMessage]:
+def prompt_messages(leaf_id: UUID, most_chars: int) -> list[PromptMessage]:
     """The messages down to ``leaf_id`` that a model may be sent, in order: the nearest, with about ``most_chars`` characters."""
     with connection.cursor() as cursor:
-        cursor.execute(_SEEN, [as_parameter(leaf_id), most_chars])
+        cursor.execute(_PROMPT_MESSAGES, [as_parameter(leaf_id), most_chars])
         rows: Sequence[tuple[object, object, str, str, object, str, str]] = cursor.fetchall()
     return [
-        SeenMessage(as_uuid(key), as_uuid(parent) if parent else None, role, name, bool(is_visible), text, author)
+        PromptMessage(as_uuid(key), as_uuid(parent) if parent else None, role, name, bool(is_visible), text, author)
         for key, parent, role, name, is_visible, text, author in rows
     ]
 
@@ -96,7 +96,7 @@ def seen(leaf_id: UUID, most_chars: int) -> list[SeenMessage]:
 def newest_leaf(message_id: UUID) -> UUID:
     """The key of the message in which the branch through a message ends: at each fork, the child that was stored last."""
     with connection.cursor() as cursor:
-        cursor.execute(_DOWN, [as_parameter(message_id)])
+        cursor.execute(_NEWEST_LEAF, [as_parameter(message_id)])
         return as_uuid(cursor.fetchone()[0])
 
 

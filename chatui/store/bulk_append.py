@@ -11,14 +11,14 @@ from chatui.models import Conversation, Message, SearchEntry
 from chatui.models.message import Author
 from chatui.store import search_index, transcripts
 from chatui.store.short_transactions import short_transaction
-from chatui.store.transcripts import Kept
+from chatui.store.transcripts import FrameMetadata
 from renderer.frames import Frame
 
 BATCH_MESSAGES = 200
 BATCH_CHARS = 200_000
 """What one transaction takes; a message that is longer has one of its own."""
 
-_WHOLE = Kept()
+_WHOLE = FrameMetadata()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Placed:
 
     frame: Frame
     parent: int | None
-    kept: Kept = _WHOLE
+    metadata: FrameMetadata = _WHOLE
     at: datetime | None = None
 
 
@@ -65,7 +65,7 @@ def _batches(
     """Rows, ready to be written: what can be done outside a transaction is done by then. Their keys are added to ``keys``."""
     messages, entries, chars = list[Message](), list[SearchEntry](), 0
     for position, item in enumerate(frames):
-        row = transcripts.row_of(conversation, item.frame, author, item.kept)
+        row = transcripts.row_of(conversation, item.frame, author, item.metadata)
         message = row.message
         message.parent_id, message.position = None if item.parent is None else keys[item.parent], position
         if item.at is not None:

@@ -37,7 +37,7 @@ def header_of(message: Message) -> Header:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class FrameMetadata:
     """What is stored with a frame besides its text and author: its turn, its ``key`` (None: a new one), whether it is complete, and the
     code of what went wrong with it."""
 
@@ -47,7 +47,7 @@ class Kept:
     error_code: str = ""
 
 
-_BY_ITSELF = Kept()
+_BY_ITSELF = FrameMetadata()
 COLUMN_CHARS = 128
 """Header values of imports can be longer than what we make ourselves; the frame's text has all of them."""
 
@@ -68,25 +68,27 @@ class Place:
     position: int
 
 
-def append(conversation: Conversation, parent: Message | None, frame: Frame, author: Author, kept: Kept = _BY_ITSELF) -> Message:
+def append(
+    conversation: Conversation, parent: Message | None, frame: Frame, author: Author, metadata: FrameMetadata = _BY_ITSELF
+) -> Message:
     """Keep a frame as a child of ``parent``. Call inside a transaction: the next position is read first."""
-    return append_at(conversation, Place(parent.pk if parent else None, _next_position(conversation)), frame, author, kept)
+    return append_at(conversation, Place(parent.pk if parent else None, _next_position(conversation)), frame, author, metadata)
 
 
-def append_chain(conversation: Conversation, parent: Message | None, frames: Sequence[tuple[Frame, Author, Kept]]) -> Message:
+def append_chain(conversation: Conversation, parent: Message | None, frames: Sequence[tuple[Frame, Author, FrameMetadata]]) -> Message:
     """The same for some frames, each under the one before it. Returns the last message."""
     return append_chain_at(conversation, Place(parent.pk if parent else None, _next_position(conversation)), frames)[-1]
 
 
-def append_at(conversation: Conversation, place: Place, frame: Frame, author: Author, kept: Kept = _BY_ITSELF) -> Message:
+def append_at(conversation: Conversation, place: Place, frame: Frame, author: Author, metadata: FrameMetadata = _BY_ITSELF) -> Message:
     """Keep a frame at a place that was read in the same transaction. Reads nothing: of ``conversation`` it needs the keys, and whether
     it is temporary."""
-    return append_chain_at(conversation, place, [(frame, author, kept)])[-1]
+    return append_chain_at(conversation, place, [(frame, author, metadata)])[-1]
 
 
-def append_chain_at(conversation: Conversation, place: Place, frames: Sequence[tuple[Frame, Author, Kept]]) -> list[Message]:
+def append_chain_at(conversation: Conversation, place: Place, frames: Sequence[tuple[Frame, Author, FrameMetadata]]) -> list[Message]:
     """The same for some frames, each under the one before it, in two statements. Returns their messages."""
-    rows = [row_of(conversation, frame, author, kept) for frame, author, kept in frames]
+    rows = [row_of(conversation, frame, author, metadata) for frame, author, metadata in frames]
     parent_id = place.parent_id
     for offset, row in enumerate(rows):
         row.message.parent_id, row.message.position = parent_id, place.position + offset
@@ -129,21 +131,21 @@ def replace_replies(conversation_id: UUID, name: str, body: str) -> None:
         replace_text(message.pk, replace(frame_of(message), body=body))
 
 
-def row_of(conversation: Conversation, frame: Frame, author: Author, kept: Kept) -> Row:
+def row_of(conversation: Conversation, frame: Frame, author: Author, metadata: FrameMetadata) -> Row:
     """The row of a frame, repaired where it could not be written as it is."""
     writable = ocml.writable(frame)
     is_repaired = writable is not frame
     message = Message(
         conversation=conversation,
-        turn=kept.turn,
+        turn=metadata.turn,
         raw=json.dumps(frame.header.as_written()).encode() if is_repaired else None,
-        is_complete=kept.is_complete,
-        error_code=kept.error_code or (Code.PARSE_HEADER if is_repaired else ""),
+        is_complete=metadata.is_complete,
+        error_code=metadata.error_code or (Code.PARSE_HEADER if is_repaired else ""),
         author=author,
         **_columns(writable),
     )
-    if kept.key is not None:
-        message.pk = kept.key
+    if metadata.key is not None:
+        message.pk = metadata.key
     # A summary of the thinking stands folded beside an answer; nobody looks for that, and it has no place of its own to lead to.
     is_found = message.is_visible and message.name not in PRODUCT_NAMES and conversation.temporary_until is None
     return Row(message, show(writable, Audience.END_USER) if is_found else None)

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from chatui.tools.foreign.cleaned_text import harmless
-from chatui.tools.foreign.schemas import reduced
+from chatui.tools.remote.cleaned_text import harmless
+from chatui.tools.remote.schemas import reduced
 from chatui.tools.tool import TRAINED_NAMES, Tool, ToolError, ToolUnusableError
 
 MOST_FUNCTIONS = 128

@@ -18,7 +18,7 @@ from chatui.models import Conversation, User
 from chatui.models.conversation import Effort
 from chatui.store import document_headers, transcripts, unfinished_imports
 from chatui.store.bulk_append import Placed
-from chatui.store.transcripts import Kept
+from chatui.store.transcripts import FrameMetadata
 from chatui.transfer import import_storage, upload
 from chatui.transfer.upload import ImportRefusedError, refuse
 from renderer.errors import OpenChatMLError
@@ -57,7 +57,7 @@ def import_transcript(person: User, data: bytes) -> Imported:
     conversation = _conversation(person, read.header, show(first, Audience.END_USER))
     unfinished_imports.begin(conversation)
     chain = [
-        Placed(item.frame, number - 1 if number else None, Kept(is_complete=item.complete, error_code=item.error or ""))
+        Placed(item.frame, number - 1 if number else None, FrameMetadata(is_complete=item.complete, error_code=item.error or ""))
         for number, item in enumerate(frames)
     ]
     import_storage.keep(conversation, chain, len(chain) - 1)

@@ -18,7 +18,7 @@ from django.db import OperationalError, transaction
 from django.db.models import QuerySet
 
 from chatui.database import clock, pools
-from chatui.database.faults import DatabaseBusyError, ends_one_statement, outages, passes
+from chatui.database.faults import DatabaseBusyError, ends_one_statement, is_transient, outages
 from chatui.delivery.bus import PROCESS
 from chatui.models import Turn, TurnPiece
 from chatui.models.turn import TurnState
@@ -100,7 +100,7 @@ class Leases:
         except Exception as error:  # noqa: BLE001 - whatever it is, the next attempt may still come in time
             for key, each in held.items():
                 each.pieces.put_back(rows[key])
-            if time.monotonic() - self._renewed_at > OUTAGE_SECONDS and (isinstance(error, DatabaseBusyError) or passes(error)):
+            if time.monotonic() - self._renewed_at > OUTAGE_SECONDS and (isinstance(error, DatabaseBusyError) or is_transient(error)):
                 outages.note()  # nobody else can renew theirs, either
             log.warning("leases could not be renewed (%s)", type(error).__name__)
             return

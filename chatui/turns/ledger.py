@@ -27,14 +27,14 @@ from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.models.usage.entry import UsageKind
 from chatui.store import branch_walk, continuation, document_headers, requests, transcripts
-from chatui.store.branch_walk import SeenMessage
+from chatui.store.branch_walk import PromptMessage
 from chatui.store.documents import attached
 from chatui.store.retention import hidden_text
 from chatui.turns.requests import instructions
 from chatui.turns.requests.by_program import ProgramAsk
 from chatui.turns.statements import ending
 from chatui.usage import settling
-from chatui.usage.counting import Asked, Charge, Spent
+from chatui.usage.counting import Attribution, Charge, Spent
 from renderer import history
 from renderer.errors import ErrorCode
 from renderer.events import Finished
@@ -69,7 +69,7 @@ class Job:
     question_id: UUID
     lease_owner: str
     effort: str
-    asked: Asked
+    asked: Attribution
     choice: str = ""
     frames: tuple[Frame, ...] = field(default=(), repr=False)
     place_id: UUID | None = None
@@ -138,7 +138,7 @@ def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
     if hints := document_headers.unmet_capabilities(turn.conversation):
         log.info("turn %s: %s", turn.pk, "; ".join(hints))
     cut = continuation.cut_answer(turn)
-    place_id = (cut.parent_id if cut else (program and program.place) or turn.continued_message_id) or turn.question_id
+    place_id = (cut.parent_id if cut else (program and program.continue_after) or turn.continued_message_id) or turn.question_id
     messages = _branch(turn, place_id)
     left_out = branch_walk.questions_from(messages[0].parent_id) if messages[0].parent_id else 0
     if left_out:
@@ -169,19 +169,19 @@ def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
     )
 
 
-def _imported(messages: Sequence[SeenMessage]) -> frozenset[str]:
+def _imported(messages: Sequence[PromptMessage]) -> frozenset[str]:
     others = (Author.IMPORT, Author.FORMER)
     questions = (message for message in messages if message.role == Role.USER and message.author in others)
     return frozenset(document.parse_frame(message.text).body for message in questions)
 
 
-def _counted(messages: Sequence[SeenMessage]) -> dict[Frame, int]:
+def _counted(messages: Sequence[PromptMessage]) -> dict[Frame, int]:
     keys = {message.key: message for message in messages if message.role == Role.USER and message.name == DOCUMENT_NAME}
     return {document.parse_frame(keys[key].text): tokens for key, tokens in attached.tokens_of(keys).items()}
 
 
-def _thought_before(cut: Message, answer: Sequence[SeenMessage]) -> int | None:
-    # Nearly always one turn wrote the cut answer, and whoever asked has read it.
+def _thought_before(cut: Message, answer: Sequence[PromptMessage]) -> int | None:
+    # Nearly always one turn wrote the cut answer, and it is loaded already.
     if cut.turn is not None and cut.turn.continued_message_id is None:
         return cut.turn.thought_seconds
     return continuation.thought_seconds(continuation.writers_of([cut.pk, *(message.key for message in answer)]))
@@ -192,18 +192,18 @@ def _steps(text: str) -> list[VisibleText]:
     return [summary_frame.shown(step) for step in summary_frame.steps_of(summary)]
 
 
-def _branch(turn: Turn, place_id: UUID) -> list[SeenMessage]:
+def _branch(turn: Turn, place_id: UUID) -> list[PromptMessage]:
     question = turn.question
     if place_id == question.pk and question.parent_id is None:
-        return [SeenMessage(question.pk, None, question.role, question.name, question.is_visible, question.text, question.author)]
-    return branch_walk.seen(place_id, SEEN_CHARS)
+        return [PromptMessage(question.pk, None, question.role, question.name, question.is_visible, question.text, question.author)]
+    return branch_walk.prompt_messages(place_id, SEEN_CHARS)
 
 
 _NO_ANSWER_YET = Frame(ANSWER, "")
 _SHOWN_NAMES = (None, "", TOOL_LINE_NAME)
 
 
-def _is_order(message: SeenMessage) -> bool:
+def _is_order(message: PromptMessage) -> bool:
     """Stored system and developer frames are only a record: an import must not give instructions, and the operator's may have changed."""
     return message.role in (Role.SYSTEM, Role.DEVELOPER)
 
@@ -233,7 +233,7 @@ def _keep(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finis
         (
             finished.frame,
             author(finished.frame),
-            transcripts.Kept(turn=turn, key=key, is_complete=finished.complete, error_code=finished.error or ""),
+            transcripts.FrameMetadata(turn=turn, key=key, is_complete=finished.complete, error_code=finished.error or ""),
         )
         for key, finished in written
     ]
@@ -269,7 +269,7 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: Callable
         "request": requests.pack(*account.request) if account.request and keeps else None,
     }
     if ended := ending.end(job.turn_id, job.lease_owner, columns):
-        # Before the conversation: whoever asks in it locks the person's count first, and two in another order would wait for each other.
+        # Before the conversation: a new question locks the person's count first, and two in different orders would deadlock.
         answer = Charge(UsageKind.ANSWER, account.spent, job.choice, account.backend, shown["model"])
         settling.settle(job.asked, outcome.state, [answer])
         changed: dict[str, object] = {"active_at": now}
@@ -318,8 +318,8 @@ def _shown(outcome: Outcome, account: Account) -> dict[str, Any]:
 
 
 def _mine(job: Job) -> QuerySet[Turn]:
-    """The turn while it is ours. In a conversation that was deleted meanwhile, what was shown before that is still stored: Undo brings it
-    back. Whoever erases a conversation for good ends its turn first."""
+    """The turn while it is ours. In a conversation that was deleted meanwhile, what was shown before that is still stored, because the
+    deletion can be undone. Erasing a conversation for good ends its turn first."""
     return ending.mine(job.turn_id, job.lease_owner)
 
 
@@ -346,5 +346,5 @@ def _parent(keys: Sequence[UUID]) -> UUID:
 
 
 def _conversation(job: Job) -> Conversation:
-    """The conversation as far as its messages need it: whoever asks in it owns it."""
+    """The conversation with the fields that its messages need. Only its owner can ask in it."""
     return Conversation(pk=job.conversation_id, owner_id=job.asked_by_id, temporary_until=job.temporary_until)

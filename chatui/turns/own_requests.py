@@ -12,7 +12,7 @@ from chatui.store import transcripts
 from chatui.tracing import spans
 from chatui.tracing.spans import Span
 from chatui.usage.counting import Spent
-from chatui.usage.reported_tokens import believed, spent_on
+from chatui.usage.reported_tokens import plausible_count, spent_on
 from renderer.events import FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import is_answer
 
@@ -21,7 +21,7 @@ Charged = Callable[[Spent, str], None]
 
 
 async def words_of(backend: Backend, request: SampleRequest, most_chars: int, charged: Charged, what: str) -> str:
-    """The answer, and nothing hidden: at most ``most_chars`` of it. Empty where it was withdrawn or cut off, or is far too long.
+    """The answer, and nothing hidden: at most its first ``most_chars``. Empty if it was withdrawn or cut off, or is far too long.
 
     ``charged`` is called once, however it ends. ``what``: how traces call it, such as ``title``.
 
@@ -48,7 +48,7 @@ async def _measured(sample: AsyncGenerator[SampleEvent], most_chars: int, meter:
         raise
     finally:
         if meter.usage is not None:
-            span.note(input_tokens=believed(meter.usage.prompt_tokens), output_tokens=believed(meter.usage.completion_tokens))
+            span.note(input_tokens=plausible_count(meter.usage.prompt_tokens), output_tokens=plausible_count(meter.usage.completion_tokens))
 
 
 async def _words(events: AsyncIterator[SampleEvent], most_chars: int) -> str:

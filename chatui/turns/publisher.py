@@ -35,11 +35,11 @@ log = logging.getLogger(__name__)
 FLUSH_SECONDS = 0.03
 """Shorter than the time between two reads of a model server, so that what one brings is sent in the same step."""
 BEAT_SECONDS = 2.0
-"""After so long without an event, pages are told that the turn still runs, and what its latest number is."""
+"""After so long without an event, pages get one that says that the turn still runs, with its latest number."""
 FOLLOWED_SECONDS = 75.0
-"""How long another process is sent events after it said that somebody there follows."""
+"""How long another process is sent events after it reported a follower."""
 FIRST_SECONDS = 2.0
-"""Events of a turn's beginning are sent to every process: who follows there can only say so afterwards."""
+"""How long a new turn's events are sent to every process: a follower there can only report itself afterwards."""
 CATCH_UP_SECONDS = 30.0
 """The longest that a turn's end waits for its text to be rendered: many times what the longest answer takes."""
 
@@ -47,7 +47,7 @@ _FOLLOWED = (Audience.END_USER, Audience.DEBUG)
 """Who follows over sockets. The program that asked has a stream of its own."""
 
 SWITCH_SECONDS = 0.001
-"""How long a thread goes on while the event loop wants to: it waits so long for each system call that it makes."""
+"""How long a thread keeps the interpreter while the event loop wants it: the loop waits so long after each of its system calls."""
 
 _renderer = ThreadPoolExecutor(1, thread_name_prefix="rendering", initializer=sys.setswitchinterval, initargs=(SWITCH_SECONDS,))
 """One thread, as rendering is all Python, and more of them would only take more from the event loop. Turns take their turns in steps."""
@@ -91,7 +91,7 @@ class Publisher:
 
     @property
     def pages(self) -> dict[int, Cited]:
-        """What the answer may cite, by cursor. Whoever opens a page adds it."""
+        """What the answer may cite, by cursor. A tool that opens a page adds it."""
         return self._people.pages
 
     def take(self, event: RawEvent, key: UUID) -> None:
@@ -115,7 +115,7 @@ class Publisher:
         self._flush_soon()
 
     def end_thinking(self) -> int | None:
-        """The turn ends. Returns how many seconds it thought before it answered; None where nothing was hidden."""
+        """Ends the thinking, because the turn ends. Returns how many seconds it took; None if nothing was hidden."""
         self._people.end_thinking(self.elapsed())
         return self._people.thought_seconds
 

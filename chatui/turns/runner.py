@@ -35,8 +35,7 @@ from chatui.store.turn_pieces import Pieces
 from chatui.turns import ledger
 from chatui.turns.calls.conductor import Conductor
 from chatui.turns.cutting.answer_now import AnswerNow
-from chatui.turns.formats.checked_answers import CheckedAnswers, format_of
-from chatui.turns.kept_frames import KeptFrames
+from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.leases import Held, leases
 from chatui.turns.ledger import Account, LeaseLostError, Outcome
 from chatui.turns.opening import server_tools
@@ -50,6 +49,7 @@ from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.slots import slots
 from chatui.turns.start import Kind, Started
 from chatui.turns.streams.program import Ended
+from chatui.turns.structured.checked_answers import CheckedAnswers, format_of
 from chatui.turns.summarizing import Summarizing
 from chatui.turns.titles import background as titles
 from renderer.errors import Code
@@ -62,10 +62,10 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SAVING_SECONDS = 1.0
-"""After so long, people are told that their answer is being saved."""
+"""After so long, pages show that the answer is being saved."""
 
 SHOWN_SECONDS = 10.0
-"""The longest that the end of a turn waits for what stands below its answer, which takes some milliseconds. Its text is there already."""
+"""How long the end of a turn waits for the part below its answer, which takes some milliseconds. Its text is shown already."""
 
 _WIRE_TYPES: dict[str, wire.EndType] = {
     TurnState.COMPLETED: "response.completed",
@@ -89,7 +89,7 @@ class Runner:
             program=started.program.stream if started.program else None,
         )
         self._pieces = Pieces(self._turn_id)
-        self._frames: KeptFrames | None = None
+        self._frames: FrameRecorder | None = None
         self._answer_now: AnswerNow | None = None
         self._conductor: Conductor | None = None
         self._samplings: list[Sampling] = []
@@ -161,7 +161,7 @@ class Runner:
         # Not read with the rest: the back end belongs to this event loop.
         backend = connected.backend(job.choice)
         summary = self._summary = Summarizing(spec, job, self._publisher.step)
-        frames = self._frames = KeptFrames(job, self._publisher, summary, self._pieces, self._fail)
+        frames = self._frames = FrameRecorder(job, self._publisher, summary, self._pieces, self._fail)
         answer_now = self._answer_now = AnswerNow(frames, is_offered=self._started.continued_turn is None)
         conductor = self._conductor = Conductor(job, frames, tools, self._publisher)
         checked = CheckedAnswers(format_of(self._started), job, answer_now.feed, for_program=program is not None)
@@ -248,13 +248,13 @@ class Runner:
             self._started.program.stream.end(ended)
 
     def _begin_title(self) -> None:
-        """Have a new conversation titled, in a task of its own. Not after an answer of which something was hidden that had been shown."""
+        """Requests a title for a new conversation, in a separate task. Not after an answer of which a shown part was hidden again."""
         frames = self._frames
         if frames is not None and not (self._is_lost or frames.is_withheld or self._started.program):
             titles.begin(self._started, frames.written)
 
     async def _shown_end(self, turn: Turn) -> fragments.Below:
-        """What stands below the answer. Nothing where nobody has seen all of it, or it cannot be read in time: pages fetch it."""
+        """What stands below the answer. Empty if no page has shown the whole answer, or it cannot be read in time: pages then fetch it."""
         if not self._publisher.is_shown_whole:
             return fragments.Below()
         written = self._frames.written if self._frames else ()
@@ -275,7 +275,7 @@ class Runner:
         return fragments.Below()
 
     async def _patiently(self, saving: asyncio.Future[T]) -> T:
-        """Wait for the database, and tell people where that takes long. What is being saved goes on also where nobody waits any more."""
+        """Waits for the database, and shows on pages if that takes long. The saving continues if this wait is cancelled."""
         done, _ = await asyncio.wait([saving], timeout=SAVING_SECONDS)
         if not done:
             self._publisher.saving()

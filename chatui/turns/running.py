@@ -16,7 +16,7 @@ from django.db import DatabaseError, IntegrityError, InterfaceError
 from chatui import wire
 from chatui.codes import ProductCode
 from chatui.database import clock, pools
-from chatui.database.faults import DatabaseBusyError, outages, passes
+from chatui.database.faults import DatabaseBusyError, is_transient, outages
 from chatui.database.writer import writer
 from chatui.delivery import groups
 from chatui.delivery.bus import PROCESS, bus, send_to_from_thread
@@ -53,9 +53,9 @@ _reaper: asyncio.Task[None] | None = None
 
 
 async def ask(person: User, wanted: Ask, stored: Callable[[Started], None] | None = None) -> Started:
-    """Store what a person asks for, and launch the turn. It goes on where the caller is cancelled: a stored question gets its answer.
+    """Store what a person asks for, and launch the turn. It continues if the caller is cancelled: a stored question gets its answer.
 
-    ``stored`` is called in between: who follows the conversation from there on misses nothing of the turn.
+    ``stored`` is called in between: a socket that follows the conversation from then on misses nothing of the turn.
 
     Raises:
         AskRefusedError, access.NotFoundError: see ``start.start``.
@@ -94,7 +94,7 @@ async def _ask(person: User, wanted: Ask, stored: Callable[[Started], None] | No
         started = await pools.commands.run(start.started_before, person, wanted)
     if stored is not None:
         stored(started)
-    # After a commit of which nobody heard, the second attempt finds the turn of the first.
+    # After a commit whose result was lost, the second attempt finds the turn of the first.
     if started.is_new or (started.turn.state == TurnState.RUNNING and started.turn.lease_owner == leases.OWNER):
         launch(started)
     return started
@@ -139,7 +139,7 @@ async def stop(place: Place) -> None:
     """Stop a turn wherever it runs: at once over the bus, and within about a second where Redis is away.
 
     Raises:
-        DatabaseBusyError: it runs elsewhere, and the database could not be told.
+        DatabaseBusyError: it runs in another process, and the request could not be stored.
     """
     bus().send_to(place.process, groups.control(place.turn_id), {"type": "turn.stop"})
     if place.process != PROCESS:
@@ -202,7 +202,7 @@ async def _reap_often() -> None:
             await _reap()
         except Exception as error:  # noqa: BLE001 - whatever it is, it must not end the looking
             log.warning("the search for abandoned turns failed (%s)", type(error).__name__)
-            if isinstance(error, DatabaseBusyError) or passes(error):
+            if isinstance(error, DatabaseBusyError) or is_transient(error):
                 outages.note()
                 pause = 1.0  # so that it is known when the outage ends
         await asyncio.sleep(pause)
@@ -230,9 +230,9 @@ def _tell_ended(turn: Turn, state: TurnState) -> None:
 
 
 def _never_launched() -> list[Started]:
-    """Questions that this process has stored some time ago, and that no task of it answers."""
+    """Questions that this process stored some time ago, and that none of its tasks answers."""
     known = [*_runners, *_ended, *leases.leases.keys()]
-    lease = clock.after(leases.LEASE - LAUNCH_GRACE)  # a lease that was given before, and never renewed
+    lease = clock.after(leases.LEASE - LAUNCH_GRACE)  # a lease from before then that was never renewed
     turns = Turn.objects.filter(state=TurnState.RUNNING, lease_owner=leases.OWNER, lease_until__lt=lease).exclude(pk__in=known)
     # A program's are closed instead: nobody waits for them, and what it asked for besides the question is not known any more.
     turns = turns.filter(program_answer=None)
@@ -247,7 +247,7 @@ async def settle() -> None:
 
 def let_go() -> None:
     """The process exits normally: its turns store what was shown and give up their leases, so that the next sweep closes them. Their tools
-    are told."""
+    are cancelled."""
     execution.cancel_all()
     writer.drain(DRAIN_SECONDS)
     for turn_id, (runner, _) in list(_runners.items()):

@@ -16,7 +16,7 @@ from chatui.tracing import spans
 from chatui.tracing.spans import Span
 from chatui.turns.ledger import Account
 from chatui.usage.counting import Spent
-from chatui.usage.reported_tokens import believed, spent_on
+from chatui.usage.reported_tokens import plausible_count, spent_on
 from renderer.events import FrameText, RawEvent
 from renderer.unanswered_calls import UnansweredCalls
 
@@ -92,8 +92,8 @@ class Sampling:
         return Account(
             backend=self._backend.name,
             model=(self._ended.model or "") if self._ended else "",
-            input_tokens=believed(said.prompt_tokens),
-            output_tokens=believed(said.completion_tokens),
+            input_tokens=plausible_count(said.prompt_tokens),
+            output_tokens=plausible_count(said.completion_tokens),
             turns_left_out=self._ended.turns_left_out if self._ended else 0,
             context=self._ended.context if self._ended else None,
             request=self._sent,
@@ -103,10 +103,10 @@ class Sampling:
 
     def _note_usage(self, span: Span) -> None:
         if usage := self._ended.usage if self._ended else None:
-            span.note(input_tokens=believed(usage.prompt_tokens), output_tokens=believed(usage.completion_tokens))
+            span.note(input_tokens=plausible_count(usage.prompt_tokens), output_tokens=plausible_count(usage.completion_tokens))
 
     def _settings(self) -> dict[str, object]:
-        """What a document header says of this sample. What was left to the server is not known, and so is not said."""
+        """The fields of a document header for this sample. Values that the server chose itself are not known, and so are left out."""
         settings: dict[str, object] = {"reasoning_effort": self._request.effort}
         if self._request.max_tokens is not None:
             settings["max_tokens"] = self._request.max_tokens
@@ -122,7 +122,7 @@ class Sampling:
 
 def account_of(samplings: Sequence[Sampling], thought_seconds: int | None) -> Account:
     """The account of a turn: the tokens of all its samplings together, everything else from the last one. The model is the last one that
-    was told: a server says it at the end, so a sample that was stopped tells none."""
+    was reported: a server names it at the end, so a sample that was stopped has none."""
     accounts = [sampling.account() for sampling in samplings]
     if not accounts:
         return Account(thought_seconds=thought_seconds)

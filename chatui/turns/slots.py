@@ -17,9 +17,9 @@ from chatui import measures
 from chatui.env import environment
 
 TELL_SECONDS = 1.0
-"""How often those who wait are told their place in the queue."""
+"""How often waiting turns are sent their position in the queue."""
 AT_ONCE = 100
-"""How many are told in one step of the event loop."""
+"""How many are sent theirs in one step of the event loop."""
 
 Moved = Callable[[int], None]
 """Called with a place in the queue, from 1; with 0 when the wait is over."""
@@ -31,7 +31,7 @@ class NoSpareSlotError(Exception):
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """One that waits. ``groups``: those of its groups that have a limit. ``place``: what it was told last."""
+    """One that waits. ``groups``: those of its groups that have a limit. ``place``: the position that it was sent last."""
 
     groups: frozenset[str]
     moved: Moved
@@ -53,7 +53,7 @@ class Slots:
 
     @contextlib.asynccontextmanager
     async def one(self, moved: Moved, groups: Iterable[str] = ()) -> AsyncIterator[None]:
-        """A slot for as long as the block lasts. Whoever has to wait is told the place at once, and again when it moved.
+        """A slot for as long as the block lasts. One that has to wait is sent its position at once, and again when it changes.
 
         ``groups``: those that the person is in. An answer counts in each of them that has a limit.
         """
@@ -108,7 +108,7 @@ class Slots:
                 self._give_back(mine)  # the slot came in the same moment
             else:
                 self._leave(waiting)
-                self._admit()  # what was kept for it is free
+                self._admit()  # what was reserved for it is free
             raise
         moved(0)
 
@@ -131,9 +131,9 @@ class Slots:
             self._counts -= Counter([waiting.groups])
 
     def _admit(self) -> None:
-        """Let in whoever can begin, in the order of the queue.
+        """Admits all that can begin, in the order of the queue.
 
-        Who waits for one of two groups keeps the place in the other: else those behind could take it again and again.
+        One that waits for one of two groups reserves its slot in the other: else later ones could take it again and again.
         """
         if not self._free or not self._queue:
             return

@@ -67,8 +67,8 @@ class Started:
         return self.is_new and self.kind in (Kind.SEND, Kind.EDIT)
 
 
-def start(person: User, ask: Ask, lease_owner: str, begun: Begun | None = None) -> Started:
-    """Store the question and create the turn. Call inside a transaction. ``begun``: the conversation of ``ask``, where the same
+def start(person: User, ask: Ask, lease_owner: str, created: NewConversation | None = None) -> Started:
+    """Store the question and create the turn. Call inside a transaction. ``created``: the conversation of ``ask``, where the same
     transaction has made it: it is not read again.
 
     Raises:
@@ -85,7 +85,7 @@ def start(person: User, ask: Ask, lease_owner: str, begun: Begun | None = None) 
         return started_before(person, ask)
     running = vars(person)["running"] or 0
     held = reserved.reserved_for(person, ask.conversation, text, ask.tokens_before + opening.tokens_of(ask))
-    started = _start(person, _Wanted(ask, text, lease_owner, running, held.tokens if held else None, begun))
+    started = _start(person, _Wanted(ask, text, lease_owner, running, held.tokens if held else None, created))
     return replace(started, groups=group_limits.groups_of(person), language=ask.language, near=held.near if held else None)
 
 
@@ -138,7 +138,7 @@ def _checked(ask: Ask) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class NewConversation:
     """A conversation that the same transaction has made, with the model and the effort of the ask. ``is_empty``: nothing is in it yet."""
 
     conversation: Conversation
@@ -154,7 +154,7 @@ class _Wanted:
     lease_owner: str
     running: int
     reserved_tokens: int | None
-    begun: Begun | None = None
+    created: NewConversation | None = None
 
     def turn(self, person: User, question: Message, choice: str, effort: str, continued: Message | None = None) -> Turn:
         """The stored turn."""
@@ -200,16 +200,16 @@ def _start(person: User, wanted: _Wanted) -> Started:
         _asked_with(tree.conversation, choice, wanted)
     question, after, base = _question(tree, wanted)
     transcripts.activate(tree.conversation, person, question)
-    is_old = ask.kind is Kind.REGENERATE or ask.conversation is None or wanted.begun is not None
+    is_old = ask.kind is Kind.REGENERATE or ask.conversation is None or wanted.created is not None
     documents = opening.of_question(question) if ask.documents or ask.kind is Kind.EDIT else ()
     others = () if is_old else transcripts.question_versions(tree.conversation, base)
     return Started(wanted.turn(person, question, chosen, ask.effort), after, ask.kind, versions=others, documents=documents)
 
 
 def _tree(person: User, wanted: _Wanted) -> _Tree | None:
-    """Where the ask goes on; None where it begins a conversation."""
-    if wanted.begun is not None and wanted.begun.is_empty:
-        return _Tree(wanted.begun.conversation)
+    """The conversation in which the question is asked; None if it begins a new one."""
+    if wanted.created is not None and wanted.created.is_empty:
+        return _Tree(wanted.created.conversation)
     return None if wanted.ask.conversation is None else _own(person, wanted.ask.conversation)
 
 
@@ -240,7 +240,7 @@ def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) 
 
 
 def _go_on(person: User, tree: _Tree, wanted: _Wanted) -> Started:
-    """A turn that goes on with an exchange in which a program's own functions have replied: its answer stands behind the last message."""
+    """A turn that continues an exchange after the replies of a program's functions: its answer follows the last message."""
     ask, conversation = wanted.ask, tree.conversation
     question = access.message_of(conversation, ask.question, after=transcripts.question_before())
     question.conversation = conversation
@@ -253,13 +253,13 @@ def _go_on(person: User, tree: _Tree, wanted: _Wanted) -> Started:
 
 def _asked_with(conversation: Conversation, choice: str, wanted: _Wanted) -> None:
     """As ``_asked_in``, by this model and with the effort of the ask. One that was just made is as it should be."""
-    if wanted.begun is None:
+    if wanted.created is None:
         conversation.effort, conversation.choice = wanted.ask.effort, choice
         _asked_in(conversation, "effort", "choice")
 
 
 def _asked_in(conversation: Conversation, *changed: str) -> None:
-    """It comes to the top of the list, also from the archive, and whoever asks in it has seen what was new."""
+    """Moves the conversation to the top of the list, also from the archive, and marks it as read: the person who asks has seen it."""
     conversation.active_at, conversation.has_news, conversation.archived_at = timezone.now(), False, None
     asking.asked_in(conversation, *changed)
     lifetime.ask(conversation)

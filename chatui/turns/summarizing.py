@@ -95,8 +95,8 @@ class Summarizing:
 
     def _unsigned(self, header: Header) -> Header:
         if header.name == SUMMARY_NAME and header.role == Role.ASSISTANT:
-            # Staff see all of it. People see the steps that pass the check where the operator trusts this server's summaries, else nothing;
-            # a setting that was changed after this turn began does not count.
+            # Staff see the whole summary. People see the steps that pass the check if the operator trusts this server's summaries, else
+            # nothing; a setting that was changed after this turn began does not count.
             return summary_frame.ASIDE
         if header.role == Role.ASSISTANT and header.name in PRODUCT_NAMES:
             return replace(header, name=None)
@@ -170,7 +170,7 @@ class Summarizing:
 
     def _charged(self, backend: Backend) -> own_requests.Charged:
         def charged(spent: Spent, model: str) -> None:
-            # At once, not with the answer: if this process dies, nobody knows of it any more. Before the end of its turn.
+            # At once, not with the answer: if this process dies, the usage would be lost. Before the end of its turn.
             charge = Charge(UsageKind.SUMMARY, spent, self._asked, backend.name, model)
             posting.post(self._job.asked, charge, order=self._job.turn_id)
 

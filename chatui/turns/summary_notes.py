@@ -47,7 +47,7 @@ class Notes:
                 self.seen.feed(frame.body)
                 self._question = frame.body if frame.header.role == Role.USER else self._question
             elif is_document(frame.header):
-                self.seen.feed(frame.body)  # whoever brought it has read it
+                self.seen.feed(frame.body)  # the person who uploaded it knows it
             elif frame.header.role in (Role.SYSTEM, Role.DEVELOPER):
                 self._orders.append(frame.body)
                 self.hidden.feed_order(frame.body)

@@ -88,7 +88,7 @@ def interrupt(turn: Turn) -> TurnState | None:
 
 
 def _is_answered(turn: Turn) -> bool:
-    """Whether the model had said its last word, and the whole answer is stored: only the end of the turn was lost with its process."""
+    """Whether the model had finished, and the whole answer is stored: only the end of the turn was lost with its process."""
     last = turn.messages.order_by("position").last()
     return last is not None and continuation.is_answer(last) and last.is_complete and last.terminator == Terminator.RETURN
 
@@ -106,7 +106,7 @@ def _keep_pieces(turn: Turn) -> None:
             turn.messages.order_by("position").last() or continuation.place_of(turn),
             frame,
             ledger.author_of(frame),
-            transcripts.Kept(turn=turn, key=key, is_complete=not is_last, error_code=Code.STREAM_TRUNCATED if is_last else ""),
+            transcripts.FrameMetadata(turn=turn, key=key, is_complete=not is_last, error_code=Code.STREAM_TRUNCATED if is_last else ""),
         )
         instead_of = cut.pk if cut is not None and continuation.is_answer(message) else None
         transcripts.follow(turn.asked_by_id, message, message.parent_id, instead_of=instead_of)

@@ -42,7 +42,7 @@ class Charge:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Attribution:
     """Who asked, on which day, by which key, and how many tokens were reserved for it; None where nothing was."""
 
     person_id: UUID

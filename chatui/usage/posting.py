@@ -10,14 +10,14 @@ from dataclasses import replace
 from chatui.database.writer import writer
 from chatui.models.keys import new_key
 from chatui.usage import settling
-from chatui.usage.counting import Asked, Charge
+from chatui.usage.counting import Attribution, Charge
 
 log = logging.getLogger(__name__)
 
 _booked: set[asyncio.Future[None]] = set()
 
 
-def post(asked: Asked, charge: Charge, *, order: Hashable = None, patience: float | None = None) -> None:
+def post(asked: Attribution, charge: Charge, *, order: Hashable = None, patience: float | None = None) -> None:
     """Have it booked, as a write (``Writer.post``). Nothing waits for that. What is reserved for a turn stays reserved."""
     if not charge.spent.tokens:
         return

@@ -13,8 +13,8 @@ MOST_TOKENS = 1_000_000_000
 def spent_on(request: SampleRequest, usage: Usage | None, written: float) -> Spent:
     """What was spent on a request that the server took. ``written``: about how many tokens of output arrived."""
     said = usage or Usage()
-    read, wrote = believed(said.prompt_tokens), believed(said.completion_tokens)
-    cached = believed(said.cached_tokens) or 0
+    read, wrote = plausible_count(said.prompt_tokens), plausible_count(said.completion_tokens)
+    cached = plausible_count(said.cached_tokens) or 0
     if read is None:
         others = (frame for frame in request.frames if frame not in request.counted)
         counted = sum(request.counted.get(frame, 0) for frame in request.frames)
@@ -25,6 +25,6 @@ def spent_on(request: SampleRequest, usage: Usage | None, written: float) -> Spe
     return Spent(read, min(cached, read), wrote)
 
 
-def believed(said: int | None) -> int | None:
+def plausible_count(said: int | None) -> int | None:
     """A count as a server says it; None where it says none, or one that cannot be."""
     return said if said is not None and not isinstance(said, bool) and 0 <= said <= MOST_TOKENS else None

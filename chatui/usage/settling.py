@@ -15,15 +15,15 @@ from chatui.database.compiled_statements import Change, Insertion, Parameter
 from chatui.models import Turn, UsageCount, UsageEntry, User
 from chatui.models.turn import TurnState
 from chatui.usage import periods
-from chatui.usage.counting import Asked, Charge
+from chatui.usage.counting import Attribution, Charge
 
 
-def asked_of(turn: Turn) -> Asked:
+def asked_of(turn: Turn) -> Attribution:
     """Who asked for a turn, and when. Reads nothing."""
-    return Asked(turn.asked_by_id, periods.of(turn.started_at).day, turn.key_id, turn.reserved_tokens)
+    return Attribution(turn.asked_by_id, periods.of(turn.started_at).day, turn.key_id, turn.reserved_tokens)
 
 
-def settle(asked: Asked, state: str, charges: Sequence[Charge]) -> None:
+def settle(asked: Attribution, state: str, charges: Sequence[Charge]) -> None:
     """Book a turn that has just got its end, in the same transaction; the first of ``charges`` is its answer's. Two statements, and two
     more for the first of a person.
 
@@ -42,7 +42,7 @@ def hold(people: Collection[UUID]) -> None:
         list(UsageCount.objects.select_for_update(no_key=True).filter(person__in=people).order_by("person").values_list("person"))
 
 
-def book(key: UUID, asked: Asked, charge: Charge) -> None:
+def book(key: UUID, asked: Attribution, charge: Charge) -> None:
     """Book a request of the product's own, as a write: ``key`` is that of its line, so that it may be run twice. Nothing is booked for a
     person who was erased meanwhile."""
     person = User.objects.select_for_update(of=("self",), no_key=True).filter(pk=asked.person_id).values_list("pk").first()
@@ -54,7 +54,7 @@ def book(key: UUID, asked: Asked, charge: Charge) -> None:
     _count(asked, charge.spent.tokens, charge.turns)
 
 
-def _entry(asked: Asked, charge: Charge) -> UsageEntry:
+def _entry(asked: Attribution, charge: Charge) -> UsageEntry:
     return UsageEntry(
         day=asked.day,
         person_id=asked.person_id,
@@ -76,7 +76,7 @@ def _model(charge: Charge) -> str:
     return charge.model or (split_choice(charge.choice)[1] or "" if charge.spent.tokens else "")
 
 
-def _count(asked: Asked, tokens: int, turns: int) -> None:
+def _count(asked: Attribution, tokens: int, turns: int) -> None:
     period = periods.Period(asked.day)
     values = {"person": asked.person_id, "day": period.day, "month": period.month, "tokens": tokens, "turns": turns}
     change = _COUNTED

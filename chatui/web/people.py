@@ -20,7 +20,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from chatui.accounts import first_account, password_reset, session_list, sign_in
-from chatui.accounts.api_keys import making
+from chatui.accounts.api_keys import management
 from chatui.accounts.forms import FirstAccountForm, PasswordForm, SignInForm
 from chatui.accounts.second_factor import relying_party
 from chatui.accounts.sign_in_rules import password_use
@@ -145,7 +145,7 @@ class Password(views.PasswordChangeView):
         response = super().form_valid(form)  # type: ignore[arg-type]
         session_list.change_key(before, self.request.session.session_key)
         if isinstance(form, PasswordForm) and form.revokes_keys:
-            making.revoke_with_password(visitor_of(self.request, "page"), person_of(self.request))
+            management.revoke_with_password(visitor_of(self.request, "page"), person_of(self.request))
         session_start.note_shown(self.request)
         tell_sockets(person_of(self.request))
         return response

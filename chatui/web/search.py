@@ -41,7 +41,7 @@ def within(request: HttpRequest, conversation_id: UUID) -> JsonResponse:
     person = person_of(request)
     _searches.check(str(person.pk))
     row = access.own_conversation(person, conversation_id)
-    found = find_in_conversation.messages_with(row, person, request.GET.get("q", ""))
+    found = find_in_conversation.matching_messages(row, person, request.GET.get("q", ""))
     return JsonResponse({"messages": found})
 
 

@@ -88,7 +88,7 @@ class Reader:
 
     def _released(self, events: list[RawEvent]) -> list[RawEvent]:
         """Of a model's completion, what stands behind a call is hidden; in a whole conversation a turn may have broken off there."""
-        return events if self._conversation else self._calls.each(events)
+        return events if self._conversation else self._calls.feed_all(events)
 
     def _marker_in_header(self, token: str) -> list[RawEvent]:
         if token == Token.MESSAGE:

@@ -1,4 +1,4 @@
-"""Cleans text for a page: removes control characters and makes reordering visible."""
+"""Cleans text for a page: removes control characters and makes characters that change the text direction visible."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from renderer.markup import html, markdown, repair
-from renderer.markup.continuing import Sentence, sentence_at_end
+from renderer.markup.appending import Sentence, sentence_at_end
 from renderer.markup.html import SafeHtml
 from renderer.markup.markdown import Block, Definitions
 from renderer.markup.page_text import code_text, prose

@@ -64,9 +64,9 @@ class FrameReader:
             if isinstance(event, DocumentOpened | ProblemFound):
                 found.append(event)
             elif finished := self._assembler.feed(event):
-                found.extend(self._judged(finished))
+                found.extend(self._checked(finished))
 
-    def _judged(self, finished: Finished) -> list[FrameEvent]:
+    def _checked(self, finished: Finished) -> list[FrameEvent]:
         """The problems in the frame's body, then the frame."""
         problems = []
         violated = finished.error is Code.BODY_CONSTRAINT_VIOLATION

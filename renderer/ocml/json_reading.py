@@ -119,11 +119,11 @@ class _Reader:
             found.append(fault.code)
 
         for frame in _Message(report).frames(message):
-            frame = _judged(frame, rules, report)
+            frame = _checked(frame, rules, report)
             yield Finished(frame, error=found[0] if found else None, place=place)
 
 
-def _judged(frame: Frame, rules: DocumentRules, report: Report) -> Frame:
+def _checked(frame: Frame, rules: DocumentRules, report: Report) -> Frame:
     """Check the rules that the text reader checks beyond the grammar, in its order."""
     header = frame.header
     for fault in rules.begun(frame):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from renderer.summary import addressing, copies, disguises, languages, names, new_words, numbers, plain_words, secrets
+from renderer.summary import addressing, copies, disguises, languages, names, new_words, numbers, opaque_words, plain_words
 from renderer.summary.index import HiddenText, SeenText, bare, stems
 
 MAX_CHARS = 140
@@ -193,7 +193,7 @@ def _is_in_another_language(line: str, hidden: HiddenText, seen: SeenText) -> bo
 
 
 def _holds_secret(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    return secrets.holds_secret(line, seen) or numbers.counts(line) or numbers.tells_tens(line, seen)
+    return opaque_words.holds_secret(line, seen) or numbers.counts(line) or numbers.tells_tens(line, seen)
 
 
 def _is_copy(line: str, hidden: HiddenText, seen: SeenText) -> bool:

@@ -18,7 +18,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.accounts import invitations, password_links
-from chatui.accounts.api_keys import making
+from chatui.accounts.api_keys import management
 from chatui.audit_log.record import Visitor, record
 from chatui.models import (
     AttemptWarning,
@@ -112,7 +112,7 @@ def places(world: World) -> dict[str, str]:
     deleted_document = brought(owner, "in the bin, too.txt", "more words")
     for file, place in ((sent_file, world.hers.conversation), (deleted_document, world.deleted.conversation)):
         StoredFile.objects.filter(pk=file.pk).update(conversation=place)
-    key = making.make(Visitor(owner, ADDRESS, "shell"), making.NewKeyOptions("A script", for_responses=True, for_chat=True))
+    key = management.make(Visitor(owner, ADDRESS, "shell"), management.NewKeyOptions("A script", for_responses=True, for_chat=True))
     return {
         "api_key": key.id,
         "api_answer": str(ProgramAnswer.objects.create(turn=world.hers.turn).pk),

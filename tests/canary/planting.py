@@ -99,7 +99,9 @@ def new_turn(question: Message, canary: Canary, state: str = "completed", code: 
 
 def append(conversation: Conversation, parent: Message | None, header: Header, body: str, turn: Turn | None = None) -> Message:
     """Keep a frame, as the product does."""
-    return transcripts.append(conversation, parent, Frame(header, body, Terminator.END), _author(header), transcripts.Kept(turn=turn))
+    return transcripts.append(
+        conversation, parent, Frame(header, body, Terminator.END), _author(header), transcripts.FrameMetadata(turn=turn)
+    )
 
 
 def plant(owner: User, canary: Canary, *, deleted: bool = False) -> Planted:
@@ -140,7 +142,7 @@ def plant_abandoned(owner: User, canary: Canary) -> Turn:
 def _hide_all(row: Conversation, parent: Message, canary: Canary, headers: dict[str, Header], hidden: list[Message], turn: Turn) -> Message:
     """As ``_hide``, one under the other, in a few statements: most tests of the canary begin with this."""
     frames = [Frame(header, _body(canary, header, what), Terminator.END) for what, header in headers.items()]
-    last = transcripts.append_chain(row, parent, [(frame, _author(frame.header), transcripts.Kept(turn=turn)) for frame in frames])
+    last = transcripts.append_chain(row, parent, [(frame, _author(frame.header), transcripts.FrameMetadata(turn=turn)) for frame in frames])
     made = list(Message.objects.filter(turn=turn, position__gt=parent.position).order_by("position"))
     assert len(made) == len(headers) and made[-1] == last
     for what, message in zip(headers, made, strict=True):

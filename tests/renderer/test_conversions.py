@@ -18,7 +18,7 @@ from renderer.harmony.text import read_answer
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document, interchange
 from tests.renderer.any_transcripts import any_frames, seen
-from tests.support.cases import few
+from tests.support.cases import example_count
 
 Frames = tuple[Frame, ...]
 Conversion = Callable[[Frames, Vocabulary], Iterable[Frames]]
@@ -95,7 +95,7 @@ CONVERSIONS: dict[str, Conversion] = {
 def test_no_conversion_makes_more_visible(form: str, vocabulary: Vocabulary) -> None:
     came: Counter[str] = Counter()
 
-    @settings(max_examples=few(400), database=None, deadline=None)
+    @settings(max_examples=example_count(400), database=None, deadline=None)
     @given(any_frames())
     def convert(frames: Frames) -> None:
         before = seen(frames)
@@ -108,7 +108,7 @@ def test_no_conversion_makes_more_visible(form: str, vocabulary: Vocabulary) -> 
             came["hidden"] += len(seen(back)) < len(frames)
 
     convert()
-    assert min(came["back"], came["seen"], came["hidden"]) > few(150), "hardly anything came back, so this would prove little"
+    assert min(came["back"], came["seen"], came["hidden"]) > example_count(150), "hardly anything came back, so this would prove little"
 
 
 @pytest.mark.parametrize("form", ["Harmony text", "Harmony ids"])

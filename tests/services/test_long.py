@@ -42,8 +42,8 @@ Conversation.objects.bulk_create([Conversation(owner=ada, title=str(number)) for
 page, titles = shown_list(ada), []
 while True:
     titles += [link.title for link in page.links]
-    if not page.more: break
-    page = shown_list(ada, start=page.more)
+    if not page.next_cursor: break
+    page = shown_list(ada, start=page.next_cursor)
 print("ANSWER" + json.dumps({{
     "windows": [numbers(shown) for shown in (end, above, middle, below)], "titles": titles, "plans": plans,
     "leaf": transcripts.deepest(row, first).position,

@@ -22,7 +22,7 @@ def seeds(count: int) -> range:
     return range(count * ROUNDS)
 
 
-def few(count: int) -> int:
+def example_count(count: int) -> int:
     """How many random cases of a test are tried: ``count`` in ``make long``, a fifth of them in ``make test``."""
     return count if ROUNDS > 1 else max(1, count // 5)
 

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from chatui.accounts import invitations, session_list
 from chatui.accounts.people import changes
-from chatui.accounts.second_factor import factors
+from chatui.accounts.second_factor import enrollment
 from chatui.accounts.sign_in_rules import account_managers
 from chatui.accounts.sign_in_rules.account_managers import LastAccountManagerError
 from chatui.audit_log.record import Visitor, record
@@ -62,7 +62,7 @@ def remove_second_factor(visitor: Visitor, person_id: UUID) -> User:
     """For a person who has lost theirs. Recorded. Raises as ``set_groups``: without a password, a passkey may be somebody's only way
     in."""
     with _changing(visitor, person_id) as person:
-        factors.remove(visitor, person)
+        enrollment.remove(visitor, person)
     return person
 
 

@@ -1,6 +1,6 @@
 """WebAuthn: the options that a browser needs to create or use a passkey, and the checks of its response (level 3, sections 7.1 and 7.2).
 
-The package of the ceremonies is imported with the first of them: it takes 9 MB with cryptography, and many deployments have no passkeys.
+The ``webauthn`` package is imported at the first ceremony: with cryptography it takes 9 MB, and many deployments have no passkeys.
 A passkey here is discoverable, asks for the person (a finger, a face, a PIN) each time, and so is both factors at once.
 """
 

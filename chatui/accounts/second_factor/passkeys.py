@@ -14,7 +14,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from chatui.accounts import sign_in
-from chatui.accounts.second_factor import ceremonies, factors, notifications, required
+from chatui.accounts.second_factor import ceremonies, enrollment, notifications, required
 from chatui.accounts.second_factor.ceremonies import Answer, NewPasskey, RefusedPasskeyError
 from chatui.accounts.second_factor.relying_party import Site
 from chatui.accounts.sign_in_rules import password_use
@@ -66,7 +66,7 @@ def add(visitor: Visitor, person: User, site: Site, new: NewPasskey, name: str) 
         _add(User.objects.select_for_update(no_key=True).get(pk=person.pk), site, new, name)
         record("passkey added", visitor, person.get_username())
         notifications.tell(person, "passkey-added")
-        return factors.first_codes(person)
+        return enrollment.first_codes(person)
 
 
 def record_not_added(visitor: Visitor, person: User, error: RefusedPasskeyError) -> None:
@@ -102,7 +102,7 @@ def remove(visitor: Visitor, person: User, passkey_id: UUID) -> None:
     record("passkey removed", visitor, person.get_username())
     notifications.tell(person, "passkey-removed")
     row.delete()
-    factors.delete_unneeded_codes(person)
+    enrollment.delete_unneeded_codes(person)
 
 
 def rename(visitor: Visitor, person: User, passkey_id: UUID, name: str) -> None:
@@ -139,7 +139,7 @@ def whose(visitor: Visitor, site: Site, said: str, challenges: Collection[bytes]
 def check(visitor: Visitor, person: User, site: Site, said: str, challenges: Collection[bytes]) -> None:
     """The step after a password: the passkey has to be this person's. Raises and records as ``whose``."""
     try:
-        guess = factors.admit(visitor, person)
+        guess = enrollment.admit(visitor, person)
         answer = ceremonies.answer_in(said, challenges)
         row = _row_of(answer, site)
         if row.user_id != person.pk or (answer.user_handle and answer.user_handle != ceremonies.handle_of(person)):
@@ -177,7 +177,7 @@ def _use(row: Passkey, site: Site, answer: Answer) -> None:
 
 def _may_remove(person: User, passkey_id: UUID) -> bool:
     others = Passkey.objects.filter(user=person).exclude(pk=passkey_id).exists()
-    if required.is_required(person) and not others and not factors.has_app(person):
+    if required.is_required(person) and not others and not enrollment.has_app(person):
         return False
     if password_use.may_use(person) and (others or person.has_usable_password()):
         return True

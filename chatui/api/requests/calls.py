@@ -8,7 +8,7 @@ from typing import Any
 from chatui.api.errors import invalid, unsupported
 from chatui.api.requests.messages import ParsedMessages, text_of
 from chatui.tools.callers import NAME, model_name
-from chatui.turns.requests.by_program import SaidCall, SaidReply
+from chatui.turns.requests.by_program import EarlierCall, EarlierReply
 
 CALL_ID_CHARS = 128
 
@@ -22,12 +22,12 @@ def take_call(read: ParsedMessages, call_id: object, said: object, where: str) -
     if not isinstance(arguments, str):
         raise invalid("The arguments of a call have to be JSON as text.", param=f"{where}.arguments")
     read.calls.add(_id(call_id, where))
-    read.said.append(SaidCall(_id(call_id, where), model_name(name), arguments))
+    read.said.append(EarlierCall(_id(call_id, where), model_name(name), arguments))
 
 
 def take_reply(read: ParsedMessages, call_id: object, output: Any, where: str) -> None:
     """What a function replied."""
-    read.said.append(SaidReply(_id(call_id, where), text_of(output, where)))
+    read.said.append(EarlierReply(_id(call_id, where), text_of(output, where)))
 
 
 def take_tool_calls(read: ParsedMessages, calls: object, where: str) -> None:

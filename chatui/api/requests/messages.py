@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatui.api.errors import ApiError, invalid, unsupported
-from chatui.turns.requests.by_program import Said, SaidCall, SaidReply
+from chatui.turns.requests.by_program import EarlierCall, EarlierMessage, EarlierReply
 
 IMAGE_NOTE = "[an image was attached; this model cannot see images]"
 MOST_MESSAGES = 1000
@@ -21,18 +21,18 @@ class ParsedMessages:
     ids of calls in the earlier messages."""
 
     orders: list[str] = field(default_factory=list, repr=False)
-    said: list[Said | SaidCall | SaidReply] = field(default_factory=list, repr=False)
+    said: list[EarlierMessage | EarlierCall | EarlierReply] = field(default_factory=list, repr=False)
     calls: set[str] = field(default_factory=set)
 
     def take(self, role: object, text: str, where: str, *, is_preamble: bool = False) -> None:
         """One message, in order."""
         match role:
             case "user":
-                self.said.append(Said(text, is_person=True))
+                self.said.append(EarlierMessage(text, is_person=True))
             case "assistant":
                 # An answer without text is one that only called tools or thought.
                 if text:
-                    self.said.append(Said(text, is_preamble=is_preamble))
+                    self.said.append(EarlierMessage(text, is_preamble=is_preamble))
             case "system" | "developer":
                 self.orders.append(text)
             case _:
@@ -41,9 +41,9 @@ class ParsedMessages:
     def take_sealed(self, token: object, *, is_compacted: bool = False) -> None:
         """What the program carried for the model. Of such an item nothing else counts: anybody could have written it."""
         if isinstance(token, str) and token:
-            self.said.append(Said("", sealed=token, is_compacted=is_compacted))
+            self.said.append(EarlierMessage("", sealed=token, is_compacted=is_compacted))
 
-    def question(self, where: str, *, goes_on: bool) -> tuple[tuple[Said | SaidCall | SaidReply, ...], str | None]:
+    def question(self, where: str, *, goes_on: bool) -> tuple[tuple[EarlierMessage | EarlierCall | EarlierReply, ...], str | None]:
         """The earlier messages, and the question; None where the last message is a function's result. ``goes_on``: there is a response
         before.
 
@@ -52,12 +52,12 @@ class ParsedMessages:
         """
         if len(self.said) > MOST_MESSAGES:
             raise invalid(f"A request may have {MOST_MESSAGES} messages.", param=where, code="too_many_messages")
-        if not goes_on and any(isinstance(each, SaidReply) and each.call_id not in self.calls for each in self.said):
+        if not goes_on and any(isinstance(each, EarlierReply) and each.call_id not in self.calls for each in self.said):
             raise unknown_call(where)
         match self.said[-1:]:
-            case [Said(is_person=True, text=text)]:
+            case [EarlierMessage(is_person=True, text=text)]:
                 return tuple(self.said[:-1]), text
-            case [SaidReply()] if goes_on or any(isinstance(each, Said) and each.is_person for each in self.said):
+            case [EarlierReply()] if goes_on or any(isinstance(each, EarlierMessage) and each.is_person for each in self.said):
                 return tuple(self.said), None
         raise invalid("The last has to be a message of the user, or what a function replied to a call in an answer.", param=where)
 

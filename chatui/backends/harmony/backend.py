@@ -143,7 +143,7 @@ class HarmonyCompletionsBackend:
         """See ``base.Backend``. The server is asked at most once a minute."""
         return (await self._server()).models
 
-    def know(self, found: Discovered) -> None:
+    def use_discovery(self, found: Discovered) -> None:
         """Take what another asked just now, see ``chosen.backend.AcceptsDiscovery``."""
         if self._dialect is not None:
             self._found = (asyncio.get_running_loop().time() + _KEEP_FOUND, TokenServer(self._dialect, found))

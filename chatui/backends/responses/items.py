@@ -204,14 +204,14 @@ class Items:
         item = self._same(data, index, pending_only=True)
         if item and item.is_done:
             item = None  # one server gives all messages of a response the same id
-        return self._taught(item or self._new(index), data, index)
+        return self._updated(item or self._new(index), data, index)
 
     def done(self, data: Mapping[str, Any], index: int | None) -> Item:
         """An item ended. Many servers tell of some items only now."""
         item = self._same(data, index, pending_only=False) or self._renamed(data, index)
-        return self._taught(item or self._new(index), data, index)
+        return self._updated(item or self._new(index), data, index)
 
-    def of_text(self, event: Mapping[str, Any]) -> Item:
+    def item_for_text(self, event: Mapping[str, Any]) -> Item:
         """The item that a text event belongs to: by id, else the open item at its index, else the newest."""
         item_id, index = _string(event.get("item_id")), number(event.get("output_index"))
         if item_id in self._by_id:
@@ -222,7 +222,7 @@ class Items:
             found = next((item for item in reversed(self._items) if item.kind != CALL), None)
         return found or self._named(item_id, index, "")
 
-    def of_call(self, event: Mapping[str, Any]) -> Item:
+    def item_for_call(self, event: Mapping[str, Any]) -> Item:
         """The call that an argument event belongs to."""
         item_id, index = _string(event.get("item_id")), number(event.get("output_index"))
         known = self._by_id.get(item_id)
@@ -254,7 +254,7 @@ class Items:
             item = by_id.get(position) or next((other for other in free if other.kind == kind), None)
             if item in free:
                 free.remove(item)
-            matched.append((self._taught(item or self._new(None), data, None), data))
+            matched.append((self._updated(item or self._new(None), data, None), data))
         return matched
 
     def _same(self, data: Mapping[str, Any], index: int | None, *, pending_only: bool) -> Item | None:
@@ -296,9 +296,9 @@ class Items:
         return item
 
     def _named(self, item_id: str, index: int | None, kind: str) -> Item:
-        return self._taught(self._new(index), {"id": item_id, "type": kind}, index)
+        return self._updated(self._new(index), {"id": item_id, "type": kind}, index)
 
-    def _taught(self, item: Item, data: Mapping[str, Any], index: int | None) -> Item:
+    def _updated(self, item: Item, data: Mapping[str, Any], index: int | None) -> Item:
         item.learn(data)
         item.index = item.index if index is None else index
         for item_id in item.ids:

@@ -147,7 +147,7 @@ class Reducer:
     # What the events mean
 
     def _text(self, event: Mapping[str, Any], lane: str, text: object, *, is_whole: bool) -> list[RawEvent]:
-        item = self.items.of_text(event)
+        item = self.items.item_for_text(event)
         if lane == TEXT:
             item.mark(other_label(event, besides=_OF_AN_EVENT))
         if not isinstance(text, str) or not text:
@@ -159,7 +159,7 @@ class Reducer:
         data = event.get("part")
         if not isinstance(data, dict):
             return []
-        item = self.items.of_text(event)
+        item = self.items.item_for_text(event)
         index = number(event.get("summary_index" if lane == SUMMARY else "content_index")) or 0
         events: list[RawEvent] = []
         if lane == TEXT and isinstance(data.get("type"), str):
@@ -191,7 +191,7 @@ class Reducer:
         return self._route(item, lane, flow.add(part, text), is_whole=False)
 
     def _arguments(self, event: Mapping[str, Any]) -> None:
-        item = self.items.of_call(event)
+        item = self.items.item_for_call(event)
         delta = event.get("delta")
         if isinstance(delta, str):
             item.argument_deltas.append(self._allowance.take(delta))

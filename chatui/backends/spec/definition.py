@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from chatui.backends.addresses import address_problem
+from chatui.backends.auto.choosing import AUTO
 from chatui.backends.base import Effort, Limits
-from chatui.backends.chosen.choosing import AUTO
 from chatui.backends.hosted.tools import problem_of as hosted_problem
 from chatui.backends.http1.route import Route
 from chatui.backends.registry import KINDS

@@ -1,4 +1,7 @@
-"""Scripted answers of the shapes in the catalogue, over each wire format, streamed in random pieces and whole."""
+"""Scripted answers in every known shape in which a server leaks reasoning, for each wire format, in random pieces and whole.
+
+The shapes are in ``shapes.jsonl``.
+"""
 
 from __future__ import annotations
 

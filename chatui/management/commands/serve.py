@@ -18,7 +18,7 @@ from chatui.accounts.people import named_groups
 from chatui.database import file_locks
 from chatui.live.server import MOST_FRAME_BYTES, Server
 from chatui.management import forked
-from chatui.model_servers import announcing, available, connected
+from chatui.model_servers import available, connected, startup_log
 from chatui.static_storage.collecting import collect_changed
 from chatui.store import erasure
 from chatui.turns import running, sweep
@@ -73,7 +73,7 @@ class Command(BaseCommand):
         self.stdout.write(f"  Answers come from {names or 'nowhere: run python manage.py check'}\n")
         for spec in specs:
             available.models(spec)  # starts a request in the background, so that the first page can offer the models
-            announcing.announce(spec)
+            startup_log.announce(spec)
         code = new_code()
         if code:
             self.stdout.write(f"  There is no account yet. The code for the first one: {code}\n")

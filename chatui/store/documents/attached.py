@@ -24,7 +24,7 @@ from chatui.store.documents.frames import DocumentFrame
 from chatui.store.documents.frames import TooLargeError as TooLargeError  # who sends, catches it
 from chatui.store.files import storage
 from chatui.store.short_transactions import short_transaction
-from chatui.store.transcripts import Kept, Place
+from chatui.store.transcripts import FrameMetadata, Place
 from renderer.frame_kinds import DOCUMENT
 from renderer.frames import Frame
 
@@ -128,7 +128,7 @@ def put(conversation: Conversation, place: Place, documents: Sequence[Ready]) ->
     """
     _take([each.file for each in documents], conversation)
     frame_keys = [new_key() for _ in documents]
-    rows = [(each.given.frame, Author.PERSON, Kept(key=key)) for each, key in zip(documents, frame_keys, strict=True)]
+    rows = [(each.given.frame, Author.PERSON, FrameMetadata(key=key)) for each, key in zip(documents, frame_keys, strict=True)]
     end = transcripts.append_chain_at(conversation, place, rows)[-1]
     SentDocument.objects.bulk_create(
         SentDocument(

@@ -98,7 +98,8 @@ def _older(rows: QuerySet[Any], before: datetime, last: UUID) -> list[UUID]:
 
 
 def _hidden() -> QuerySet[Message]:
-    """What is hidden and was not emptied yet, but for what operators and people have said: a rule that names what stays."""
+    """Hidden messages that still have their text, except what operators and people said. Names what stays, so that anything new is
+    removed."""
     said = Q(role__in=(Role.SYSTEM, Role.DEVELOPER, Role.USER)) & ~Q(author=Author.MODEL)
     return Message.objects.filter(is_visible=False).exclude(said).exclude(_EMPTIED)
 

@@ -19,10 +19,10 @@ from typing import Any
 import httpx
 
 from chatui.backends.sse import Decoder, TooLongError
-from chatui.tools.foreign.exchange import MOST_BYTES, Ask, Connections, kind_of, pieces
-from chatui.tools.foreign.offer import ServerError
 from chatui.tools.mcp import messages
 from chatui.tools.mcp.messages import RefusedError
+from chatui.tools.remote.exchange import MOST_BYTES, Ask, Connections, kind_of, pieces
+from chatui.tools.remote.offer import ServerError
 
 MOST_STREAM_BYTES = 2 * MOST_BYTES
 """Servers like to say a result twice, as text and as JSON."""

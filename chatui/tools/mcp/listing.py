@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chatui.tools.foreign.cleaned_text import harmless
-from chatui.tools.foreign.names import argument_name, tool_name
-from chatui.tools.foreign.offer import Listing, Offer, Place
-from chatui.tools.foreign.schemas import reduced
+from chatui.tools.remote.cleaned_text import harmless
+from chatui.tools.remote.names import argument_name, tool_name
+from chatui.tools.remote.offer import Listing, Offer, Place
+from chatui.tools.remote.schemas import reduced
 from chatui.tools.tool import DESCRIPTION_CHARS, ToolError, ToolUnusableError
 
 MOST_ARGUMENTS = 50

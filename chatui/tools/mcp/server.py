@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from chatui.tools.foreign import credentials
-from chatui.tools.foreign.offer import Listing, Offer, ServerError
-from chatui.tools.foreign.server_definition import McpSpec
 from chatui.tools.mcp import listing
 from chatui.tools.mcp.http import HttpPeer
 from chatui.tools.mcp.messages import RefusedError
 from chatui.tools.mcp.stdio import StdioPeer
+from chatui.tools.remote import credentials
+from chatui.tools.remote.offer import Listing, Offer, ServerError
+from chatui.tools.remote.server_definition import McpSpec
 from chatui.tools.tool import ToolError
 
 MOST_PAGES = 20

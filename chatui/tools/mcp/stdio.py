@@ -17,9 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from chatui.tools.foreign.offer import ServerError
 from chatui.tools.mcp import messages
 from chatui.tools.mcp.messages import RefusedError
+from chatui.tools.remote.offer import ServerError
 
 MOST_LINE_BYTES = 4_000_000
 MOST_IDLE_BYTES = 8_000_000

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from chatui.tools.foreign.offer import ServerError
+from chatui.tools.remote.offer import ServerError
 from chatui.tools.tool import ToolUnusableError
 
 MOST_BYTES = 4_000_000

@@ -6,12 +6,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from chatui.tools.foreign.cleaned_text import harmless
-from chatui.tools.foreign.names import argument_name
-from chatui.tools.foreign.offer import Offer, Place
-from chatui.tools.foreign.schemas import reduced
-from chatui.tools.foreign.server_definition import NEVER_SET, OpenApiSpec
 from chatui.tools.openapi.document import Document, Operation
+from chatui.tools.remote.cleaned_text import harmless
+from chatui.tools.remote.names import argument_name
+from chatui.tools.remote.offer import Offer, Place
+from chatui.tools.remote.schemas import reduced
+from chatui.tools.remote.server_definition import NEVER_SET, OpenApiSpec
 from chatui.tools.tool import DESCRIPTION_CHARS, ToolUnusableError
 
 JSON = "application/json"

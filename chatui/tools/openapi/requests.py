@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
-from chatui.tools.foreign.exchange import Ask
-from chatui.tools.foreign.offer import Offer, Place
 from chatui.tools.openapi.operations import FORM, JSON
+from chatui.tools.remote.exchange import Ask
+from chatui.tools.remote.offer import Offer, Place
 from chatui.tools.tool import ToolError
 
 MOST_ADDRESS = 8000

@@ -7,12 +7,12 @@ import json
 import logging
 from typing import Any
 
-from chatui.tools.foreign import credentials
-from chatui.tools.foreign.exchange import Answer, Connections
-from chatui.tools.foreign.names import tool_name
-from chatui.tools.foreign.offer import Listing, Offer, ServerError
-from chatui.tools.foreign.server_definition import OpenApiSpec
 from chatui.tools.openapi import document, operations, requests
+from chatui.tools.remote import credentials
+from chatui.tools.remote.exchange import Answer, Connections
+from chatui.tools.remote.names import tool_name
+from chatui.tools.remote.offer import Listing, Offer, ServerError
+from chatui.tools.remote.server_definition import OpenApiSpec
 from chatui.tools.tool import ToolError, ToolUnusableError
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from chatui.tools.python.executors import CodeRequest, Executor
 from chatui.tools.python.interpreter import GRACE_SECONDS, Interpreter
 from chatui.tools.python.launch import MEBIBYTE
 from chatui.tools.python.service import Service
-from chatui.tools.python.sessions import Room, Sessions
+from chatui.tools.python.sessions import SessionLimits, Sessions
 from chatui.tools.python.wording import FileResults
 from chatui.tools.tool import CallingTurn, Tool, ToolError
 
@@ -80,8 +80,8 @@ def executor() -> Executor:
         return Service(env.python_service_url, env.python_service_key)
     # Some room is left for what the code makes itself.
     most_laid_bytes = env.python_data_mb * MEBIBYTE * 3 // 4
-    room = Room(env.python_interpreters, env.python_interpreters_of_person, env.python_idle_minutes * 60, most_laid_bytes)
-    return Sessions(_start, room)
+    limits = SessionLimits(env.python_interpreters, env.python_interpreters_of_person, env.python_idle_minutes * 60, most_laid_bytes)
+    return Sessions(_start, limits)
 
 
 def forget_from_thread(conversation_id: UUID) -> None:

@@ -18,8 +18,8 @@ from chatui.tools.tool import ToolError
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """How many interpreters there may be, how long one may be idle, in seconds, and how many bytes of files are laid into a new one."""
+class SessionLimits:
+    """How many interpreters there may be, how long one may be idle, in seconds, and how many bytes of files are copied into a new one."""
 
     most: int
     most_of_person: int
@@ -29,23 +29,23 @@ class Room:
 
 @dataclass(slots=True, eq=False)
 class _Session:
-    """``given``: the names of the files that were laid into its interpreter; None where that was not tried yet."""
+    """``files_inside``: the names of the files that were copied into its interpreter; None if that was not tried yet."""
 
     person_id: UUID
     used_at: float
     interpreter: Interpreter | None = None
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     waiting: int = 0
     idle: asyncio.TimerHandle | None = None
-    given: dict[UUID, str] | None = None
+    files_inside: dict[UUID, str] | None = None
 
 
 class Sessions:
     """An ``Executor``. All of it belongs to one event loop."""
 
-    def __init__(self, start: Callable[[], Awaitable[Interpreter]], room: Room) -> None:
+    def __init__(self, start: Callable[[], Awaitable[Interpreter]], limits: SessionLimits) -> None:
         self._start = start
-        self._room = room
+        self._limits = limits
         self._sessions: dict[UUID, _Session] = {}
         self._ending: set[asyncio.Task[None]] = set()
 
@@ -54,11 +54,11 @@ class Sessions:
         session = self._session(asked)
         session.waiting += 1
         try:
-            async with session.turn:
+            async with session.lock:
                 return await self._run(session, asked)
         finally:
             session.waiting -= 1
-            self._rest(asked.conversation_id, session)
+            self._keep_idle(asked.conversation_id, session)
 
     async def forget(self, conversation_id: UUID) -> None:
         """See ``Executor``."""
@@ -84,7 +84,7 @@ class Sessions:
         if is_new:
             await self._begin(session, asked)
         before = session.interpreter
-        about = await self._lay(session, asked) if asked.files else Outcome("")
+        about = await self._copy_files_in(session, asked) if asked.files else Outcome("")
         interpreter = session.interpreter
         assert interpreter is not None  # noqa: S101 - it was just started
         about = replace(about, is_new=is_new or interpreter is not before)
@@ -96,37 +96,38 @@ class Sessions:
         return replace(about, text=answer.text, has_failed=answer.has_failed, files=answer.files, taken=taken)
 
     async def _begin(self, session: _Session, asked: CodeRequest) -> None:
-        self._let_go(session)
-        session.given = None
+        self._kill_interpreter(session)
+        session.files_inside = None
         try:
             session.interpreter = await self._start()
         except CannotLaunchError:
             raise ToolError("Python cannot be used at the moment.") from None
         self._check(session, asked)
 
-    async def _lay(self, session: _Session, asked: CodeRequest) -> Outcome:
-        """Lay the files of the conversation into a new interpreter, and into any the ones that its person has brought since. What they have
-        taken away meanwhile is taken out first: a file of the same name may come in its place.
+    async def _copy_files_in(self, session: _Session, asked: CodeRequest) -> Outcome:
+        """Copies the conversation's files into a new interpreter, and into an old one those uploaded since; first removes what the person
+        deleted, because another file of that name may follow.
 
-        The beginning of an outcome. One that ends of it gives way to a new one; files of which that ends as well are not there.
+        Returns the start of the outcome. If the files end the interpreter, a new one is tried; if they end that one too, it runs without
+        them.
         """
         assert asked.files is not None  # noqa: S101 - asked by the caller
         assert session.interpreter is not None  # noqa: S101 - it was just started
-        gone = await asked.files.gone(session.given) if session.given else ()
-        names = {session.given[key] for key in gone} if session.given else set()
-        kept = None if session.given is None else {key: name for key, name in session.given.items() if name not in names}
-        files = await asked.files.of_conversation(self._room.most_laid_bytes, kept)
+        gone = await asked.files.gone(session.files_inside) if session.files_inside else ()
+        names = {session.files_inside[key] for key in gone} if session.files_inside else set()
+        kept = None if session.files_inside is None else {key: name for key, name in session.files_inside.items() if name not in names}
+        files = await asked.files.of_conversation(self._limits.most_laid_bytes, kept)
         laid: tuple[str, ...] = ()
         try:
             await session.interpreter.drop(sorted(names))
             laid = await session.interpreter.lay(files)
         except InterpreterEndedError:
-            is_first = session.given is None
+            is_first = session.files_inside is None
             await self._begin(session, asked)
             if not is_first:
-                return await self._lay(session, asked)
+                return await self._copy_files_in(session, asked)
         self._check(session, asked)
-        session.given = {**(kept or {}), **{file.id: file.name for file in files}}
+        session.files_inside = {**(kept or {}), **{file.id: file.name for file in files}}
         dropped = tuple(sorted(names.difference(laid)))
         return Outcome("", laid=laid, not_laid=tuple(file.name for file in files if file.name not in laid), dropped=dropped)
 
@@ -139,9 +140,9 @@ class Sessions:
         if found := self._sessions.get(asked.conversation_id):
             return found
         own = {key for key, session in self._sessions.items() if session.person_id == asked.person_id}
-        if len(own) >= self._room.most_of_person:
+        if len(own) >= self._limits.most_of_person:
             self._make_room(own)
-        if len(self._sessions) >= self._room.most:
+        if len(self._sessions) >= self._limits.most:
             self._make_room(set(self._sessions))
         session = self._sessions[asked.conversation_id] = _Session(asked.person_id, _now())
         return session
@@ -153,13 +154,13 @@ class Sessions:
         _, key = min(idle)
         self._end(key, self._sessions[key])
 
-    def _rest(self, conversation_id: UUID, session: _Session) -> None:
+    def _keep_idle(self, conversation_id: UUID, session: _Session) -> None:
         """After a call: keep the interpreter for as long as it may be idle, if there still is one."""
         if session.waiting:
             return
         if self._sessions.get(conversation_id) is not session:
             # Forgotten while an interpreter was started.
-            self._let_go(session)
+            self._kill_interpreter(session)
             return
         if session.interpreter is None or not session.interpreter.is_alive:
             self._end(conversation_id, session)
@@ -167,7 +168,7 @@ class Sessions:
         session.used_at = _now()
         if session.idle is not None:
             session.idle.cancel()
-        session.idle = asyncio.get_running_loop().call_later(self._room.idle_seconds, self._end_if_idle, conversation_id, session)
+        session.idle = asyncio.get_running_loop().call_later(self._limits.idle_seconds, self._end_if_idle, conversation_id, session)
 
     def _end_if_idle(self, conversation_id: UUID, session: _Session) -> None:
         if not session.waiting:
@@ -178,9 +179,9 @@ class Sessions:
             del self._sessions[conversation_id]
         if session.idle is not None:
             session.idle.cancel()
-        self._let_go(session)
+        self._kill_interpreter(session)
 
-    def _let_go(self, session: _Session) -> None:
+    def _kill_interpreter(self, session: _Session) -> None:
         if session.interpreter is not None:
             session.interpreter.kill()
             ending = asyncio.get_running_loop().create_task(session.interpreter.end())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from chatui.tools.foreign.offer import Offer
+from chatui.tools.remote.offer import Offer
 
 FILE = "confirmed_tools.json"
 _MOST_BYTES = 10_000_000

@@ -8,9 +8,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from chatui.tools.foreign.breaker import Breaker
-from chatui.tools.foreign.offer import Listing, Offer, Server, ServerError
-from chatui.tools.foreign.server_definition import ServerSpec
+from chatui.tools.remote.breaker import Breaker
+from chatui.tools.remote.offer import Listing, Offer, Server, ServerError
+from chatui.tools.remote.server_definition import ServerSpec
 from chatui.tools.tool import ToolError
 
 log = logging.getLogger(__name__)

@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from chatui.tools.foreign.credentials import CredentialSource
-from chatui.tools.foreign.server_definition import McpSpec, OpenApiSpec
+from chatui.tools.remote.credentials import CredentialSource
+from chatui.tools.remote.server_definition import McpSpec, OpenApiSpec
 
 KINDS: Mapping[str, type[OpenApiSpec | McpSpec]] = {"openapi": OpenApiSpec, "mcp": McpSpec}
 MOST_SERVERS = 20

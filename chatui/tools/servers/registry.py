@@ -18,10 +18,10 @@ from typing import Any
 from chatui.env import environment
 from chatui.tools import arguments, functions
 from chatui.tools.execution import tools_loop
-from chatui.tools.foreign.offer import Offer, Server
-from chatui.tools.foreign.server_definition import McpSpec, OpenApiSpec
 from chatui.tools.mcp.server import McpServer
 from chatui.tools.openapi.server import OpenApiServer
+from chatui.tools.remote.offer import Offer, Server
+from chatui.tools.remote.server_definition import McpSpec, OpenApiSpec
 from chatui.tools.servers import confirmations, reading
 from chatui.tools.servers.confirmations import Confirmations, UnreadableError
 from chatui.tools.servers.connection import LISTED_SECONDS, ServerConnection

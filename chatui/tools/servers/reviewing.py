@@ -10,8 +10,8 @@ from datetime import datetime
 from enum import Enum
 from pathlib import Path
 
-from chatui.tools.foreign.offer import Listing, Offer, ServerError
-from chatui.tools.foreign.server_definition import McpSpec, OpenApiSpec
+from chatui.tools.remote.offer import Listing, Offer, ServerError
+from chatui.tools.remote.server_definition import McpSpec, OpenApiSpec
 from chatui.tools.servers import reading, registry
 from chatui.tools.servers.confirmations import Confirmations
 from chatui.tools.servers.connection import LIST_SECONDS, ServerConnection

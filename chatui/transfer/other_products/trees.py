@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from chatui.store.bulk_append import Placed
-from chatui.store.transcripts import Kept
+from chatui.store.transcripts import FrameMetadata
 from chatui.transfer.other_products.conversation_tree import Node, Talk
 from chatui.transfer.other_products.left_out import Kind
 
@@ -28,7 +28,7 @@ def tree_of(talk: Talk) -> Tree:
     for node in _in_order(nodes):
         end = ends.get(node.parent) if node.parent is not None else None
         for frame in node.frames:
-            placed.append(Placed(frame, end, Kept(is_complete=node.is_complete), node.at))
+            placed.append(Placed(frame, end, FrameMetadata(is_complete=node.is_complete), node.at))
             end = len(placed) - 1
         ends[node.key] = end
     talk.left_out[Kind.UNPLACED] += len(talk.nodes) - len(ends)

@@ -16,7 +16,7 @@ from chatui.turns.ledger import Job, LeaseLostError
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PendingCall:
     """A call about which its person is to be asked. ``arguments``: JSON, as they would run."""
 
     key: UUID
@@ -27,7 +27,7 @@ class Wanted:
     arguments: str = field(repr=False)
 
 
-def ask(job: Job, wanted: Sequence[Wanted]) -> dict[str, Decision]:
+def ask(job: Job, wanted: Sequence[PendingCall]) -> dict[str, Decision]:
     """Have calls wait, each by its call id; or find what the person has settled for the conversation. May be run again.
 
     Raises:
@@ -41,7 +41,7 @@ def ask(job: Job, wanted: Sequence[Wanted]) -> dict[str, Decision]:
     return decisions(job.turn_id)
 
 
-def _row(job: Job, wanted: Wanted, rule: ToolRule | None) -> ToolApproval:
+def _row(job: Job, wanted: PendingCall, rule: ToolRule | None) -> ToolApproval:
     decision = _ruled(wanted, rule)
     return ToolApproval(
         pk=wanted.key,
@@ -56,7 +56,7 @@ def _row(job: Job, wanted: Wanted, rule: ToolRule | None) -> ToolApproval:
     )
 
 
-def _ruled(wanted: Wanted, rule: ToolRule | None) -> Decision:
+def _ruled(wanted: PendingCall, rule: ToolRule | None) -> Decision:
     if rule is None:
         return Decision.WAITING
     if not rule.is_allowed:
@@ -66,13 +66,13 @@ def _ruled(wanted: Wanted, rule: ToolRule | None) -> Decision:
 
 
 def decisions(turn_id: UUID) -> dict[str, Decision]:
-    """How each call of a turn about which somebody was or is asked stands, by its call id."""
+    """The decision, or that it is pending, for each call of a turn that needs approval, by its call id."""
     found = ToolApproval.objects.filter(turn=turn_id).values_list("call_id", "decision")
     return {call_id: Decision(decision) for call_id, decision in found}
 
 
 def lapse(turn_id: UUID) -> dict[str, Decision]:
-    """Nobody waits any more: what is not decided is declined. Returns how each call stands; a decision that was faster counts."""
+    """Declines what is not decided, because nothing waits for it any more. Returns all decisions; one that was made just before counts."""
     waiting = ToolApproval.objects.filter(turn=turn_id, decision=Decision.WAITING)
     waiting.update(decision=Decision.LAPSED, decided_at=clock.now())
     return decisions(turn_id)

@@ -1,4 +1,7 @@
-"""Claims calls before they run, and answers those of a turn whose process died. Runs in the writer's transaction."""
+"""Marks tool calls as taken before they run, so that none runs twice, and replies to those of a turn whose process died.
+
+Runs in the writer's transaction.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ def keep_pages(job: Job, pages: Mapping[int, Cited]) -> None:
 
 
 def answer_abandoned(turn: Turn) -> None:
-    """Reply to the calls of a turn whose process died, in words that are true: nobody knows what became of one that had been claimed."""
+    """Replies to the calls of a turn whose process died, and says that the result of one that had been claimed is unknown."""
     approvals.lapse(turn.pk)
     traffic = turn.messages.filter(terminator=Terminator.CALL) | turn.messages.filter(role=Role.TOOL)
     calls = unanswered([transcripts.frame_of(message) for message in traffic.order_by("position")])
@@ -60,7 +63,7 @@ def answer_abandoned(turn: Turn) -> None:
         sentence = _CLAIMED if is_claimed else _NOT_BEGUN
         reply = replies.failed(Code.TOOL_CANCELLED, sentence, Provenance("chatui"))
         last = turn.messages.order_by("position").last()
-        kept = transcripts.Kept(turn=turn, error_code=Code.TOOL_CANCELLED)
+        kept = transcripts.FrameMetadata(turn=turn, error_code=Code.TOOL_CANCELLED)
         message = transcripts.append(turn.conversation, last, reply_frame(frame.header, reply), Author.PRODUCT, kept)
         transcripts.follow(turn.asked_by_id, message, message.parent_id)
 

@@ -31,7 +31,7 @@ from chatui.turns.calls.handing_back import HandingBack, TurnTools
 from chatui.turns.calls.requested import Requested, questions_of, reply_frame, requested, unanswered
 from chatui.turns.calls.tool_time import ToolTime
 from chatui.turns.calls.waiting import Waiting
-from chatui.turns.kept_frames import KeptFrames
+from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.ledger import Job
 from chatui.turns.publisher import Publisher
 from chatui.turns.sampling import Sampling
@@ -43,7 +43,7 @@ from renderer.frames import Frame
 log = logging.getLogger(__name__)
 
 MOST_VAIN_ROUNDS = 3
-"""So often a model may call without one call that can be carried out: then it does not understand what it is told."""
+"""After so many rounds without a call that can be carried out, the turn ends: the model does not understand the errors."""
 CLAIM_PATIENCE = 20.0
 """How long a call waits for a database that is locked or away, in seconds, before it is refused."""
 ERROR_CHARS = 1000
@@ -59,8 +59,8 @@ _DECLINED = {
 class Conductor:
     """One for each turn. ``follow`` after each sampling. ``tools``: what the model is offered."""
 
-    def __init__(self, job: Job, frames: KeptFrames, tools: TurnTools, publisher: Publisher) -> None:
-        """``publisher`` is told how many calls wait for the person, and how many files there are; tools add to its ``pages``."""
+    def __init__(self, job: Job, frames: FrameRecorder, tools: TurnTools, publisher: Publisher) -> None:
+        """``publisher`` gets the number of calls that wait for the person, and of files; tools add to its ``pages``."""
         pages = publisher.pages
         self.waiting = Waiting(job, publisher.calls_wait)
         self._job = job
@@ -115,7 +115,7 @@ class Conductor:
             self._kept.update(opened)
 
     def _remember(self, calls: Sequence[Frame], reasoning: GivenReasoning | None) -> None:
-        """Reasoning goes back to its server as long as there is no answer; after that it is dropped, like the frames of it."""
+        """Reasoning is sent back to its server until there is an answer; then it is dropped, as its frames are."""
         if self._frames.has_answer:
             self._given_back.clear()
         elif reasoning is not None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from chatui.database import pools
-from chatui.database.faults import DatabaseBusyError, passes
+from chatui.database.faults import DatabaseBusyError, is_transient
 from chatui.store.documents import passages
 from chatui.store.documents.passages import Branch
 from chatui.tools.files import Excerpt
@@ -39,7 +39,7 @@ async def _read(reading: Callable[[], T]) -> T:
     try:
         return await pools.turns.run(reading)
     except Exception as error:
-        if not isinstance(error, DatabaseBusyError) and not passes(error):
+        if not isinstance(error, DatabaseBusyError) and not is_transient(error):
             raise
         log.warning("the documents of a conversation could not be searched")
         raise ToolError("The documents cannot be searched at the moment.") from None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from uuid import UUID
 
 from chatui.database import pools
-from chatui.database.faults import DatabaseBusyError, passes
+from chatui.database.faults import DatabaseBusyError, is_transient
 from chatui.database.writer import writer
 from chatui.models import StoredFile
 from chatui.models.files.stored_file import FileSource
@@ -30,14 +30,14 @@ class FilesOfTurn:
     """A ``TurnFiles``. Made on the event loop of the turn; tools use it on theirs."""
 
     def __init__(self, job: Job, told: Callable[[int], None]) -> None:
-        """``told`` is called on the turn's event loop with the number of files, whenever one has come."""
+        """``told``: a callback, called on the turn's event loop with the number of files, whenever one has come."""
         self._job = job
         self._told = told
         self._loop = asyncio.get_running_loop()
         self._names: set[str] = set()
 
     async def keep(self, made: MadeFile) -> KeptFile:
-        """See ``TurnFiles``. It is stored before the model hears of it."""
+        """See ``TurnFiles``. The file is stored before the model learns its name."""
         # A name, like a file, can be long: all other writes of this process wait while one looks at it.
         new = await asyncio.to_thread(NewFile.of, made.name, made.data)
         try:
@@ -56,7 +56,7 @@ class FilesOfTurn:
         try:
             return await pools.turns.run(_given, self._job, most_bytes, known)
         except Exception as error:
-            if not isinstance(error, DatabaseBusyError | NoKeyError) and not passes(error):
+            if not isinstance(error, DatabaseBusyError | NoKeyError) and not is_transient(error):
                 raise
             log.warning("turn %s: the files of its conversation could not be read", self._job.turn_id)
             return ()
@@ -66,7 +66,7 @@ class FilesOfTurn:
         try:
             return await pools.turns.run(_gone, self._job, known)
         except Exception as error:
-            if not isinstance(error, DatabaseBusyError) and not passes(error):
+            if not isinstance(error, DatabaseBusyError) and not is_transient(error):
                 raise
             log.warning("turn %s: the files of its conversation could not be read", self._job.turn_id)
             return ()

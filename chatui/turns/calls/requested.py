@@ -93,7 +93,7 @@ def _as_json(frame: Frame, tool: Tool) -> Frame:
 
 
 def questions_of(frames: Sequence[Frame], imported: Collection[str] = ()) -> tuple[str, ...]:
-    """What the person wrote, oldest first. What stands in a document or was ``imported``, a stranger may have written."""
+    """What the person wrote, oldest first. Documents and ``imported`` messages are left out: a stranger may have written them."""
     own = (frame for frame in frames if frame.header.role == Role.USER and frame.header != NOTES)
     return tuple(frame.body for frame in own if not is_document(frame.header) and frame.body not in imported)
 

@@ -16,7 +16,7 @@ from chatui.turns.calls.requested import Requested
 from chatui.turns.ledger import Job
 
 POLL_SECONDS = 2.0
-"""How often it is looked up, where no word of it comes: a decision in another process while Redis is away."""
+"""How often the database is asked for a decision: while Redis is away, none arrives from another process."""
 ASK_PATIENCE = 20.0
 """How long asking waits for a database that is locked or away, in seconds, before the calls are refused."""
 
@@ -25,7 +25,7 @@ class Waiting:
     """One for each turn. ``settle`` for each round of calls, one after the other; ``look`` and ``give_up`` at any time."""
 
     def __init__(self, job: Job, told: Callable[[int], None]) -> None:
-        """``told`` is called with the number of calls that wait, whenever that changes."""
+        """``told``: a callback, called with the number of calls that wait, whenever that changes."""
         self._job = job
         self._told = told
         self._news = asyncio.Event()
@@ -86,6 +86,6 @@ def _settle(
     return waiting
 
 
-def _wanted(call: Requested) -> approvals.Wanted:
+def _wanted(call: Requested) -> approvals.PendingCall:
     tool, shown = call.tool, json.dumps(call.arguments)
-    return approvals.Wanted(new_key(), call.call_id, tool.name, tool.shown_title, tool.fingerprint, shown)
+    return approvals.PendingCall(new_key(), call.call_id, tool.name, tool.shown_title, tool.fingerprint, shown)

@@ -13,7 +13,7 @@ from typing import Any
 
 from chatui.backends.base import BackendError, SampleRequest
 from chatui.codes import ProductCode
-from chatui.turns.kept_frames import KeptFrames
+from chatui.turns.frame_recorder import FrameRecorder
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import ANSWER, BROKEN, is_answer
@@ -27,7 +27,7 @@ class AnswerNow:
     Between two samplings nothing is cut: then the next one is asked for the answer alone.
     """
 
-    def __init__(self, frames: KeptFrames, *, is_offered: bool) -> None:
+    def __init__(self, frames: FrameRecorder, *, is_offered: bool) -> None:
         """``is_offered``: False for a turn that continues an answer, which is asked for the answer alone in any case."""
         self._frames = frames
         self._can_press = is_offered

@@ -78,7 +78,7 @@ def tokens_of(ask: Ask) -> int:
 
 
 def _choice(person: User, ask: Ask) -> str:
-    """The model that is to read them, as far as it can be told: whether there is such a one, is looked at when the turn starts."""
+    """The model that is to read them, as far as it is known: whether it exists is checked when the turn starts."""
     choice = ask.choice or ""
     if ask.choice is None and ask.conversation is not None:
         choice = access.own_conversation(person, ask.conversation).choice

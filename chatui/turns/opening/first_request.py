@@ -16,7 +16,7 @@ from chatui.turns.requests.by_program import ProgramAsk
 
 
 def spec_for(turn: Turn) -> BackendSpec:
-    """The model server of a turn, without summaries where none are made for whoever asks. At most one statement, and those for a row of the
+    """The model server of a turn, without summaries where none are made for this person. At most one statement, and those for a row of the
     admin pages: call it in a thread. Raises BackendError as ``connected.spec_of``."""
     spec = connected.spec_of(turn.choice)
     if spec.summaries == "none" or summaries.are_made_for(turn.asked_by):

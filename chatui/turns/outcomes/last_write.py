@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from chatui.error_reports import log_without_content
 from chatui.models import Message
 from chatui.turns import ledger
-from chatui.turns.kept_frames import LastFrames
+from chatui.turns.frame_recorder import LastFrames
 from chatui.turns.ledger import Account, Job, LeaseLostError, Outcome
 from chatui.turns.statements import ending
 from chatui.usage import settling
@@ -38,12 +38,12 @@ class End:
     has_pieces: Callable[[], bool]
 
     def store(self, last: LastFrames | None) -> Sequence[Message]:
-        """Store the ``last`` frames, if there are any, and give the turn its end: a write for the writer. Returns their messages; none,
-        where an attempt of which nobody heard has done it all. Raises as ``ledger.keep``; nothing is stored then."""
+        """Store the ``last`` frames, if there are any, and end the turn: a write for the writer. Returns their messages; none if an
+        earlier commit, whose result was lost, did it all. Raises as ``ledger.keep``; nothing is stored then."""
         try:
             kept = self._kept(last) if last is not None else ()
         except LeaseLostError:
-            # The turn is not running any more. It was us where it has just this end; another process would have given it its own.
+            # The turn is not running any more. If it has exactly this end, this process ended it: another one would have stored its own.
             if not ending.has_ended(self.job.turn_id, self.outcome.state, self.account.ended_at):
                 raise
             return ()

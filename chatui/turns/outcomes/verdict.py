@@ -8,13 +8,13 @@ from chatui.backends.base import BackendError, EndReason
 from chatui.codes import ProductCode
 from chatui.models.turn import TurnState
 from chatui.turns.calls.handing_back import HandingBack
-from chatui.turns.kept_frames import KeptFrames
+from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.ledger import Outcome
 from chatui.turns.sampling import Sampling
 from renderer.errors import Code
 
 
-def verdict(sampling: Sampling, frames: KeptFrames, handing: HandingBack) -> Outcome:
+def verdict(sampling: Sampling, frames: FrameRecorder, handing: HandingBack) -> Outcome:
     """The outcome of a turn whose last sample was complete."""
     if sampling.end_reason is EndReason.LENGTH:
         return Outcome(TurnState.INCOMPLETE, ProductCode.CONTEXT_FULL if sampling.is_context_full else ProductCode.LENGTH)
@@ -33,7 +33,7 @@ def verdict(sampling: Sampling, frames: KeptFrames, handing: HandingBack) -> Out
     return Outcome(TurnState.FAILED, frames.last_error or _nothing_more(frames))
 
 
-def _nothing_more(frames: KeptFrames) -> ProductCode:
+def _nothing_more(frames: FrameRecorder) -> ProductCode:
     if frames.continues_text:
         return ProductCode.NO_MORE
     return ProductCode.ONLY_THINKING if frames.has_thought else ProductCode.NO_ANSWER

@@ -26,7 +26,7 @@ def begin(turn: asyncio.Task[None], conversation_id: UUID) -> None:
 
 
 def forget_ended() -> int:
-    """Erase what is left of ended turns of which nothing is to stay; how many conversations. Looks at nothing else."""
+    """Erase what is left of ended turns that must not be stored. Returns how many conversations. Touches nothing else."""
     unkept = ProgramAnswer.objects.filter(is_kept=False).exclude(turn__state=TurnState.RUNNING)
     left = list(unkept.values_list("turn__conversation", flat=True))
     for key in left:

@@ -10,12 +10,12 @@ from chatui.models import Conversation, Message, Turn, User
 from chatui.models.message import Author
 from chatui.store import transcripts
 from chatui.turns.calls.requested import unanswered
-from chatui.turns.requests.by_program import Said, SaidCall, SaidReply
+from chatui.turns.requests.by_program import EarlierCall, EarlierMessage, EarlierReply
 from chatui.turns.requests.offered_tools import FUNCTIONS
 from renderer.frame_kinds import ANALYSIS, ANSWER, NOTES, PREAMBLE
 from renderer.frames import HEADER_VALUE, Channel, Frame, Header, Intent, Role, Terminator
 
-Each = Said | SaidCall | SaidReply
+Each = EarlierMessage | EarlierCall | EarlierReply
 
 
 class UnknownCallError(Exception):
@@ -25,7 +25,7 @@ class UnknownCallError(Exception):
 def calls_of(turn: Turn) -> dict[str, Header]:
     """The calls of a turn that its program has to carry out, by their ids."""
     frames = [transcripts.frame_of(message) for message in transcripts.of_turn(turn)]
-    # Of a call whose text is not kept any more the model is told nothing, and of a reply to it neither.
+    # A call whose text was removed is left out of the prompt, and so is the reply to it.
     known = (frame.header for frame in unanswered(frames) if frame.header.intent != Intent.DEBUG)
     return {header.call_id: header for header in known if header.call_id}
 
@@ -34,16 +34,16 @@ def store(conversation: Conversation, person: User, frames: Sequence[tuple[Frame
     """Store frames behind the open branch, together: one by one, thousands of them would keep all other writes of the process waiting, and
     cost other turns their leases. Returns the last message of the branch."""
     leaf = transcripts.active_leaf(conversation, person)
-    return _stored(conversation, person, leaf, [(frame, author, transcripts.Kept(turn=turn)) for frame, author in frames])
+    return _stored(conversation, person, leaf, [(frame, author, transcripts.FrameMetadata(turn=turn)) for frame, author in frames])
 
 
 def store_first(conversation: Conversation, person: User, frames: Sequence[tuple[Frame, Author]]) -> Message | None:
     """As ``store``, in a conversation that has nothing in it."""
-    return _stored(conversation, person, None, [(frame, author, transcripts.Kept()) for frame, author in frames])
+    return _stored(conversation, person, None, [(frame, author, transcripts.FrameMetadata()) for frame, author in frames])
 
 
 def _stored(
-    conversation: Conversation, person: User, leaf: Message | None, frames: Sequence[tuple[Frame, Author, transcripts.Kept]]
+    conversation: Conversation, person: User, leaf: Message | None, frames: Sequence[tuple[Frame, Author, transcripts.FrameMetadata]]
 ) -> Message | None:
     if frames:
         leaf = transcripts.append_chain(conversation, leaf, frames)
@@ -52,7 +52,7 @@ def _stored(
 
 
 def frames_of(said: Iterable[Each], waiting: Mapping[str, Header]) -> Iterator[tuple[Frame, Author]]:
-    """The frames of what was said. ``waiting``: calls before it that wait for a reply.
+    """The frames of earlier messages. ``waiting``: calls before it that wait for a reply.
 
     An id that comes a second time gets another one, as does the reply to it: some programs count anew in each of their answers.
 
@@ -62,22 +62,22 @@ def frames_of(said: Iterable[Each], waiting: Mapping[str, Header]) -> Iterator[t
     open_calls, used = dict(waiting), set(waiting)
     for each in said:
         match each:
-            case Said():
+            case EarlierMessage():
                 yield _message(each)
-            case SaidCall(call_id=call_id) if call_id in waiting and call_id in open_calls:
+            case EarlierCall(call_id=call_id) if call_id in waiting and call_id in open_calls:
                 continue  # repeated beside its reply; it is stored already
-            case SaidCall(call_id=call_id):
+            case EarlierCall(call_id=call_id):
                 header = _call_header(each, _unused(call_id, used))
                 used.add(header.call_id or "")
                 open_calls[call_id] = header
                 yield Frame(header, transcripts.storable(each.arguments), Terminator.CALL), Author.IMPORT
-            case SaidReply(call_id=call_id, output=output):
+            case EarlierReply(call_id=call_id, output=output):
                 if (call := open_calls.pop(call_id, None)) is None:
                     raise UnknownCallError
                 yield Frame(_reply_header(call), transcripts.storable(output)), Author.IMPORT
 
 
-def _message(said: Said) -> tuple[Frame, Author]:
+def _message(said: EarlierMessage) -> tuple[Frame, Author]:
     text = transcripts.storable(said.text)
     if said.is_person:
         return Frame(Header(Role.USER), text), Author.PERSON
@@ -95,7 +95,7 @@ def _unused(call_id: str, used: set[str]) -> str:
     return call_id if HEADER_VALUE.fullmatch(call_id) and call_id not in used else f"call_{uuid4().hex}"
 
 
-def _call_header(call: SaidCall, call_id: str) -> Header:
+def _call_header(call: EarlierCall, call_id: str) -> Header:
     recipient = f"{FUNCTIONS}{call.function}"
     constrain = "json" if _is_object(call.arguments) else None
     return Header(Role.ASSISTANT, Channel.COMMENTARY, recipient=recipient, call_id=call_id, constrain=constrain)

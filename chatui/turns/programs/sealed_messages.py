@@ -8,7 +8,7 @@ from chatui.models import User
 from chatui.permissions.programs import own_answers
 from chatui.prompts.compacting import unworded, worded
 from chatui.store import transcripts
-from chatui.turns.requests.by_program import Said
+from chatui.turns.requests.by_program import EarlierMessage
 from chatui.turns.sealed import tokens
 from chatui.turns.sealed.tokens import Purpose
 from renderer.frame_kinds import NOTES
@@ -18,22 +18,22 @@ class UnreadableSummaryError(Exception):
     """What a conversation was compacted to was not sealed here for this person, or too long ago. Without it the model knows nothing."""
 
 
-def opened(person: User, said: Said) -> tuple[Said, ...]:
-    """The messages that a token stands for. Reasoning that this server did not seal for this very person, or long ago, is none.
+def opened(person: User, said: EarlierMessage) -> tuple[EarlierMessage, ...]:
+    """The messages that a token stands for. Reasoning that was sealed for somebody else, elsewhere or too long ago gives none.
 
     Raises:
         UnreadableSummaryError: see above.
     """
     if not said.is_compacted:
-        return tuple(Said(text, is_thought=True) for text in tokens.opened(person.pk, Purpose.REASONING, said.sealed))
+        return tuple(EarlierMessage(text, is_thought=True) for text in tokens.opened(person.pk, Purpose.REASONING, said.sealed))
     texts = tokens.opened(person.pk, Purpose.COMPACTION, said.sealed)
     if not texts:
         raise UnreadableSummaryError
-    return tuple(Said(worded(text), is_compacted=True) for text in texts)
+    return tuple(EarlierMessage(worded(text), is_compacted=True) for text in texts)
 
 
 def sealed_again(person: User, answer_id: UUID, only_key: UUID | None) -> list[str]:
-    """The notes that a stored answer of this person's stands on, sealed anew: no program reads them. ``only_key``: see
+    """The notes before a stored answer of this person's, sealed again, so that no program reads them. ``only_key``: see
     ``own_answers.answer_of``. Raises NotFoundError."""
     turn = own_answers.answer_of(person, answer_id, only_key).turn
     before = transcripts.branch(turn.conversation, turn.continued_message or turn.question)

@@ -19,14 +19,14 @@ from chatui.turns import start
 from chatui.turns.programs import earlier_messages
 from chatui.turns.programs.earlier_messages import UnknownCallError
 from chatui.turns.programs.sealed_messages import opened
-from chatui.turns.requests.by_program import ProgramAsk, Said
-from chatui.turns.start import Ask, Begun, Kind, Started, first_title
+from chatui.turns.requests.by_program import EarlierMessage, ProgramAsk
+from chatui.turns.start import Ask, Kind, NewConversation, Started, first_title
 from chatui.turns.statements import asking
 from renderer.frames import Frame, Header, Role
 
 
 class NotStoredError(Exception):
-    """Nothing that is not kept can go on from something that is."""
+    """A request that is not stored cannot continue from a stored answer."""
 
 
 class StillRunningError(Exception):
@@ -45,7 +45,7 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> Started:
     if asking.was_asked(person, asked.id):
         twin = Turn.objects.select_related(*_WITH).get(asked_by=person, client_id=asked.id)
         place = twin.messages.filter(author=Author.IMPORT).order_by("position").last()
-        return replace(start.started_again(twin), program=replace(asked, place=place.pk if place else None))
+        return replace(start.started_again(twin), program=replace(asked, continue_after=place.pk if place else None))
     asked, previous = _with_previous(person, _opened(person, asked))
     conversation = _conversation(person, asked, previous)
     said = _said(asked, previous, instructions_for(person.group_names) if previous is None else "")
@@ -53,15 +53,22 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> Started:
     key = asking.kept_key(asked.key_id)
     ask = _ask(asked, conversation, leaf, previous if not said.before else None)
     told = sum(weight(frame.body) for frame, _ in (*said.before, *said.behind))
-    begun = Begun(conversation, is_empty=not said.before) if previous is None else None
-    started = start.start(person, replace(ask, key=key, tokens_before=int(told)), lease_owner, begun)
+    created = NewConversation(conversation, is_empty=not said.before) if previous is None else None
+    started = start.start(person, replace(ask, key=key, tokens_before=int(told)), lease_owner, created)
     place = earlier_messages.store(conversation, person, said.behind, started.turn) if said.behind else None
-    answer = ProgramAnswer(pk=asked.id, turn=started.turn, key_id=key, is_kept=asked.is_kept, orders=asked.carried, given=dict(asked.given))
+    answer = ProgramAnswer(
+        pk=asked.id,
+        turn=started.turn,
+        key_id=key,
+        is_kept=asked.is_kept,
+        orders=asked.standing_instructions,
+        given=dict(asked.settings_as_sent),
+    )
     asking.PROGRAM_ANSWERS.run([answer])
     if previous is not None:
         # It stays where it was: in the archive, unless its person went on in it or put it elsewhere. Asking took it to their list.
         Conversation.objects.filter(pk=conversation.pk).update(archived_at=conversation.archived_at)
-    return replace(started, program=replace(asked, place=place.pk if place else None))
+    return replace(started, program=replace(asked, continue_after=place.pk if place else None))
 
 
 def _opened(person: User, asked: ProgramAsk) -> ProgramAsk:
@@ -69,7 +76,9 @@ def _opened(person: User, asked: ProgramAsk) -> ProgramAsk:
     return replace(
         asked,
         before=tuple(
-            each for said in asked.before for each in (opened(person, said) if isinstance(said, Said) and said.sealed else (said,))
+            each
+            for said in asked.before
+            for each in (opened(person, said) if isinstance(said, EarlierMessage) and said.sealed else (said,))
         ),
     )
 
@@ -79,7 +88,7 @@ _WITH = ("conversation", "question", "continued_message", "asked_by")
 
 
 def _with_previous(person: User, asked: ProgramAsk) -> tuple[ProgramAsk, Turn | None]:
-    """With what the messages before it told the model to do; and the turn that it goes on from."""
+    """The request with the standing instructions of earlier turns, and the turn that it continues from."""
     if asked.previous is None:
         return asked, None
     if not asked.is_kept:
@@ -87,13 +96,13 @@ def _with_previous(person: User, asked: ProgramAsk) -> tuple[ProgramAsk, Turn | 
     previous = own_answers.answer_of(person, asked.previous, asked.only_key)
     if previous.turn.state == TurnState.RUNNING:
         raise StillRunningError
-    return replace(asked, carried="\n\n".join(filter(None, (previous.orders, asked.carried)))), previous.turn
+    return replace(asked, standing_instructions="\n\n".join(filter(None, (previous.orders, asked.standing_instructions)))), previous.turn
 
 
 def _conversation(person: User, asked: ProgramAsk, previous: Turn | None) -> Conversation:
-    """The conversation, open at the place behind which the program goes on."""
+    """The conversation, open at the message after which the program continues."""
     if previous is None:
-        said = (each.text for each in asked.before if isinstance(each, Said) and each.is_person)
+        said = (each.text for each in asked.before if isinstance(each, EarlierMessage) and each.is_person)
         title = first_title(transcripts.storable(next(said, asked.question or "")))
         row = Conversation(owner=person, title=title, effort=asked.effort, choice=asked.choice, archived_at=timezone.now())
         asking.CONVERSATIONS.run([row])
@@ -107,7 +116,7 @@ def _last_of(turn: Turn) -> Message:
 
 
 def _ask(asked: ProgramAsk, conversation: Conversation, leaf: Message | None, continued: Turn | None) -> Ask:
-    """What the turn is asked. Without a question it goes on with the last one: with that of ``continued``, else with ``leaf``."""
+    """The ask of the turn. Without a question it continues the last one: that of ``continued``, else ``leaf``."""
     if asked.question is not None:
         return Ask(Kind.SEND, asked.id, asked.effort, conversation.pk, choice=asked.choice, text=asked.question)
     question: UUID | None = continued.question_id if continued else leaf.pk if leaf else None
@@ -125,10 +134,10 @@ class _SaidFrames:
 
 
 def _said(asked: ProgramAsk, previous: Turn | None, operators: str) -> _SaidFrames:
-    """The instructions, of which ``operators`` are the operator's, as a record of what the model was told, and all that was said.
+    """The instructions, as a record (``operators``: those of the operator), and the earlier messages.
 
     Raises:
-        UnknownCallError: a function is said to have replied that was not called, or nobody has asked anything.
+        UnknownCallError: there is a reply without a call, or no question at all.
     """
     orders = list(_orders(asked, operators))
     said = list(earlier_messages.frames_of(asked.before, earlier_messages.calls_of(previous) if previous else {}))
@@ -145,5 +154,5 @@ def _said(asked: ProgramAsk, previous: Turn | None, operators: str) -> _SaidFram
 def _orders(asked: ProgramAsk, operators: str) -> Iterator[tuple[Frame, Author]]:
     if operators:
         yield Frame(Header(Role.DEVELOPER), operators), Author.PRODUCT
-    if asked.orders:
-        yield Frame(Header(Role.DEVELOPER), transcripts.storable(asked.orders)), Author.PERSON
+    if asked.all_instructions:
+        yield Frame(Header(Role.DEVELOPER), transcripts.storable(asked.all_instructions)), Author.PERSON

@@ -13,7 +13,7 @@ from chatui.turns.streams.program import ProgramStream
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class EarlierMessage:
     """A message before the question, as the program gives it: a person's, an answer, or a preamble. ``sealed``: a token that this server
     may have given it, in place of a text (``chatui.turns.sealed``); ``is_thought``: reasoning, which only comes out of such a token;
     ``is_compacted``: the token, or the text that came out of it, stands for a whole conversation."""
@@ -27,7 +27,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class SaidCall:
+class EarlierCall:
     """A call of one of its functions, as the program gives it. ``function``: the name that the model reads; ``arguments``: JSON."""
 
     call_id: str
@@ -36,7 +36,7 @@ class SaidCall:
 
 
 @dataclass(frozen=True, slots=True)
-class SaidReply:
+class EarlierReply:
     """What one of its functions replied. ``call_id``: of a call before it, or of the answer that the program goes on from."""
 
     call_id: str
@@ -47,12 +47,12 @@ class SaidReply:
 class ProgramAsk:
     """``id`` is that of the answer. ``previous``: the answer that it goes on from; then ``before`` stands behind that one.
 
-    ``question`` None: the last that was said is what functions replied, and the answer goes on behind it. ``place``: the message behind
-    which it then goes on, once that is stored.
+    ``question`` None: the last messages are replies of functions, and the answer continues after them. ``continue_after``: the message
+    after which it then continues, once that is stored.
 
-    ``carried``: what its system and developer messages say, which later turns are given again, unlike ``instructions``. ``sampling``:
-    ``temperature`` and ``top_p``. ``is_kept``: whether anything stays after the answer. ``reads_all``:
-    whether it goes on from answers of its owner's other keys as well. ``given``: its settings as its format has them.
+    ``standing_instructions``: the text of its system and developer messages, which later turns get again, unlike ``instructions``.
+    ``sampling``: ``temperature`` and ``top_p``. ``is_kept``: whether anything is stored after the answer. ``reads_all``: whether it may
+    continue from answers of its owner's other keys as well. ``settings_as_sent``: its settings as its format has them.
     """
 
     id: UUID
@@ -61,19 +61,19 @@ class ProgramAsk:
     stream: ProgramStream = field(repr=False)
     choice: str
     effort: str = "medium"
-    before: tuple[Said | SaidCall | SaidReply, ...] = field(default=(), repr=False)
+    before: tuple[EarlierMessage | EarlierCall | EarlierReply, ...] = field(default=(), repr=False)
     offer: Offer = field(default_factory=Offer, repr=False)
-    place: UUID | None = None
+    continue_after: UUID | None = None
     previous: UUID | None = None
     instructions: str = field(default="", repr=False)
-    carried: str = field(default="", repr=False)
+    standing_instructions: str = field(default="", repr=False)
     max_tokens: int | None = None
     answer_format: AnswerFormat | None = None
     sampling: Mapping[str, float] = field(default_factory=dict)
     must_fit: bool = True
     is_kept: bool = True
     reads_all: bool = False
-    given: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    settings_as_sent: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def only_key(self) -> UUID | None:
@@ -81,6 +81,6 @@ class ProgramAsk:
         return None if self.reads_all else self.key_id
 
     @property
-    def orders(self) -> str:
-        """All that the program tells the model to do."""
-        return "\n\n".join(filter(None, (self.carried, self.instructions, self.offer.words)))
+    def all_instructions(self) -> str:
+        """All instructions that the program gives the model."""
+        return "\n\n".join(filter(None, (self.standing_instructions, self.instructions, self.offer.words)))

@@ -21,12 +21,12 @@ def orders(turn: Turn, program: ProgramAsk | None) -> tuple[Frame, ...]:
     return (
         *_developer(operators),
         *_developer(worded(preferences) if preferences else ""),
-        *_of_program(program.orders if program else "", has_operators=bool(operators)),
+        *_of_program(program.all_instructions if program else "", has_operators=bool(operators)),
     )
 
 
 def today(person: User) -> date | None:
-    """The day where the person is; None where they have not said."""
+    """The date in the person's time zone; None if they have not set one."""
     try:
         return datetime.now(UTC).astimezone(ZoneInfo(person.time_zone)).date() if person.time_zone else None
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -46,7 +46,7 @@ def _of_folder(conversation: Conversation) -> str | None:
 
 
 def _of_program(text: str, *, has_operators: bool) -> tuple[Frame, ...]:
-    # In its own words where there is nothing that it could pass for.
+    # Unmarked if the operator has no instructions that these could be mistaken for.
     return _developer(worded_of_program(text) if text and has_operators else text)
 
 

@@ -16,7 +16,7 @@ class Offer:
     it brought.
 
     ``own_tools``: names of the product's tools. ``must_call``: an answer without a call is none. ``is_parallel``: several calls may be made
-    at once. ``most_calls``: in the whole answer, whoever carries them out; None for the operator's limit.
+    at once. ``most_calls``: in the whole answer, the program's and the product's; None for the operator's limit.
     """
 
     functions: Mapping[str, Tool] = field(default_factory=dict, repr=False)
@@ -33,7 +33,7 @@ class Offer:
 
     @property
     def words(self) -> str:
-        """What the model is told of it besides the definitions, because not every server can hold a model to a call."""
+        """Instructions for the model besides the definitions, because not every server can force a call."""
         if not self.must_call:
             return ""
         named = f"the function `{next(iter(self.functions))}`" if len(self.functions) == 1 else "one of the functions"

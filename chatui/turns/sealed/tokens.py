@@ -40,7 +40,7 @@ class Purpose(StrEnum):
 
 
 LASTS_SECONDS = {Purpose.REASONING: 24 * 60 * 60, Purpose.COMPACTION: 30 * 24 * 60 * 60}
-"""Reasoning is for the calls that belong to it: a conversation that goes on later does without. It does not do without what was said."""
+"""Reasoning is only needed for the calls that belong to it; a later continuation works without. It does not work without its messages."""
 
 
 def seal(person: UUID, purpose: Purpose, texts: Sequence[str]) -> str | None:

@@ -299,7 +299,7 @@ class EndUserStream:
                 self._pending.append(wire.BlockGrew(message.delta, message.key, index, text))
 
     def _withdraw(self) -> None:
-        """No more of the message that was opened last is sent, and pages remove what they have of it."""
+        """Stops the message that was opened last; pages remove what they already show of it."""
         key = self._drop_arrived()
         if key is None:
             if self._open is None:
@@ -309,7 +309,7 @@ class EndUserStream:
         self._pending.append(wire.MessageWithdrawn(key))
 
     def _drop_arrived(self) -> str | None:
-        """Forget what has arrived of the last message. Returns its key if none of it is shown yet."""
+        """Drops the events of the last message that are not sent yet. Returns its key if none was sent before."""
         dropped: list[_Arrived] = []
         kept: list[_Arrived] = []
         while self._arrived and not (dropped and isinstance(dropped[-1].event, VisibleOpened)):

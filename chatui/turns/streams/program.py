@@ -72,7 +72,7 @@ class MoreText:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """The open message is hidden from now on, with all that was told of it."""
+    """The open message is hidden from now on, with everything that was already sent of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class ProgramStream:
     ) -> None:
         """``audience``: another one than PROGRAM only where the permission was checked and the look is recorded. ``seals_for``: the person
         for whom reasoning is sealed, so that the program can carry it. ``own``: the recipients of calls of the program's functions.
-        ``must_call``: no answer is told before there was a call, of whosever tool."""
+        ``must_call``: no answer is sent before a call, of the program's or the product's tool."""
         self._gate = Gate(audience, own)
         self._own = frozenset(own)
         self._must_call = must_call
@@ -132,7 +132,7 @@ class ProgramStream:
 
     @property
     def tells_reasoning(self) -> bool:
-        """Whether raw reasoning is told, to a program that may read it."""
+        """Whether raw reasoning is sent, to a program that may read it."""
         return self._gate.audience is Audience.TRUSTED_PROGRAM
 
     def take(self, event: RawEvent) -> None:
@@ -210,7 +210,7 @@ class ProgramStream:
         return event
 
     async def rest(self, seconds: float) -> None:
-        """Let more text come together before the next event is taken. What was withdrawn, and the end, are told at once."""
+        """Let more text come together before the next event is taken. Withdrawals and the end are sent at once."""
         try:
             async with asyncio.timeout(seconds):
                 await self._urgent.wait()
@@ -229,8 +229,8 @@ class ProgramStream:
             self._texts.clear()
 
     def _withdraw(self) -> None:
-        """What was not told yet is never told, also where lines of the summary wait behind it; a message of which something was told is
-        withdrawn there."""
+        """What was not sent yet is never sent, also if lines of the summary wait behind it; a message that was sent in part is withdrawn
+        at the program."""
         self._is_open = False
         self._urgent.set()
         self._texts.clear()

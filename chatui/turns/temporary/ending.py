@@ -20,7 +20,7 @@ from chatui.tools.python import python_tool
 log = logging.getLogger(__name__)
 
 LOG_BUSY_MS = 250
-"""How long emptying SQLite's log waits for whoever reads: writers wait meanwhile."""
+"""How long emptying SQLite's write-ahead log waits for readers: writers wait meanwhile."""
 
 _log_is_due = False
 
@@ -32,7 +32,7 @@ def close(row: Conversation) -> None:
 
 
 def end_overdue(seconds: float = float("inf")) -> int:
-    """Erase those whose time has passed, and what a process left half-erased; how many. One that was kept or asked in meanwhile stays.
+    """Erase those whose time has passed, and what a process left half-erased; how many. One that was saved or asked in meanwhile stays.
 
     After ``seconds`` no other is begun. One that cannot be erased does not stop the others; the next search finds it again.
     """
@@ -52,7 +52,7 @@ def end_overdue(seconds: float = float("inf")) -> int:
 def _end(key: UUID, owner: UUID, only: Q) -> bool:
     if not erasure.close(key, only):
         return False
-    # Open pages take what they show away; whoever is slow to hear of it is refused.
+    # Open pages remove what they show; requests of a page that has not yet got the event are refused.
     send_from_thread(groups.person(owner), list_events.unlisted(key))
     python_tool.forget_from_thread(key)
     erasure.erase_conversation(key)

@@ -27,7 +27,7 @@ from chatui.turns.start import Started
 from chatui.turns.titles import keeping, title_prompt, title_reply
 from chatui.turns.titles.title_prompt import Talk
 from chatui.usage import periods, posting
-from chatui.usage.counting import Asked, Charge, Spent
+from chatui.usage.counting import Attribution, Charge, Spent
 from renderer.frames import Frame
 
 log = logging.getLogger(__name__)
@@ -104,8 +104,8 @@ async def _asked(found: Talk, choice: str) -> str:
 
 
 def _charge(found: Talk, choice: str, backend: str, spent: Spent, model: str) -> None:
-    """Have it booked, also where no title came of it. Nothing waits for that."""
-    asked = Asked(found.row.owner_id, periods.now().day)
+    """Posts the usage, also if there is no title. Nothing waits for that."""
+    asked = Attribution(found.row.owner_id, periods.now().day)
     posting.post(asked, Charge(UsageKind.TITLE, spent, choice, backend, model), patience=SAVE_SECONDS)
 
 

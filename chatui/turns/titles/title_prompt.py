@@ -17,7 +17,7 @@ from renderer.gate import Audience, VisibleText, show, visible
 MOST_QUESTION_CHARS = 2_000
 MOST_ANSWER_CHARS = 2_000
 MOST_TOKENS = 400
-"""A title has about ten; the rest is for a model that thinks first. One that goes on for longer gets no title."""
+"""A title has about ten; the rest is for a model that thinks first. If it needs more, there is no title."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from django import forms
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from chatui.accounts.api_keys.making import MOST_PER_MINUTE, NAME_CHARS, NewKeyOptions
+from chatui.accounts.api_keys.management import MOST_PER_MINUTE, NAME_CHARS, NewKeyOptions
 from chatui.display.folders.names import is_seen, one_line
 from chatui.model_servers.model_choice import Choice
 

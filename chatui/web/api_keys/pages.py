@@ -11,8 +11,8 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
-from chatui.accounts.api_keys import making
-from chatui.accounts.api_keys.making import MadeKey, TooManyKeysError
+from chatui.accounts.api_keys import management
+from chatui.accounts.api_keys.management import MadeKey, TooManyKeysError
 from chatui.display.tools.key_tools import tools_for_keys
 from chatui.model_servers import connected, model_choice
 from chatui.permissions.programs import reasoning
@@ -42,7 +42,7 @@ def keys(request: HttpRequest) -> HttpResponse:
         _new_keys.check(str(person.pk))
         if made := _made(request, form):
             form = new_form()
-    context = {"keys": making.of(person), "form": form, "made": made, "address": request.build_absolute_uri("/v1")}
+    context = {"keys": management.of(person), "form": form, "made": made, "address": request.build_absolute_uri("/v1")}
     return render(request, "api_keys/keys.html", context, status=400 if form.errors else 200)
 
 
@@ -51,7 +51,7 @@ def keys(request: HttpRequest) -> HttpResponse:
 @guarded
 def revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
     """Revoke one key."""
-    making.revoke_own(visitor_of(request, "page"), key_id)
+    management.revoke_own(visitor_of(request, "page"), key_id)
     return redirect("api_keys")
 
 
@@ -60,7 +60,7 @@ def _made(request: HttpRequest, form: KeyForm) -> MadeKey | None:
     if wanted is None:
         return None
     try:
-        return making.make(visitor_of(request, "page"), wanted)
+        return management.make(visitor_of(request, "page"), wanted)
     except TooManyKeysError:
         form.add_error(None, gettext("You have as many keys as there may be. Revoke one that is not used any more."))
         return None

@@ -19,7 +19,7 @@ from chatui.documents.kinds import Reason
 from chatui.env import environment
 from chatui.permissions import access
 from chatui.throttle import Throttle
-from chatui.transfer import file_deletion, file_intake, sent_files
+from chatui.transfer import file_intake, sent_files, uploaded_files
 from chatui.transfer.file_intake import NotBroughtError, Place
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
@@ -85,7 +85,7 @@ def again(request: HttpRequest, file_id: UUID) -> HttpResponse:
 @csp(_NOTHING)  # type: ignore[arg-type]
 def text(request: HttpRequest, file_id: UUID) -> HttpResponse:
     """What was read of a file of one's own, as plain text that runs nothing."""
-    found = file_deletion.text_of(access.as_person(request.user), file_id)
+    found = uploaded_files.text_of(access.as_person(request.user), file_id)
     response = HttpResponse(found, content_type="text/plain; charset=utf-8")
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
@@ -96,7 +96,7 @@ def text(request: HttpRequest, file_id: UUID) -> HttpResponse:
 @guarded
 def passage(request: HttpRequest, file_id: UUID, number: int) -> HttpResponse:
     """A place in a document of one's own, to which a citation leads."""
-    place = file_deletion.place_of(access.as_person(request.user), file_id, min(number, _MOST_NUMBER))
+    place = uploaded_files.place_of(access.as_person(request.user), file_id, min(number, _MOST_NUMBER))
     neighbours = {"before": place.number - 1, "behind": place.number + 1 if place.number < place.many else 0}
     return render(request, "files/passage.html", {"place": place, **neighbours})
 
@@ -107,8 +107,8 @@ def passage(request: HttpRequest, file_id: UUID, number: int) -> HttpResponse:
 def delete(request: HttpRequest, file_id: UUID) -> HttpResponse:
     """Delete a file that the person brought, sent or not. 409 while an answer is being written in its conversation."""
     try:
-        file_deletion.delete(person_of(request), file_id)
-    except file_deletion.AnsweringError:
+        uploaded_files.delete(person_of(request), file_id)
+    except uploaded_files.AnsweringError:
         return refuse(request, ProductCode.BUSY, 409)
     return JsonResponse({"ok": True})
 

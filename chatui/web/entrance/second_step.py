@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.crypto import constant_time_compare
 
-from chatui.accounts.second_factor import factors, required
+from chatui.accounts.second_factor import enrollment, required
 
 if TYPE_CHECKING:
     from chatui.models import User
@@ -21,7 +21,7 @@ _KEPT = "second_step"
 
 def is_due(person: User) -> bool:
     """Whether the password alone does not let this person in."""
-    return factors.is_on(person) or required.is_required(person)
+    return enrollment.is_on(person) or required.is_required(person)
 
 
 def begin(request: HttpRequest, person: User, after: str) -> HttpResponse:

@@ -46,7 +46,7 @@ def note_begun(request: HttpRequest, person: User, how: str = "") -> None:
     if request.session.session_key is None:
         request.session.save()
     visitor = visitor_of(request, "page")
-    session_list.note(person, str(request.session.session_key), visitor, request.headers.get("User-Agent", ""), how)
+    session_list.record_start(person, str(request.session.session_key), visitor, request.headers.get("User-Agent", ""), how)
 
 
 def note_shown(request: HttpRequest) -> None:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 
 from chatui.accounts.people import account_actions, group_list, people_list
 from chatui.accounts.people.group_list import ListedGroup
-from chatui.accounts.second_factor import factors, required
+from chatui.accounts.second_factor import enrollment, required
 from chatui.accounts.sign_in_rules.account_managers import LastAccountManagerError
 from chatui.permissions import administration, inviting
 from chatui.permissions.access import NotFoundError
@@ -90,7 +90,7 @@ def _group(request: HttpRequest, row: Group, shown: ListedGroup, problem: str = 
         "mightier": not set(lacking).isdisjoint(administration.mightier(staff)),
         "more": max(0, len(lacking) - MOST_NAMED),
         "is_among": staff in lacking,
-        "has_none": not factors.is_on(staff),
+        "has_none": not enrollment.is_on(staff),
         "words": words,
         "found": found,
         "movable": administration.movable(staff, row, [person.id for person in found.people]),

@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from chatui.accounts import profile
-from chatui.accounts.second_factor import factors
+from chatui.accounts.second_factor import enrollment
 from chatui.display.conversation_links import shown_conversation
 from chatui.env import environment
 from chatui.offboarding import self_closing
@@ -72,7 +72,7 @@ def close(request: HttpRequest) -> HttpResponse:
     if not session_start.is_recent(request):
         return redirect(f"{reverse('sign_in_confirm')}?next={reverse('settings_close')}")
     person, problem = person_of(request), ""
-    form = second_factor.CodeForm(request.POST or None) if factors.is_on(person) else None
+    form = second_factor.CodeForm(request.POST or None) if enrollment.is_on(person) else None
     is_shown = form is None or (form.is_valid() and second_factor.is_right(request, form, person))
     if request.method == "POST" and "sure" in request.POST and is_shown:
         _writes.check(str(person.pk))

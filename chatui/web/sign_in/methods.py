@@ -13,7 +13,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatui.accounts import identities, session_list
-from chatui.accounts.second_factor import factors, notifications, passkeys
+from chatui.accounts.second_factor import enrollment, notifications, passkeys
 from chatui.accounts.sign_in_rules import password_use
 from chatui.web.entrance import session_start
 from chatui.web.guards import guarded
@@ -34,7 +34,7 @@ def ways(request: HttpRequest) -> HttpResponse:
         "identities": identities.of(person),
         "connectable": identities.connectable(person),
         "has_password": password_use.may_use(person) and person.has_usable_password(),
-        "second_factor": factors.setting_of(person),
+        "second_factor": enrollment.setting_of(person),
         "passkeys": passkeys.of(person),
         "most": passkeys.MOST_NAME_CHARS,
         "has_site": passkey_pages.site_of(request) is not None,

@@ -14,7 +14,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from chatui.accounts import session_list, sign_in
-from chatui.accounts.second_factor import ceremonies, factors, passkeys, relying_party
+from chatui.accounts.second_factor import ceremonies, enrollment, passkeys, relying_party
 from chatui.accounts.second_factor.ceremonies import RefusedPasskeyError
 from chatui.accounts.second_factor.relying_party import Site
 from chatui.accounts.sign_in_rules import password_use
@@ -160,12 +160,12 @@ def _add(request: HttpRequest, person: User) -> HttpResponse:
 def _between(request: HttpRequest) -> User | None:
     """Who has shown their password and has a passkey for the next step."""
     person = None if request.user.is_authenticated else second_step.person_of(request)
-    return person if person is not None and factors.has_passkeys(person) else None
+    return person if person is not None and enrollment.has_passkeys(person) else None
 
 
 def _confirming(request: HttpRequest) -> User | None:
     person = as_person(request.user)
-    return person if person is not None and password_use.may_use(person) and factors.has_passkeys(person) else None
+    return person if person is not None and password_use.may_use(person) and enrollment.has_passkeys(person) else None
 
 
 def can_confirm(request: HttpRequest) -> bool:
@@ -178,7 +178,7 @@ def _adding(request: HttpRequest) -> User | None:
     if person is not None:
         return person if session_start.is_recent(request) and passkeys.may_have(person) else None
     person = second_step.person_of(request)
-    return person if person is not None and not factors.is_on(person) else None
+    return person if person is not None and not enrollment.is_on(person) else None
 
 
 def _site(request: HttpRequest) -> Site:

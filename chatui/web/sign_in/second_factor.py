@@ -15,8 +15,8 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatui.accounts import sign_in
-from chatui.accounts.second_factor import factors, relying_party, totp
-from chatui.accounts.second_factor.factors import WrongCodeError
+from chatui.accounts.second_factor import enrollment, relying_party, totp
+from chatui.accounts.second_factor.enrollment import WrongCodeError
 from chatui.branding.brand import brand
 from chatui.guess_limits import MustWaitError
 from chatui.permissions.access import NotFoundError, as_person
@@ -49,12 +49,12 @@ def code(request: HttpRequest) -> HttpResponse:
     person = second_step.person_of(request)
     if person is None or request.user.is_authenticated:
         return redirect("sign_in")
-    if not factors.is_on(person):
+    if not enrollment.is_on(person):
         return _set_up(request, person)
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid() and is_right(request, form, person):
         return session_start.enter(request, person, how=_HOW, after=second_step.finish(request))
-    shown = {"form": form, "has_app": factors.has_app(person), "has_passkeys": factors.has_passkeys(person)}
+    shown = {"form": form, "has_app": enrollment.has_app(person), "has_passkeys": enrollment.has_passkeys(person)}
     return render(request, "ways/code.html", shown)
 
 
@@ -67,7 +67,7 @@ def second_factor(request: HttpRequest) -> HttpResponse:
     person = person_of(request)
     if not session_start.is_recent(request):
         return redirect("sign_in_confirm")
-    return redirect("sign_in_ways") if factors.has_app(person) else _set_up(request, person)
+    return redirect("sign_in_ways") if enrollment.has_app(person) else _set_up(request, person)
 
 
 @require_GET
@@ -77,12 +77,12 @@ def picture(request: HttpRequest) -> HttpResponse:
     person = as_person(request.user)
     if person is not None:
         person = person if session_start.is_recent(request) else None
-    elif (person := second_step.person_of(request)) is not None and factors.is_on(person):
+    elif (person := second_step.person_of(request)) is not None and enrollment.is_on(person):
         person = None  # whoever has a passkey shows that first
     if person is None:
         raise NotFoundError
     try:
-        secret = factors.secret_of(person)
+        secret = enrollment.secret_of(person)
     except WrongCodeError:
         raise NotFoundError from None
     import segno  # for whoever sets up a second factor
@@ -103,7 +103,7 @@ def new_codes(request: HttpRequest) -> HttpResponse:
         return redirect("sign_in_confirm")
     session_start.admit_change(person_of(request))
     try:
-        codes = factors.new_codes(visitor_of(request, "page"), person_of(request))
+        codes = enrollment.new_codes(visitor_of(request, "page"), person_of(request))
     except WrongCodeError:
         raise NotFoundError from None
     return render(request, "ways/recovery_codes.html", {"codes": codes, "after": ""})
@@ -118,17 +118,17 @@ def remove(request: HttpRequest) -> HttpResponse:
     if not session_start.is_recent(request):
         return redirect("sign_in_confirm")
     session_start.admit_change(person)
-    factors.switch_app_off(visitor_of(request, "page"), person)
+    enrollment.switch_app_off(visitor_of(request, "page"), person)
     return redirect("sign_in_ways")
 
 
 def _set_up(request: HttpRequest, person: User) -> HttpResponse:
     if request.method == "GET":
-        factors.begin(person)
+        enrollment.begin(person)
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            codes = factors.confirm(visitor_of(request, "page"), person, form.cleaned_data["code"])
+            codes = enrollment.confirm(visitor_of(request, "page"), person, form.cleaned_data["code"])
         except WrongCodeError:
             form.add_error("code", gettext("This code is not right. Codes change every 30 seconds, and each works once."))
         except MustWaitError as wait:
@@ -138,11 +138,11 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
             if not request.user.is_authenticated:
                 session_start.enter(request, person, how=_HOW)
             return render(request, "ways/recovery_codes.html", {"codes": codes, "after": after})
-    if factors.has_app(person):  # the same form was sent twice
+    if enrollment.has_app(person):  # the same form was sent twice
         return redirect("sign_in_ways")
     shown = {
         "form": form,
-        "secret": totp.written(factors.secret_of(person)),
+        "secret": totp.written(enrollment.secret_of(person)),
         "is_required": not request.user.is_authenticated,
         "has_site": relying_party.site_of(str(request.scheme), request.get_host()) is not None,
     }
@@ -153,7 +153,7 @@ def is_right(request: HttpRequest, form: CodeForm, person: User) -> bool:
     """Whether the code is the person's. Counted and recorded; where it is not, the form says so."""
     visitor = visitor_of(request, "page")
     try:
-        factors.check(visitor, person, form.cleaned_data["code"])
+        enrollment.check(visitor, person, form.cleaned_data["code"])
     except WrongCodeError:
         sign_in.record_code_refused(visitor, person, waits=False)
         form.add_error("code", gettext("This code is not right. Codes change every 30 seconds, and each works once."))

@@ -119,7 +119,7 @@ def _taken(request: HttpRequest, state: str) -> Started:
 def _entered(request: HttpRequest, provider: Provider, started: Started, said: claims.PersonClaims) -> HttpResponse:
     person = first_sign_in.arrive(visitor_of(request, "page").as_nobody(), provider, said, started.invitation)
     response = session_start.enter(
-        request, person, how=session_list.way_of(provider.key), hours=provider.session_hours, after=started.after
+        request, person, how=session_list.sign_in_method_of(provider.key), hours=provider.session_hours, after=started.after
     )
     session_list.note_outside(request.session.session_key, said.session)
     tell_sockets(person)  # of other sessions: groups may have gone

@@ -1,4 +1,4 @@
-"""Plain Spanish words; regular endings do not count. See the package for what may be here."""
+"""Plain Spanish words, in any regular form. See the package for what may be here."""
 
 from __future__ import annotations
 

@@ -21,10 +21,10 @@ from chatui.tools import catalogue
 from chatui.tools.functions import tool, tool_of
 from chatui.tools.tool import Tool, ToolError
 from renderer.frames import Header, Terminator
-from tests.canary.foreign_tools import WAYS, foreign_tools
 from tests.canary.leaks.test_streaming import assert_silent, begin, everything_of, pages_of
 from tests.canary.listening import Ear, open_debug_view
 from tests.canary.markers import Canary
+from tests.canary.remote_tools import WAYS, remote_tools
 from tests.support import environment
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ANALYSIS, ScriptedBackend, Step, answer, ended, frame
@@ -33,12 +33,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def foreign(canary: Canary, tmp_path: Path) -> Iterator[dict[str, Tool]]:
-    with foreign_tools(canary, tmp_path) as tools:
+def remote(canary: Canary, tmp_path: Path) -> Iterator[dict[str, Tool]]:
+    with remote_tools(canary, tmp_path) as tools:
         yield tools
 
 
-def offer(monkeypatch: pytest.MonkeyPatch, canary: Canary, foreign: dict[str, Tool]) -> dict[str, str]:
+def offer(monkeypatch: pytest.MonkeyPatch, canary: Canary, remote: dict[str, Tool]) -> dict[str, str]:
     """Tools that hold markers wherever their authors put words, and tools of other servers; returns their names by what they do."""
     said = canary.plant("what a tool returns")
     told = canary.plant("what a tool tells the model of its failure")
@@ -60,8 +60,8 @@ def offer(monkeypatch: pytest.MonkeyPatch, canary: Canary, foreign: dict[str, To
     async def hangs() -> None:
         await asyncio.Event().wait()
 
-    names = {kind: each.name for kind, each in foreign.items()}
-    tools = {each.name: each for each in foreign.values()}
+    names = {kind: each.name for kind, each in remote.items()}
+    tools = {each.name: each for each in remote.values()}
     for function in (works, tells, breaks, hangs):
         function.__doc__ = f"Looks up {canary.plant(f'description of {function.__name__}')}."
         # The product takes small letters only; markers have others.
@@ -87,13 +87,13 @@ async def test_nothing_of_a_tool_gets_out_but_the_line_of_its_author(
     bela: User,
     grace: User,
     backend: ScriptedBackend,
-    foreign: dict[str, Tool],
+    remote: dict[str, Tool],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
     layer = Ear(monkeypatch)
-    names = offer(monkeypatch, canary, foreign)
+    names = offer(monkeypatch, canary, remote)
     hidden = canary.plant("argument")
     backend.script = [
         *frame(ANALYSIS, canary.plant("thought before a call")),
@@ -105,7 +105,7 @@ async def test_nothing_of_a_tool_gets_out_but_the_line_of_its_author(
         *call(canary, names["works"], 6, shown=7, hidden=canary.plant("wrong argument")),
         *(
             step
-            for number, (kind, way) in enumerate(product(foreign, WAYS), 7)
+            for number, (kind, way) in enumerate(product(remote, WAYS), 7)
             for step in call(canary, names[kind], number, how=f"{way} {canary.plant(f'argument of a call over {kind}')}")
         ),
         ended(EndReason.TOOL_CALLS),

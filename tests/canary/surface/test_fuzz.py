@@ -23,11 +23,11 @@ from tests.canary.conftest import World
 from tests.canary.planting import append
 from tests.canary.reviewed import COMMANDS, ROUTES
 from tests.support.browser_socket import BrowserSocket
-from tests.support.cases import few
+from tests.support.cases import example_count
 from tests.support.scripted import ScriptedBackend
 
 QUICK = settings(
-    max_examples=few(40),
+    max_examples=example_count(40),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
     phases=[Phase.explicit, Phase.generate],
 )

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts.second_factor import factors
+from chatui.accounts.second_factor import enrollment
 from chatui.models import ApiKey, Passkey, RequiredFactor, SecondFactor, User
 from tests.canary.asking import ADDRESS, places, taken_back, whole
 from tests.canary.conftest import World
@@ -78,7 +78,7 @@ def test_where_the_factor_is_shown_nothing_else_of_the_account_is(world: World) 
     client.get("/sign-in/code/")
     for _ in range(3):
         assert client.post("/sign-in/code/", {"code": "000000"}).status_code == 200
-    assert not SecondFactor.objects.exclude(confirmed_at=None).exists() and not factors.is_on(person)
+    assert not SecondFactor.objects.exclude(confirmed_at=None).exists() and not enrollment.is_on(person)
     assert client.get("/").status_code == 302 and not ApiKey.objects.filter(owner=person, name="mine").exists()
 
 

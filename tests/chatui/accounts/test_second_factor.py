@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts.second_factor import factors, totp
+from chatui.accounts.second_factor import enrollment, totp
 from chatui.audit_log.record import SHELL
 from chatui.models import AuditEvent, RecoveryCode, SecondFactor, User
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
@@ -31,12 +31,12 @@ def is_in(client: Client) -> bool:
 
 def code_of(person: User, step: int = 0) -> str:
     row = SecondFactor.objects.get(user=person)
-    return totp.code_at(factors._secret(row), int(time.time()) // totp.STEP_SECONDS + step)
+    return totp.code_at(enrollment._secret(row), int(time.time()) // totp.STEP_SECONDS + step)
 
 
 def switched_on(client: Client, person: User) -> list[str]:
     page = client.get("/sign-in/second-factor/").content.decode()
-    assert totp.written(factors.secret_of(person)) in page
+    assert totp.written(enrollment.secret_of(person)) in page
     assert b"<svg" in client.get("/sign-in/second-factor/picture.svg").content
     done = client.post("/sign-in/second-factor/", {"code": code_of(person, -1)}).content.decode()
     return re.findall(r"<code>([a-z0-9-]{17})</code>", done)
@@ -117,22 +117,22 @@ def test_a_secret_that_somebody_saw_and_left_is_not_the_one_that_is_confirmed(ad
     seen = code_of(ada, -1)
     client = password()
     client.get("/sign-in/second-factor/")
-    assert b"is not right" in client.post("/sign-in/second-factor/", {"code": seen}).content and not factors.is_on(ada)
-    assert b"<code>" in client.post("/sign-in/second-factor/", {"code": code_of(ada, -1)}).content and factors.is_on(ada), "the twin"
+    assert b"is not right" in client.post("/sign-in/second-factor/", {"code": seen}).content and not enrollment.is_on(ada)
+    assert b"<code>" in client.post("/sign-in/second-factor/", {"code": code_of(ada, -1)}).content and enrollment.is_on(ada), "the twin"
 
 
 def test_a_form_that_is_sent_twice_is_no_fault(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     slower = password()
     slower.get("/sign-in/second-factor/")
     code = code_of(ada, -1)
-    real = factors.confirm
+    real = enrollment.confirm
 
     def after_the_other(*given: Any) -> list[str]:
-        monkeypatch.setattr(factors, "confirm", real)
+        monkeypatch.setattr(enrollment, "confirm", real)
         real(SHELL, ada, code)
         return real(*given)
 
-    monkeypatch.setattr(factors, "confirm", after_the_other)
+    monkeypatch.setattr(enrollment, "confirm", after_the_other)
     answer = slower.post("/sign-in/second-factor/", {"code": code})
     assert (answer.status_code, answer["Location"]) == (302, "/sign-in/ways/")
 
@@ -149,10 +149,10 @@ def test_it_takes_a_fresh_proof_to_change_anything(ada: User) -> None:
     old = signed_in(ada)
     for path in ("/sign-in/second-factor/remove/", "/sign-in/second-factor/codes/"):
         assert old.post(path)["Location"] == "/sign-in/confirm/"
-    assert factors.is_on(ada)
+    assert enrollment.is_on(ada)
     old.post("/sign-in/confirm/", {"password": PASSWORD})
     old.post("/sign-in/second-factor/remove/")
-    assert not factors.is_on(ada) and AuditEvent.objects.filter(action="second factor removed").count() == 1
+    assert not enrollment.is_on(ada) and AuditEvent.objects.filter(action="second factor removed").count() == 1
     assert is_in(password())
 
 
@@ -205,7 +205,7 @@ def test_a_group_can_demand_it(careful: User) -> None:
     assert client.post("/sign-in/code/", {"code": "000000"}).status_code == 200 and not is_in(client)
     page = client.post("/sign-in/code/", {"code": code_of(careful)}).content.decode()
     assert "recovery codes" in page and 'href="/search/"' in page and is_in(client)
-    assert client.post("/sign-in/second-factor/remove/").status_code == 404 and factors.is_on(careful)
+    assert client.post("/sign-in/second-factor/remove/").status_code == 404 and enrollment.is_on(careful)
 
 
 def test_staff_remove_it_for_whoever_has_lost_theirs(ada: User) -> None:
@@ -216,20 +216,20 @@ def test_staff_remove_it_for_whoever_has_lost_theirs(ada: User) -> None:
     form = {"action": "remove_second_factor", "_selected_action": [str(ada.pk), str(boss.pk)]}
     looker = make_person("looker", "view_user", staff=True)
     signed_in(looker).post("/admin/chatui/user/", form)
-    assert factors.is_on(ada), "the twin: who may not change accounts"
+    assert enrollment.is_on(ada), "the twin: who may not change accounts"
     signed_in(chief).post("/admin/chatui/user/", form)
-    assert not factors.is_on(ada) and factors.is_on(boss), "not of somebody with more permissions"
+    assert not enrollment.is_on(ada) and enrollment.is_on(boss), "not of somebody with more permissions"
     assert AuditEvent.objects.get(action="second factor removed").actor == chief
 
 
 def test_the_database_alone_holds_no_secret(ada: User, settings: object) -> None:
-    secret = factors.secret_of(ada)
+    secret = enrollment.secret_of(ada)
     settings.SECRET_KEY = "another"  # type: ignore[attr-defined]
-    assert factors.secret_of(ada) != secret
+    assert enrollment.secret_of(ada) != secret
 
 
 def test_nothing_is_recorded_where_there_was_none(ada: User) -> None:
-    factors.remove(SHELL, ada)
+    enrollment.remove(SHELL, ada)
     assert not AuditEvent.objects.exists()
 
 

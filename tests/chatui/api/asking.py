@@ -9,8 +9,8 @@ from channels.db import database_sync_to_async
 from django.http import HttpResponseBase
 from django.test import AsyncClient
 
-from chatui.accounts.api_keys import making
-from chatui.accounts.api_keys.making import NewKeyOptions
+from chatui.accounts.api_keys import management
+from chatui.accounts.api_keys.management import NewKeyOptions
 from chatui.audit_log.record import Visitor
 from chatui.models import User
 
@@ -20,7 +20,7 @@ ADDRESS = "192.0.2.9"
 def key_of(person: User, **wanted: Any) -> str:
     """The text of a new key."""
     choices: dict[str, Any] = {"name": "A script", "for_responses": True, "for_chat": True} | wanted
-    return making.make(Visitor(person, ADDRESS, "shell"), NewKeyOptions(**choices)).text
+    return management.make(Visitor(person, ADDRESS, "shell"), NewKeyOptions(**choices)).text
 
 
 new_key = database_sync_to_async(key_of)

@@ -11,11 +11,11 @@ import pytest
 from tests.support.served import Deployment, Server
 
 MAKE_KEY = """
-from chatui.accounts.api_keys import making
+from chatui.accounts.api_keys import management
 from chatui.audit_log.record import Visitor
 from chatui.models import User
-wanted = making.NewKeyOptions('A script', for_responses=True, for_chat=True, per_minute=600)
-print('key=' + making.make(Visitor(User.objects.get(username='ada'), '', 'shell'), wanted).text)
+wanted = management.NewKeyOptions('A script', for_responses=True, for_chat=True, per_minute=600)
+print('key=' + management.make(Visitor(User.objects.get(username='ada'), '', 'shell'), wanted).text)
 """
 
 

@@ -25,7 +25,7 @@ from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from renderer.tokens import Token
 from tests.chatui.backends.harmony.test_backend import DAY, LLAMA, SGLANG, VLLM, ids_of, llama, sse, vllm
 from tests.support import stub
-from tests.support.cases import few
+from tests.support.cases import example_count
 from tests.support.sampling import PATIENT, Outcome, asked, outcome
 from tests.support.stub import DONE, chunk
 
@@ -229,7 +229,7 @@ HONEST_RESTS = [
 
 @pytest.mark.parametrize("text", HONEST_RESTS)
 def test_an_honest_rest_is_shown_whole_at_every_cut(text: str) -> None:
-    for seed in range(few(20)):
+    for seed in range(example_count(20)):
         guard = LeakGuard(resumes=True)
         spans = [span for piece in _cut(text, random.Random(seed)) for span in guard.feed(piece)] + guard.finish(complete=True)
         assert "".join(span.text for span in spans if span.visible) == text
@@ -284,7 +284,7 @@ SEAMS = {
 
 @pytest.mark.parametrize(("before", "text"), SEAMS)
 def test_what_is_repeated_at_the_seam_is_left_out_at_every_cut(before: str, text: str) -> None:
-    for seed in range(few(20)):
+    for seed in range(example_count(20)):
         seam = Seam(before)
         pieces = list(_cut(text, random.Random(seed))) if seed else [text]
         assert "".join([*map(seam.feed, pieces), seam.finish()]) == SEAMS[before, text]

@@ -18,7 +18,7 @@ from renderer.events import RawEvent
 from renderer.gate import Audience, Gate, VisibleDelta
 from tests.chatui.backends.honest_labels import HEADINGS, LABELS
 from tests.chatui.backends.test_leak_shapes import Cut, cuts, events_of_chat, events_of_responses, guarded, seen
-from tests.support.cases import few, for_each
+from tests.support.cases import example_count, for_each
 
 SHAPES = all_shapes()
 HIDDEN, SHOWN = "ghjkmnpqrtvw00004", "zyxwvtrqpnmk00007"
@@ -59,7 +59,7 @@ def test_of_each_shape_nothing_hidden_stays_and_only_what_is_called_so_late_was_
         assert not shape.shows or SHOWN in visible, pieces
 
 
-@for_each(sample(SHAPES, few(250), random.Random(9)))
+@for_each(sample(SHAPES, example_count(250), random.Random(9)))
 def test_of_a_shape_that_was_cut_off_anywhere_nothing_hidden_stays_but_what_could_be_no_sign_yet(shape: Shape) -> None:
     text = filled(shape)
     first = text.index(HIDDEN)

@@ -11,7 +11,7 @@ import pytest
 from chatui.backends.leak_guard import LeakGuard, settled
 from chatui.backends.leaks.code import MOST_SPAN_CHARS
 from chatui.backends.leaks.names import HARMONY
-from tests.support.cases import few, for_each
+from tests.support.cases import example_count, for_each
 from tests.support.places import QUIRKS
 
 ROWS = [json.loads(line) for line in QUIRKS.read_text("utf-8").splitlines()]
@@ -80,7 +80,7 @@ def _cut(text: str, chooser: random.Random) -> Iterator[str]:
 def test_an_honest_answer_is_shown_whole_at_every_cut(text: str) -> None:
     assert guarded(text) == text
     assert guarded(text, whole=True) == text
-    for seed in range(few(20)):
+    for seed in range(example_count(20)):
         assert guarded(text, cut=random.Random(seed)) == text
 
 
@@ -88,7 +88,7 @@ def test_an_honest_answer_is_shown_whole_at_every_cut(text: str) -> None:
 def test_text_that_begins_as_a_leak_shows_its_proven_answer_or_nothing(text: str) -> None:
     assert guarded(text) == LEAKS[text]
     assert guarded(text, whole=True) == LEAKS[text]
-    for seed in range(few(20)):
+    for seed in range(example_count(20)):
         assert guarded(text, cut=random.Random(seed)) == LEAKS[text]
 
 
@@ -111,7 +111,7 @@ def test_raw_model_output_as_text_shows_what_is_for_people_or_less(row: dict[str
 
 
 def test_behind_a_late_signature_of_stripped_markers_nothing_more_is_shown() -> None:
-    for seed in range(few(50)):
+    for seed in range(example_count(50)):
         text = "It is 346.assistantanalysisSECRET.assistantfinalSECRET"
         assert guarded(text, cut=random.Random(seed)) == "It is 346."
 

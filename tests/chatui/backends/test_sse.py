@@ -7,7 +7,7 @@ import random
 import pytest
 
 from chatui.backends.sse import Decoder, Event, TooLongError
-from tests.support.cases import few
+from tests.support.cases import example_count
 
 TORTURE = (
     b"\xef\xbb\xbf: a comment\r\n"
@@ -39,7 +39,7 @@ def test_a_whole_stream_is_read_by_the_rules_of_the_standard() -> None:
 
 def test_cuts_change_nothing_down_to_single_bytes() -> None:
     assert decode([TORTURE[i : i + 1] for i in range(len(TORTURE))]) == EVENTS
-    for seed in range(few(200)):
+    for seed in range(example_count(200)):
         chooser = random.Random(seed)
         places = sorted(chooser.sample(range(len(TORTURE)), chooser.randint(0, 30)))
         chunks = [TORTURE[a:b] for a, b in zip([0, *places], [*places, len(TORTURE)], strict=True)]

@@ -17,7 +17,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from chatui.accounts.api_keys import making
+from chatui.accounts.api_keys import management
 from chatui.audit_log import chain
 from chatui.audit_log.lines import Filters, rows
 from chatui.audit_log.record import SHELL
@@ -105,12 +105,12 @@ def test_documents_are_back_to_be_read_downloaded_and_sent_again(
 def test_what_was_closed_or_revoked_since_does_not_come_back(database: Path, backup: Path) -> None:
     call_command("createsuperuser", "--noinput", "--username", "root", "--email", "")
     people = {name: User.objects.get(username=name) for name in ("ada", "bela")}
-    wanted = making.NewKeyOptions("a key", for_responses=True, for_chat=False)
-    kept, revoked = (making.make(SHELL.of(people["bela"]), wanted).id for _ in range(2))
+    wanted = management.NewKeyOptions("a key", for_responses=True, for_chat=False)
+    kept, revoked = (management.make(SHELL.of(people["bela"]), wanted).id for _ in range(2))
     links = [link_of(people["bela"]) for _ in range(2)]
     said("backup", database.parent / "later")
     assert close_account(people["ada"], Cause.STAFF, SHELL)
-    making.revoke_own(SHELL.of(people["bela"]), UUID(revoked))
+    management.revoke_own(SHELL.of(people["bela"]), UUID(revoked))
     ShareLink.objects.filter(pk=links[1].pk).update(revoked_at=timezone.now())
     assert "closed or revoked again, as they were after the backup: 3" in said("restore", database.parent / "later")
     assert not User.objects.get(username="ada").is_active and User.objects.get(username="bela").is_active

@@ -97,7 +97,7 @@ def patch() -> None:
     while_broken("archive", exports, "everything", everything)
     while_broken("notice", conversation, "_notice", lambda turn, _: Notice("E-X", turn.error_detail, True) if turn.error_code else None)
     while_broken("search", search, "search", counts_hidden)
-    while_broken("find", find_in_conversation, "messages_with", finds_hidden)
+    while_broken("find", find_in_conversation, "matching_messages", finds_hidden)
     while_broken("not recorded", attempts, "record_attempt", lambda *args: None)
     while_broken("not refused", access, "can_see_hidden", lambda user: True)
     while_broken("not owned", access, "own_conversation", lambda user, key, **_: Conversation.objects.get(pk=key))

@@ -32,7 +32,7 @@ def _titled() -> QuerySet[Conversation]:
 
 
 def questions(conversation: Conversation, count: int) -> list[Message]:
-    frames = [(Frame(Header("user"), f"Question {number}?"), Author.PERSON, transcripts.Kept()) for number in range(count)]
+    frames = [(Frame(Header("user"), f"Question {number}?"), Author.PERSON, transcripts.FrameMetadata()) for number in range(count)]
     with transaction.atomic():
         transcripts.append_chain(conversation, None, frames)
     return list(Message.objects.filter(conversation=conversation).order_by("position"))

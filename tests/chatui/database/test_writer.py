@@ -14,7 +14,7 @@ from django.db.backends.sqlite3.base import DatabaseWrapper
 
 from chatui.codes import ProductCode
 from chatui.database import writer as writing
-from chatui.database.faults import DatabaseBusyError, passes
+from chatui.database.faults import DatabaseBusyError, is_transient
 from chatui.database.writer import Writer
 from chatui.models import Conversation, User
 from tests.chatui.database.locks import write_lock
@@ -148,7 +148,7 @@ async def test_without_room_a_question_is_refused_at_once_and_an_answer_waits(wr
 
 async def test_a_job_that_is_held_up_holds_up_only_what_must_follow_it(writer: Writer, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a row that another process has locked holds up whoever wants it."""
-    monkeypatch.setattr(writing, "ends_one_statement", passes)
+    monkeypatch.setattr(writing, "ends_one_statement", is_transient)
     locked = [True]
 
     def first() -> None:

@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from chatui.display.conversation_list import LENGTH, shown_list
+from chatui.display.conversation_list import PAGE_SIZE, shown_list
 from chatui.display.folders.folder_list import shown_folders
 from chatui.models import Conversation, Folder, User
 from chatui.permissions.access import NotFoundError
@@ -35,40 +35,42 @@ def make(owner: User, count: int, at: datetime | None = None) -> None:
 def pages(person: User) -> Iterator[list[str]]:
     shown = shown_list(person)
     yield [link.title for link in shown.links]
-    while shown.more:
-        shown = shown_list(person, start=shown.more)
+    while shown.next_cursor:
+        shown = shown_list(person, start=shown.next_cursor)
         yield [link.title for link in shown.links]
 
 
 def test_the_list_goes_on_to_the_oldest_conversation(ada: User, bela: User) -> None:
-    make(ada, 2 * LENGTH + 3)
+    make(ada, 2 * PAGE_SIZE + 3)
     make(bela, 5)
     assert list(pages(bela)) == [[f"Talk {number}" for number in range(4, -1, -1)]], "nobody sees those of others"
     found = list(pages(ada))
-    assert [len(page) for page in found] == [LENGTH, LENGTH, 3]
-    assert [title for page in found for title in page] == [f"Talk {number}" for number in range(2 * LENGTH + 2, -1, -1)]
+    assert [len(page) for page in found] == [PAGE_SIZE, PAGE_SIZE, 3]
+    assert [title for page in found for title in page] == [f"Talk {number}" for number in range(2 * PAGE_SIZE + 2, -1, -1)]
 
 
 def test_conversations_of_one_moment_come_once_each(ada: User) -> None:
-    make(ada, 2 * LENGTH + 3, datetime(2026, 3, 1, 12, 0, 0, 123456, UTC))
+    make(ada, 2 * PAGE_SIZE + 3, datetime(2026, 3, 1, 12, 0, 0, 123456, UTC))
     found = [title for page in pages(ada) for title in page]
-    assert len(found) == len(set(found)) == 2 * LENGTH + 3
+    assert len(found) == len(set(found)) == 2 * PAGE_SIZE + 3
 
 
 def test_what_changes_meanwhile_lets_nothing_come_twice_or_be_left_out(ada: User) -> None:
-    make(ada, 2 * LENGTH)
+    make(ada, 2 * PAGE_SIZE)
     first = shown_list(ada)
     Conversation.objects.filter(pk=first.links[-1].id).update(deleted_at=timezone.now())
     Conversation.objects.create(owner=ada, title="New")
-    second = shown_list(ada, start=first.more)
-    assert [link.title for link in second.links] == [f"Talk {number}" for number in range(LENGTH - 1, -1, -1)] and second.more == ""
+    second = shown_list(ada, start=first.next_cursor)
+    assert [link.title for link in second.links] == [
+        f"Talk {number}" for number in range(PAGE_SIZE - 1, -1, -1)
+    ] and second.next_cursor == ""
 
 
 def test_the_pinned_ones_come_first_on_whatever_page_they_end_and_the_archived_ones_not_at_all(ada: User) -> None:
-    make(ada, 2 * LENGTH + 3)
+    make(ada, 2 * PAGE_SIZE + 3)
     mine = Conversation.objects.filter(owner=ada)
-    titles = [f"Talk {number}" for number in range(2 * LENGTH + 2, -1, -1)]
-    for pinned in ([], titles[-2:], titles[5 : LENGTH + 5], titles[: LENGTH + 20], titles):
+    titles = [f"Talk {number}" for number in range(2 * PAGE_SIZE + 2, -1, -1)]
+    for pinned in ([], titles[-2:], titles[5 : PAGE_SIZE + 5], titles[: PAGE_SIZE + 20], titles):
         mine.update(is_pinned=False, archived_at=None)
         mine.filter(title__in=pinned).update(is_pinned=True)
         archived = [title for title in titles[::7] if title not in pinned]
@@ -78,13 +80,13 @@ def test_the_pinned_ones_come_first_on_whatever_page_they_end_and_the_archived_o
 
 
 def test_pinned_conversations_of_one_moment_come_once_each(ada: User) -> None:
-    make(ada, 2 * LENGTH + 3, datetime(2026, 3, 1, 12, 0, 0, 123456, UTC))
+    make(ada, 2 * PAGE_SIZE + 3, datetime(2026, 3, 1, 12, 0, 0, 123456, UTC))
     Conversation.objects.filter(title__endswith="3").update(is_pinned=True)
     found = [title for page in pages(ada) for title in page]
-    assert len(found) == len(set(found)) == 2 * LENGTH + 3
+    assert len(found) == len(set(found)) == 2 * PAGE_SIZE + 3
     Conversation.objects.update(is_pinned=True)
     found = [title for page in pages(ada) for title in page]
-    assert len(found) == len(set(found)) == 2 * LENGTH + 3
+    assert len(found) == len(set(found)) == 2 * PAGE_SIZE + 3
 
 
 NO_PLACES = (
@@ -110,7 +112,7 @@ def test_what_is_no_place_in_the_list_is_not_found(ada: User, start: str) -> Non
 
 
 def test_without_scripts_a_link_shows_the_rest(ada: User) -> None:
-    make(ada, LENGTH + 2)
+    make(ada, PAGE_SIZE + 2)
     client = signed_in(ada)
     page = re.sub(r"(?s)<template.*?</template>", "", client.get("/").content.decode())
     (link,) = re.findall(r'href="(\?list=[^"]+)"', page)
@@ -123,14 +125,14 @@ def test_without_scripts_a_link_shows_the_rest(ada: User) -> None:
 
 @pytest.mark.slow
 def test_ten_thousand_conversations_make_no_page_slower(ada: User, bela: User) -> None:
-    make(ada, LENGTH + 1)
+    make(ada, PAGE_SIZE + 1)
     make(bela, 10_000)
     few, many = signed_in(ada), signed_in(bela)
     middle = Conversation.objects.filter(owner=bela).order_by("-active_at")[5_000]
     start = f"{(middle.active_at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)}-{middle.pk.hex}"
     for path in ("/", "/conversations/"):
         short, long = work(few, path), work(many, path)
-        assert long <= 1.5 * short, f"{path}: {long:.0f} units for 10,000 conversations, {short:.0f} for {LENGTH + 1}"
+        assert long <= 1.5 * short, f"{path}: {long:.0f} units for 10,000 conversations, {short:.0f} for {PAGE_SIZE + 1}"
     deep = work(many, f"/conversations/?list={start}")
     assert deep <= 1.5 * work(few, "/conversations/"), "the middle of the list costs what its beginning does"
 
@@ -153,20 +155,20 @@ def plan(asked: str) -> str:
 
 
 def test_the_index_leads_to_each_page(ada: User) -> None:
-    make(ada, LENGTH + 1)
+    make(ada, PAGE_SIZE + 1)
     with CaptureQueriesContext(connection) as statements:
-        shown_list(ada, start=shown_list(ada).more)
+        shown_list(ada, start=shown_list(ada).next_cursor)
     (asked,) = [each["sql"] for each in statements.captured_queries if "<=" in each["sql"]]
     assert re.search(PLAN, plan(asked)), plan(asked)
 
 
 def test_the_index_leads_to_each_page_of_a_folder(ada: User) -> None:
     folder = Folder.objects.create(owner=ada, name="Work")
-    make(ada, LENGTH + 1)
+    make(ada, PAGE_SIZE + 1)
     Conversation.objects.update(folder=folder)
     with CaptureQueriesContext(connection) as statements:
         first = shown_list(ada, folder=folder.pk)
-        shown_list(ada, start=first.more, folder=folder.pk)
+        shown_list(ada, start=first.next_cursor, folder=folder.pk)
         shown_folders(ada, None)
     beginning, rest, news = [plan(each["sql"]) for each in statements.captured_queries]
     assert "conversation_in_folder" in beginning and "conversation_in_folder" in rest and "TEMP B-TREE" not in beginning + rest
@@ -176,15 +178,15 @@ def test_the_index_leads_to_each_page_of_a_folder(ada: User) -> None:
 @pytest.mark.slow
 def test_ten_thousand_conversations_in_a_hundred_folders_make_no_page_slower(ada: User, bela: User) -> None:
     paths = []
-    for owner, count in ((ada, 2 * LENGTH + 2), (bela, 10_000)):
+    for owner, count in ((ada, 2 * PAGE_SIZE + 2), (bela, 10_000)):
         make(owner, count)
         folders = Folder.objects.bulk_create(Folder(owner=owner, name=f"Folder {number}") for number in range(100))
         rows = list(Conversation.objects.filter(owner=owner).values_list("pk", flat=True))
         Conversation.objects.filter(pk__in=rows[::2]).update(folder=folders[0])
         for number, folder in enumerate(folders[1:]):
-            Conversation.objects.filter(pk__in=rows[2 * LENGTH + 3 + 2 * number :: 400]).update(folder=folder)
+            Conversation.objects.filter(pk__in=rows[2 * PAGE_SIZE + 3 + 2 * number :: 400]).update(folder=folder)
         paths.append(("/", f"/?folder={folders[0].pk}", f"/conversations/?folder={folders[0].pk}"))
     few, many = signed_in(ada), signed_in(bela)
     for short, long in zip(*paths, strict=True):
         less, more = work(few, short), work(many, long)
-        assert more <= 1.5 * less, f"{long}: {more:.0f} units for 10,000 conversations, {less:.0f} for {2 * LENGTH + 2}"
+        assert more <= 1.5 * less, f"{long}: {more:.0f} units for 10,000 conversations, {less:.0f} for {2 * PAGE_SIZE + 2}"

@@ -94,7 +94,7 @@ class Talk:
 
     def write(self, turn: Turn, header: Header, body: str, after: float, terminator: Terminator = Terminator.END) -> Message:
         author = Author.PRODUCT if header.role == "tool" else Author.MODEL
-        self.last = transcripts.append(self.row, self.last, Frame(header, body, terminator), author, transcripts.Kept(turn=turn))
+        self.last = transcripts.append(self.row, self.last, Frame(header, body, terminator), author, transcripts.FrameMetadata(turn=turn))
         Message.objects.filter(pk=self.last.pk).update(created_at=self.began + timedelta(seconds=after))
         return self.last
 
@@ -164,7 +164,9 @@ def test_the_time_of_an_answer_is_not_that_of_the_summary_in_front_of_it(talk: T
     turn = talk.turn(talk.ask("And then?"))
     talk.write(turn, ANALYSIS, "Let me think.", 2)
     summary = Header("assistant", "commentary", name="reasoning_summary", intent="preamble")
-    talk.last = transcripts.append(talk.row, talk.last, Frame(summary, "- Thought about it"), Author.PRODUCT, transcripts.Kept(turn=turn))
+    talk.last = transcripts.append(
+        talk.row, talk.last, Frame(summary, "- Thought about it"), Author.PRODUCT, transcripts.FrameMetadata(turn=turn)
+    )
     Message.objects.filter(pk=talk.last.pk).update(created_at=talk.began + timedelta(seconds=9.9))
     talk.write(turn, FINAL, "That.", 10, Terminator.RETURN)
     talk.open()

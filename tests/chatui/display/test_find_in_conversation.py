@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.display.find_in_conversation import messages_with
+from chatui.display.find_in_conversation import matching_messages
 from chatui.models import Conversation, Message, User
 from chatui.models.message import Author
 from chatui.store import transcripts
@@ -32,17 +32,17 @@ def talk(conversation: Conversation, ada: User) -> list[Message]:
 
 def test_the_visible_messages_of_the_open_branch_are_found_in_order(conversation: Conversation, ada: User, talk: list[Message]) -> None:
     question, _, final = talk
-    assert messages_with(conversation, ada, "RESTORE") == [question.pk, final.pk]
-    assert messages_with(conversation, ada, " größe ") == [final.pk]
-    assert messages_with(conversation, ada, "(of the") == [question.pk], "it is no pattern"
-    assert messages_with(conversation, ada, ".*") == []
-    assert messages_with(conversation, ada, "  ") == []
+    assert matching_messages(conversation, ada, "RESTORE") == [question.pk, final.pk]
+    assert matching_messages(conversation, ada, " größe ") == [final.pk]
+    assert matching_messages(conversation, ada, "(of the") == [question.pk], "it is no pattern"
+    assert matching_messages(conversation, ada, ".*") == []
+    assert matching_messages(conversation, ada, "  ") == []
 
 
 def test_nothing_hidden_is_searched(conversation: Conversation, ada: User, talk: list[Message]) -> None:
     assert "walruses" in talk[1].text, "the premise: it is there"
-    assert messages_with(conversation, ada, "walruses") == []
-    assert messages_with(conversation, ada, "analysis") == []
+    assert matching_messages(conversation, ada, "walruses") == []
+    assert matching_messages(conversation, ada, "analysis") == []
 
 
 def test_only_the_owner_finds_anything(conversation: Conversation, ada: User, bela: User, talk: list[Message]) -> None:

@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from chatui.documents.cleaning import clean, is_clean
+from chatui.documents.cleaning import clean, has_no_invisible
 
 
 @pytest.mark.parametrize(
@@ -15,13 +15,13 @@ from chatui.documents.cleaning import clean, is_clean
     ["\0", "\x1b", "\x9b", "\xad", "\u200b", "\u200d", "\u202e", "\u2066", "\ufeff", "\U000e0041", "\U000e0100", "\ufe0f", "\ud800"],
 )
 def test_what_nobody_sees_is_taken_out(unseen: str) -> None:
-    assert not is_clean(f"pass{unseen}word")
+    assert not has_no_invisible(f"pass{unseen}word")
     assert clean(f"pass{unseen}word") == "password"
 
 
 def test_lines_tabs_and_control_words_of_models_stay_as_they_are() -> None:
     text = "a\tb\n<|start|>assistant<|channel|>final<|message|>日本語 العربية 👍\n"
-    assert is_clean(text) and clean(text) == text
+    assert has_no_invisible(text) and clean(text) == text
     assert clean("a\r\nb\rc\u2028d\x0ce") == "a\nb\nc\nd\ne"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chatui.live import consumer
-from chatui.live.inbound_queue import CHARS_A_COMMAND, COMMANDS_BURST, TOO_FAST, Paced
+from chatui.live.inbound_queue import CHARS_A_COMMAND, COMMANDS_BURST, TOO_FAST, InboundQueue
 from chatui.models import User
 from chatui.permissions.access import NotFoundError
 from tests.support.browser_socket import BrowserSocket
@@ -28,24 +28,24 @@ def sender(*texts: str) -> Any:
     return receive
 
 
-async def taken(paced: Paced) -> list[str]:
+async def taken(queue: InboundQueue) -> list[str]:
     found = []
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.1):
             while True:
-                found.append((await paced.next())["text"])
-    paced.stop()
+                found.append((await queue.next())["text"])
+    queue.stop()
     return found
 
 
 async def test_what_comes_too_fast_is_one_message_and_the_rest_is_dropped() -> None:
-    paced = Paced(sender(*["{}"] * 5000))
-    assert await taken(paced) == ["{}"] * int(COMMANDS_BURST) + [TOO_FAST]
+    queue = InboundQueue(sender(*["{}"] * 5000))
+    assert await taken(queue) == ["{}"] * int(COMMANDS_BURST) + [TOO_FAST]
 
 
 async def test_a_long_message_counts_as_several() -> None:
-    paced = Paced(sender(*["x" * CHARS_A_COMMAND * 4] * 50))
-    assert len(await taken(paced)) <= COMMANDS_BURST / 4
+    queue = InboundQueue(sender(*["x" * CHARS_A_COMMAND * 4] * 50))
+    assert len(await taken(queue)) <= COMMANDS_BURST / 4
 
 
 @pytest.mark.django_db(transaction=True)

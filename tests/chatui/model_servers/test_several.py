@@ -376,6 +376,6 @@ async def test_a_closed_back_end_can_be_used_once_more_and_leaves_nothing_open(c
         configure()
         connected.backend()
         await asyncio.gather(*connected._closing)
-        assert backend._is_given_up, "the premise"
+        assert backend._is_closed, "the premise"
         assert (await outcome(backend, asked("Hello!"))).visible == "Hello."
         assert backend._chosen[1]._upstream._client.is_closed

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.accounts import invitations
-from chatui.accounts.api_keys import checking, making
+from chatui.accounts.api_keys import checking, management
 from chatui.accounts.sign_in_rules import password_use
 from chatui.audit_log import chain
 from chatui.audit_log.record import SHELL, Visitor
@@ -58,7 +58,7 @@ def lines_about(name: str) -> list[tuple[str, str]]:
 def test_everything_that_lets_somebody_in_ends(root: User) -> None:
     person = make_person("vera", "view_user", "add_user", "view_hidden_channels", "view_any_conversation", staff=True)
     browser, theirs = signed_in(person), Visitor(person, "192.0.2.1", "page")
-    key = making.make(theirs, making.NewKeyOptions("A script", for_responses=True, for_chat=True))
+    key = management.make(theirs, management.NewKeyOptions("A script", for_responses=True, for_chat=True))
     invitation = invitations.make(theirs, days=7, group=None, note="")
     PasswordLink.objects.create(user=person, made_by_name="root", expires_at=timezone.now() + timedelta(days=1))
     other = long_conversation(root, 2, "carrot")

@@ -16,7 +16,7 @@ from chatui.models.files.stored_file import FileSource
 from chatui.models.message import Author
 from chatui.store import ownership_transfer, transcripts
 from chatui.store.files import reading
-from chatui.store.transcripts import Kept
+from chatui.store.transcripts import FrameMetadata
 from renderer.frame_kinds import SUMMARY
 from renderer.frames import Frame
 from tests.chatui.conftest import signed_in
@@ -35,7 +35,7 @@ def summed_up(owner: User) -> Conversation:
     last = Message.objects.filter(conversation=row).exclude(turn=None).order_by("position").last()
     assert last is not None and last.turn is not None
     type(last.turn).objects.filter(pk=last.turn.pk).update(thought_seconds=12)
-    summary = transcripts.append(row, last, Frame(SUMMARY, f"- {STEP}"), Author.PRODUCT, Kept(turn=last.turn))
+    summary = transcripts.append(row, last, Frame(SUMMARY, f"- {STEP}"), Author.PRODUCT, FrameMetadata(turn=last.turn))
     transcripts.activate(row, owner, summary)
     return row
 

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from chatui.accounts.api_keys.making import is_for_programs
+from chatui.accounts.api_keys.management import is_for_programs
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.single_sign_on.claims import PersonClaims
 from chatui.audit_log.record import SHELL, Visitor

@@ -9,7 +9,7 @@ import pytest
 
 from chatui.api.requests.tools import ToolFields, parse_tools
 from chatui.tools.arguments import fault
-from chatui.tools.foreign.schemas import reduced
+from chatui.tools.remote.schemas import reduced
 
 PLACE = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 OPEN: dict[str, Any] = {"type": "object", "properties": {"place": PLACE}, "required": ["place"]}

@@ -21,7 +21,7 @@ from renderer.ocml import document as ocml
 from renderer.ocml import interchange
 from tests.chatui.conftest import signed_in, stored
 from tests.renderer.any_transcripts import any_frames, seen, words
-from tests.support.cases import few
+from tests.support.cases import example_count
 from tests.support.scripted import ScriptedBackend
 
 pytestmark = pytest.mark.django_db
@@ -147,7 +147,7 @@ def test_values_that_a_strict_reading_takes_are_kept_as_they_were_read(grace: Us
 def test_no_import_and_no_download_shows_more_than_the_file(grace: User) -> None:
     talks: list[tuple[Frame, ...]] = []
 
-    @settings(max_examples=few(40), database=None, deadline=None)
+    @settings(max_examples=example_count(40), database=None, deadline=None)
     @given(any_frames())
     def collect(frames: tuple[Frame, ...]) -> None:
         talks.append(tuple(map(ocml.writable, frames)))
@@ -170,7 +170,7 @@ def test_no_import_and_no_download_shows_more_than_the_file(grace: User) -> None
                 came += len(seen(again.transcript.frames))
         page = signed_in(grace).get(f"/c/{row.pk}/").content.decode()
         assert words(page) <= before
-    assert came > few(50), "hardly anything came back, so this would prove little"
+    assert came > example_count(50), "hardly anything came back, so this would prove little"
 
 
 @pytest.mark.parametrize("form", ["openchatml", "json"])

@@ -93,7 +93,7 @@ def test_a_citation_leads_to_no_page_that_was_opened_elsewhere_in_the_conversati
         )
         for state in ("completed", "stopped")
     )
-    kept = transcripts.Kept(turn=shared)
+    kept = transcripts.FrameMetadata(turn=shared)
     opening = transcripts.append(conversation, question, Frame(Header("tool", name="browser.open"), "HIDDEN-PAGE"), Author.PRODUCT, kept)
     final = Frame(Header("assistant", channel="final"), "So it is【0†L1】【1†L1】.")
     link = make(ada, transcripts.append(conversation, opening, final, Author.MODEL, kept))
@@ -345,7 +345,11 @@ def test_an_empty_conversation_is_not_shared(conversation: Conversation, ada: Us
 def test_an_answer_that_was_cut_says_so(conversation: Conversation, ada: User) -> None:
     question = say(conversation, None, "Well?", Header("user"), Author.PERSON)
     cut = transcripts.append(
-        conversation, question, Frame(Header("assistant", channel="final"), "I th"), Author.MODEL, transcripts.Kept(is_complete=False)
+        conversation,
+        question,
+        Frame(Header("assistant", channel="final"), "I th"),
+        Author.MODEL,
+        transcripts.FrameMetadata(is_complete=False),
     )
     transcripts.activate(conversation, ada, cut)
     assert "This answer was not finished." in read(make(ada, cut))

@@ -468,7 +468,7 @@ async def test_a_rest_that_is_kept_while_the_page_is_made_is_not_taken_for_the_c
     def kept_meanwhile(conversation: Conversation, leaf: Message | None, since: UUID | None = None) -> list[Message]:
         old = Message.objects.get(turn=first, channel="final")
         if not Message.objects.filter(turn=second).exists():
-            transcripts.append(conversation, old.parent, Frame(FINAL, "Two and two."), Author.MODEL, transcripts.Kept(turn=second))
+            transcripts.append(conversation, old.parent, Frame(FINAL, "Two and two."), Author.MODEL, transcripts.FrameMetadata(turn=second))
         return branch(conversation, leaf, since)
 
     branch = transcripts.branch
@@ -508,11 +508,13 @@ def test_a_page_of_many_answers_that_were_gone_on_with_costs_no_more_for_each_of
             )
             first.save()
             half = transcripts.append(
-                conversation, question, Frame(FINAL, "Two"), Author.MODEL, transcripts.Kept(turn=first, is_complete=False)
+                conversation, question, Frame(FINAL, "Two"), Author.MODEL, transcripts.FrameMetadata(turn=first, is_complete=False)
             )
             continued.continued_message = half
             continued.save()
-            leaf = transcripts.append(conversation, question, Frame(FINAL, "Two and two"), Author.MODEL, transcripts.Kept(turn=continued))
+            leaf = transcripts.append(
+                conversation, question, Frame(FINAL, "Two and two"), Author.MODEL, transcripts.FrameMetadata(turn=continued)
+            )
             transcripts.activate(conversation, ada, leaf)
         calls = [0]
 

@@ -21,7 +21,7 @@ from chatui.turns import running
 from chatui.turns import slots as module
 from chatui.turns.slots import Slots
 from tests.support.browser_socket import ENDS, BrowserSocket
-from tests.support.cases import few
+from tests.support.cases import example_count
 from tests.support.environment import change
 from tests.support.scripted import ANALYSIS, ScriptedBackend, answer, frame
 
@@ -269,7 +269,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=few(150), deadline=None)
+@settings(max_examples=example_count(150), deadline=None)
 @given(STEPS, st.integers(1, 5))
 def test_whatever_happens_no_slot_is_lost_nobody_waits_for_nothing_and_everybody_gets_a_turn(steps: list, most: int) -> None:
     async def play() -> None:

@@ -229,8 +229,8 @@ async def test_what_a_model_cannot_see_is_not_read(ada: User, backend: ScriptedB
     def compared() -> tuple[int, float]:
         leaf = transcripts.active_leaf(conversation, ada)
         assert leaf is not None
-        whole = cost(lambda: branch_walk.seen(leaf.pk, 10_000_000))
-        return len(branch_walk.seen(leaf.pk, 2000)), whole / cost(lambda: branch_walk.seen(leaf.pk, 2000))
+        whole = cost(lambda: branch_walk.prompt_messages(leaf.pk, 10_000_000))
+        return len(branch_walk.prompt_messages(leaf.pk, 2000)), whole / cost(lambda: branch_walk.prompt_messages(leaf.pk, 2000))
 
     count, times_cheaper = await compared()
     assert 20 < count < 100 and times_cheaper > 5
@@ -256,7 +256,7 @@ async def test_reasoning_above_an_answer_is_not_read_again(ada: User, backend: S
         await running.settle()
     last = await Message.objects.order_by("position").alast()
     assert last is not None
-    rows = await database_sync_to_async(branch_walk.seen)(last.pk, 1_000_000)
+    rows = await database_sync_to_async(branch_walk.prompt_messages)(last.pk, 1_000_000)
     assert not any("hidden" in row.text for row in rows)
     assert [row.role for row in rows] == ["user", "assistant"] * 2
     conversation = await Conversation.objects.aget()

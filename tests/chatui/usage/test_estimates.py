@@ -24,7 +24,9 @@ def turn(ada: User) -> Turn:
 
 
 def keep(turn: Turn, header: Header, author: Author, key: UUID | None = None) -> None:
-    transcripts.append(turn.conversation, turn.question, Frame(header, "word " * 720), author, transcripts.Kept(turn=turn, key=key))
+    transcripts.append(
+        turn.conversation, turn.question, Frame(header, "word " * 720), author, transcripts.FrameMetadata(turn=turn, key=key)
+    )
 
 
 def piece(turn: Turn, frame: UUID) -> None:

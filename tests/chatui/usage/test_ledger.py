@@ -31,11 +31,11 @@ from chatui.turns import ledger, own_requests, running, sweep
 from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.start import Ask, Kind
 from chatui.usage import limits, settling
-from chatui.usage.counting import Asked, Charge, Spent
+from chatui.usage.counting import Attribution, Charge, Spent
 from chatui.usage.reported_tokens import MOST_TOKENS, spent_on
 from renderer.frames import Frame, Header, Terminator
 from tests.chatui.conftest import store
-from tests.support.cases import few
+from tests.support.cases import example_count
 from tests.support.scripted import FINAL, ScriptedBackend, Step, answer, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
@@ -119,7 +119,7 @@ async def test_what_was_stopped_before_the_server_said_its_model_is_booked_as_th
     @database_sync_to_async
     def book(choice: str, spent: Spent, model: str = "") -> None:
         for kind in kinds:
-            settling.book(uuid4(), Asked(ada.pk, timezone.now().date()), Charge(kind, spent, choice, "A", model))
+            settling.book(uuid4(), Attribution(ada.pk, timezone.now().date()), Charge(kind, spent, choice, "A", model))
 
     for given in (("a/org/big", Spent(1)), ("a/big", Spent(1), "told"), ("a", Spent(1)), ("a/refused", Spent())):
         await book(*given)
@@ -193,7 +193,7 @@ async def test_a_line_of_the_products_own_is_booked_once_and_for_nobody_who_was_
 
     @database_sync_to_async
     def book(person: object) -> None:
-        settling.book(key, Asked(person, timezone.now().date()), charge)  # type: ignore[arg-type]
+        settling.book(key, Attribution(person, timezone.now().date()), charge)  # type: ignore[arg-type]
 
     await book(uuid4())
     assert await entries() == []
@@ -209,7 +209,7 @@ async def test_what_ends_after_midnight_counts_to_the_day_on_which_it_was_asked(
 
     @database_sync_to_async
     def settle(day: Any) -> None:
-        settling.settle(Asked(ada.pk, day), TurnState.COMPLETED, [Charge(UsageKind.ANSWER, Spent(1, 0, 2))])
+        settling.settle(Attribution(ada.pk, day), TurnState.COMPLETED, [Charge(UsageKind.ANSWER, Spent(1, 0, 2))])
 
     await settle(today)
     await settle(last_month)
@@ -262,7 +262,7 @@ async def test_the_ledger_is_what_the_server_counted_over_many_turns(ada: User, 
     await database_sync_to_async(UsageLimit.objects.create)(month_turns=100_000)
     limits.forget()
     crashed = 0
-    for number in range(few(250)):
+    for number in range(example_count(250)):
         turns = [(await running.ask(ada, ask(f"Question {number}"))).turn for _ in range(4)]
         for turn in turns:
             _, task = running._runners.get(turn.pk, (None, None))
@@ -279,7 +279,7 @@ async def test_the_ledger_is_what_the_server_counted_over_many_turns(ada: User, 
     exact = [line for line in lines if not line.is_estimate and line.output_tokens]
     assert sum(line.input_tokens for line in exact) == server.sent.prompt_tokens
     assert sum(line.output_tokens for line in exact) == server.sent.completion_tokens
-    assert len(lines) == few(1000) + crashed and all(server.kinds[kind] for kind in ("well", "stopped", "fails", "refuses"))
+    assert len(lines) == example_count(1000) + crashed and all(server.kinds[kind] for kind in ("well", "stopped", "fails", "refuses"))
     row = await UsageCount.objects.aget()
     assert (row.reserved_tokens, row.reserved_turns) == (0, 0)
     assert row.month_tokens == sum(line.input_tokens + line.output_tokens for line in lines)

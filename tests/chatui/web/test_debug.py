@@ -40,10 +40,10 @@ def turn(conversation: Conversation) -> Turn:
         request=requests.pack("/v1/chat/completions", b'{"messages": "<i>HIDDEN</i>"}'),
     )
     thought = transcripts.append(
-        conversation, question, Frame(Header("assistant", channel="analysis"), THOUGHT), Author.MODEL, transcripts.Kept(turn=row)
+        conversation, question, Frame(Header("assistant", channel="analysis"), THOUGHT), Author.MODEL, transcripts.FrameMetadata(turn=row)
     )
     final = transcripts.append(
-        conversation, thought, Frame(Header("assistant", channel="final"), "That."), Author.MODEL, transcripts.Kept(turn=row)
+        conversation, thought, Frame(Header("assistant", channel="final"), "That."), Author.MODEL, transcripts.FrameMetadata(turn=row)
     )
     transcripts.activate(conversation, conversation.owner, final)
     return row
@@ -187,7 +187,7 @@ def test_pages_ask_a_number_of_questions_that_does_not_grow_with_the_conversatio
             continued_message=last,
         )
         final = Frame(Header("assistant", channel="final"), "So.")
-        last = transcripts.append(turn.conversation, question, final, Author.MODEL, transcripts.Kept(turn=continued))
+        last = transcripts.append(turn.conversation, question, final, Author.MODEL, transcripts.FrameMetadata(turn=continued))
     transcripts.activate(turn.conversation, turn.conversation.owner, last)
     with django_assert_max_num_queries(45):
         assert b"And 39?" in client.get(f"/c/{turn.conversation_id}/debug/").content

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.django_db
 
 def keep(conversation: Conversation, parent: Message | None, header: Header, body: str, turn: Turn | None = None) -> Message:
     author = Author.PERSON if header.role == "user" else Author.MODEL
-    message = transcripts.append(conversation, parent, Frame(header, body, Terminator.END), author, transcripts.Kept(turn=turn))
+    message = transcripts.append(conversation, parent, Frame(header, body, Terminator.END), author, transcripts.FrameMetadata(turn=turn))
     transcripts.activate(conversation, conversation.owner, message)
     return message
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.chosen.backend import ChosenBackend
+from chatui.backends.auto.backend import AutoBackend
 from chatui.model_servers import connected
 from renderer.gate import Audience, may_see, show
 from renderer.harmony.vocabulary import Vocabulary
@@ -32,7 +32,7 @@ async def test_with_nothing_but_the_address_the_preamble_is_apart_from_the_answe
     monkeypatch.setattr(connected, "gpt_oss_vocabulary", lambda: vocabulary)
     configure(backend_url=llama_server)
     backend: Any = connected.backend()
-    assert isinstance(backend, ChosenBackend)
+    assert isinstance(backend, AutoBackend)
     result = await outcome(backend, asked("Plan a weekend trip to Paris."))
     shown = [done.frame for done in result.finished if may_see(done.frame.header, Audience.END_USER)]
     assert [frame.header.intent for frame in shown] == ["preamble", None], "two messages, of which the first is a preamble"

@@ -17,7 +17,7 @@ from renderer.harmony.prompt import Prompt, build, build_within
 from renderer.harmony.system_messages import DeveloperMessage, FunctionTool, ResponseFormat, SystemMessage
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from renderer.tokens import Token
-from tests.support.cases import few
+from tests.support.cases import example_count
 from tests.support.cost import costs_at_most
 
 ASK = Frame(Header("user"), "What is 2 + 2?")
@@ -249,7 +249,7 @@ def test_a_legacy_answer_without_a_channel_is_sent_as_final(vocabulary: Vocabula
 
 
 def test_random_conversations_have_the_ids_that_openai_harmony_gives_them(vocabulary: Vocabulary, oracle: Any) -> None:
-    for seed in range(few(200)):
+    for seed in range(example_count(200)):
         chooser = random.Random(seed)
         frames: list[Frame] = []
         for turn in range(chooser.randint(1, 4)):

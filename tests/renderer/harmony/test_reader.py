@@ -16,7 +16,7 @@ from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 from renderer.gate import Audience, show, visible
 from renderer.harmony.reader import Reader
 from tests.support import places
-from tests.support.cases import few, for_each
+from tests.support.cases import example_count, for_each
 
 MARKER = re.compile(r"(<\|[a-z_]+(?:_\d+)?\|>)")
 # Two rows are token ids that spell no markers as text; these are the pieces that a detokenizer makes of them.
@@ -88,7 +88,7 @@ def test_events_do_not_depend_on_where_text_was_cut(row: dict[str, str]) -> None
     whole = pieces(row["raw"] or FROM_TOKENS[row["id"]])
     expected = merged(read(whole))
     assert merged(read(cut(whole, None))) == expected
-    for seed in range(few(20)):
+    for seed in range(example_count(20)):
         assert merged(read(cut(whole, random.Random(seed)))) == expected
 
 
@@ -268,7 +268,7 @@ def test_an_answer_that_lost_its_message_marker_is_shown_and_a_cut_header_is_not
 def test_no_random_sequence_of_pieces_makes_the_reader_fail_or_leave_a_frame_open() -> None:
     alphabet = pieces("<|start|><|channel|><|message|><|constrain|><|end|><|call|><|return|><|endoftext|><|literal|>")
     alphabet += ["assistant", "final", "analysis", "commentary", " to=functions.x", " to=user", "json", "{", "}", " ", "user", "text"]
-    for seed in range(few(3000)):
+    for seed in range(example_count(3000)):
         chooser = random.Random(seed)
         sequence = [chooser.choice(alphabet) for _ in range(chooser.randint(1, 30))]
         finished = fold(read(sequence))

@@ -18,7 +18,7 @@ from renderer.harmony.text import fold, messages, read_answer, read_completion, 
 from tests.renderer.harmony.cases import CASES, A, C, Case, F, text
 from tests.renderer.harmony.test_tokens import mutated, random_messages
 from tests.support import places
-from tests.support.cases import few, for_each
+from tests.support.cases import example_count, for_each
 
 QUIRKS = [json.loads(line) for line in places.QUIRKS.read_text("utf-8").splitlines()]
 AS_TEXT = [row for row in QUIRKS if row["mode"] in ("text", "token") and row["raw"]]
@@ -124,7 +124,7 @@ def test_events_tell_the_same_as_frames() -> None:
 
 def test_text_never_shows_more_than_ids_whatever_happens_to_the_markers() -> None:
     shown_something = 0
-    for seed in range(few(4000)):
+    for seed in range(example_count(4000)):
         chooser = random.Random(seed)
         parts = mutated(random_messages(chooser), chooser)
         as_ids = visible((done.frame for done in fold(parts, Reader(numbered()))), Audience.END_USER)
@@ -132,12 +132,12 @@ def test_text_never_shows_more_than_ids_whatever_happens_to_the_markers() -> Non
         assert is_part_of(as_text, "".join(show(frame, Audience.END_USER) for frame in as_ids))
         assert "SECRET" not in as_text
         shown_something += bool(as_text)
-    assert shown_something > few(500), "hardly anything was shown, so this test would prove little"
+    assert shown_something > example_count(500), "hardly anything was shown, so this test would prove little"
 
 
 def test_quoting_an_answer_anywhere_in_a_hidden_body_shows_nothing_of_it() -> None:
     shown_something = 0
-    for seed in range(few(4000)):
+    for seed in range(example_count(4000)):
         chooser = random.Random(seed)
         words = ["They", "want", "me", "to", "say", "that", "SECRET", "and", "more", "SECRET", "is", "the", "way"]
         at = chooser.randrange(len(words))
@@ -147,7 +147,7 @@ def test_quoting_an_answer_anywhere_in_a_hidden_body_shows_nothing_of_it() -> No
         raw = f"{A}{thought}<|end|><|start|>assistant{F}Answer<|return|>"
         assert "SECRET" not in seen(raw)
         shown_something += seen(raw) == "Answer"
-    assert shown_something == few(4000), "the answer itself is proven, whatever the reasoning quotes"
+    assert shown_something == example_count(4000), "the answer itself is proven, whatever the reasoning quotes"
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from renderer.harmony.reader import Reader
 from renderer.harmony.vocabulary import Vocabulary
 from tests.renderer.harmony.cases import CASES, Case, ids, pieces
 from tests.support import places
-from tests.support.cases import few
+from tests.support.cases import example_count
 from tests.support.cost import cost
 
 QUIRKS = [json.loads(line) for line in places.QUIRKS.read_text("utf-8").splitlines()]
@@ -91,7 +91,7 @@ def test_events_do_not_depend_on_how_many_ids_come_at_once(row: dict[str, Any], 
     numbers = quirk_ids(row, vocabulary)
     expected = merged(read([numbers], vocabulary))
     assert merged(read([[number] for number in numbers], vocabulary)) == expected
-    for seed in range(few(10)):
+    for seed in range(example_count(10)):
         chooser = random.Random(seed)
         cuts = sorted(chooser.choices(range(len(numbers) + 1), k=chooser.randint(1, 5)))
         parts = [numbers[start:end] for start, end in itertools.pairwise([0, *cuts, len(numbers)])]
@@ -183,17 +183,17 @@ def mutated(parts: list[Piece], chooser: random.Random) -> list[Piece]:
 
 def test_whatever_happens_to_its_markers_a_stream_never_shows_what_stood_in_a_hidden_channel(vocabulary: Vocabulary) -> None:
     shown_something = 0
-    for seed in range(few(4000)):
+    for seed in range(example_count(4000)):
         chooser = random.Random(seed)
         parts = mutated(random_messages(chooser), chooser)
         text = seen(frames(ids(parts, vocabulary), vocabulary))
         assert "SECRET" not in text, parts
         shown_something += bool(text)
-    assert shown_something > few(800), "hardly anything was shown, so this test would prove little"
+    assert shown_something > example_count(800), "hardly anything was shown, so this test would prove little"
 
 
 def test_any_ids_at_all_are_read_into_whole_frames(vocabulary: Vocabulary) -> None:
-    for seed in range(few(500)):
+    for seed in range(example_count(500)):
         chooser = random.Random(seed)
         numbers = [chooser.choice([*range(199_990, 200_020), 35644, 17196, 173781, *range(300)]) for _ in range(chooser.randrange(200))]
         finished = fold(read([numbers], vocabulary))

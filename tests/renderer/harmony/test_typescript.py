@@ -9,7 +9,7 @@ import pytest
 
 from renderer.harmony.system_messages import DeveloperMessage, FunctionTool
 from renderer.harmony.typescript import literal, type_of
-from tests.support.cases import few
+from tests.support.cases import example_count
 
 WORDS = ["city", "a b", "null", "é", "line\ntwo", "x\r\ny", "<|end|>", 'say "hi"', "", "\u2028", "\x07\x1f\x7f"]
 NUMBERS = [0, -1, 2**53, 2**64 - 1, -(2**63), 1.0, 1e16, 1.5e-7, 1e-5, -2.5e-5, 0.1, 1e22, 3.14, 1e-4, -0.0, 1e15, 1e300]
@@ -72,7 +72,7 @@ def schema(chooser: random.Random, depth: int = 0) -> Any:
 
 @pytest.mark.parametrize("part", range(10))
 def test_any_tools_are_written_as_openai_harmony_writes_them(part: int, oracle: Any) -> None:
-    for seed in range(part * 100, part * 100 + few(100)):
+    for seed in range(part * 100, part * 100 + example_count(100)):
         chooser = random.Random(seed)
         tools = [
             FunctionTool(f"tool_{number}", chooser.choice(WORDS), chooser.choice([None, schema(chooser), schema(chooser)]))

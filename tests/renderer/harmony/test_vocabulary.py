@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from renderer.harmony.vocabulary import MARKER_IDS, ORDINARY_IDS, SPECIAL_IDS, Vocabulary, VocabularyError, marker_name
-from tests.support.cases import few
+from tests.support.cases import example_count
 from tests.support.cost import costs_at_most
 
 PARTS = [
@@ -49,7 +49,7 @@ def test_any_text_has_the_ids_that_openai_harmony_gives_it(vocabulary: Vocabular
 
 
 def test_long_mixed_text_has_the_ids_that_openai_harmony_gives_it(vocabulary: Vocabulary, oracle: Any) -> None:
-    for seed in range(few(30)):
+    for seed in range(example_count(30)):
         chooser = random.Random(seed)
         text = "".join(chooser.choice(PARTS) * chooser.randint(1, 12) for _ in range(400))
         assert vocabulary.encode(text) == oracle.encode(text, disallowed_special=())

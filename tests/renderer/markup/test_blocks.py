@@ -14,7 +14,7 @@ from renderer.markup import html, repair
 from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched, Blocks, BlockText
 from renderer.markup.html import SafeHtml, plain, render, render_blocks
 from tests.renderer.markup.samples import EXAMPLES, FRAGMENTS, answers, mix
-from tests.support.cases import few, for_each
+from tests.support.cases import example_count, for_each
 from tests.support.cost import cost, costs_at_most
 
 ANSWER = "\n".join(answer.markdown for answer in answers())
@@ -115,7 +115,7 @@ def test_a_text_ends_as_the_whole_does_however_it_is_cut(text: str) -> None:
         assert_ends_as_the_whole(cut_at_random(text, chance))
 
 
-@pytest.mark.parametrize("seed", range(few(20)))
+@pytest.mark.parametrize("seed", range(example_count(20)))
 def test_random_mixes_end_as_the_whole_does(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(25):
@@ -127,7 +127,7 @@ def test_random_mixes_end_as_the_whole_does(seed: int) -> None:
 @given(st.lists(st.one_of(st.sampled_from([*FRAGMENTS, "\n", "\n\n", " "]), st.text(max_size=4)), max_size=40))
 @example(["[x]", ":", "\n", "http://e.example/x", "\n\n", "[x]"])
 @example(["\\[", "\n", "- a", "\n", "\n", "\\]"])
-@settings(max_examples=few(200))
+@settings(max_examples=example_count(200))
 def test_any_pieces_end_as_the_whole_does(pieces: list[str]) -> None:
     assert_ends_as_the_whole(pieces)
 

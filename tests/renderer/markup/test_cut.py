@@ -12,7 +12,7 @@ from renderer.markup.blocks import Blocks
 from renderer.markup.html import render_blocks
 from tests.renderer.markup.samples import FRAGMENTS, answers, mix
 from tests.renderer.markup.test_blocks import assert_ends_as_the_whole, cut_at_random
-from tests.support.cases import few, for_each
+from tests.support.cases import example_count, for_each
 
 
 @for_each(
@@ -78,7 +78,7 @@ def test_an_answer_that_is_cut_anywhere_is_the_same_after_a_reload(text: str) ->
         assert_ends_as_the_whole(cut_at_random(text[: chance.randrange(len(text) + 1)], chance), is_cut=True)
 
 
-@pytest.mark.parametrize("seed", range(few(10)))
+@pytest.mark.parametrize("seed", range(example_count(10)))
 def test_a_random_mix_that_is_cut_is_the_same_after_a_reload(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(25):
@@ -90,6 +90,6 @@ def test_a_random_mix_that_is_cut_is_the_same_after_a_reload(seed: int) -> None:
 @example(["[x]", ":", "\n", "http://e.example/x", "\n\n", "[x", "] **a"])
 @example(["**a\r", "\n"])
 @example(["**a\r"])
-@settings(max_examples=few(150))
+@settings(max_examples=example_count(150))
 def test_any_pieces_that_are_cut_are_the_same_after_a_reload(pieces: list[str]) -> None:
     assert_ends_as_the_whole(pieces, is_cut=True)

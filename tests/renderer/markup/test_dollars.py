@@ -10,7 +10,7 @@ import pytest
 from renderer.markup.blocks import Blocks
 from renderer.markup.html import render
 from tests.renderer.markup.test_blocks import assert_ends_as_the_whole, cut_at_random, open_block
-from tests.support.cases import few, for_each
+from tests.support.cases import example_count, for_each
 from tests.support.cost import costs_at_most
 
 NO_FORMULAS = r"""
@@ -234,7 +234,7 @@ def test_a_random_row_of_dollars_ends_as_the_whole_does() -> None:
         "$$",
         "\\(",
     ]
-    for _ in range(few(300)):
+    for _ in range(example_count(300)):
         assert_ends_as_the_whole(chance.choices(pieces, k=chance.randint(2, 18)))
 
 

@@ -22,7 +22,7 @@ from renderer.ocml.document_header import FutureVersionError
 from renderer.tokens import escape
 from tests.fuzz.promises import keep
 from tests.renderer.examples import bodies, frames, raw, transcripts
-from tests.support.cases import few
+from tests.support.cases import example_count
 
 
 @given(frames())
@@ -46,7 +46,7 @@ def test_no_body_adds_or_ends_a_frame(body: str) -> None:
     assert [frame.body for frame in document.parse(text).frames] == [body, "4."]
 
 
-@settings(max_examples=few(200))
+@settings(max_examples=example_count(200))
 @given(raw)
 def test_the_readers_keep_their_promises_of_any_input(data: bytes) -> None:
     keep(data)

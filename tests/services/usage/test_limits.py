@@ -22,7 +22,7 @@ from chatui.models import Turn, UsageCount, UsageEntry, UsageLimit, User
 from chatui.turns import start
 from chatui.turns.start import Ask, AskRefusedError, Kind
 from chatui.usage import limits, periods, reserving, settling
-from chatui.usage.counting import Asked, Charge, Spent
+from chatui.usage.counting import Attribution, Charge, Spent
 from chatui.usage.limits import Limits
 
 def twenty(work):
@@ -58,7 +58,7 @@ SETTLE = """
 UsageCount.objects.all().delete()
 today = periods.now().day
 charge = Charge("answer", Spent(100, 10, 50))
-twenty(lambda: settling.settle(Asked(bela.pk, today), "completed", [charge]) or True)
+twenty(lambda: settling.settle(Attribution(bela.pk, today), "completed", [charge]) or True)
 row = UsageCount.objects.get(person=bela)
 print("ANSWER" + json.dumps([row.day_tokens, row.day_turns, row.month_tokens, UsageEntry.objects.filter(person=bela).count()]))
 """

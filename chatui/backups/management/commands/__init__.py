@@ -1,1 +1,1 @@
-"""One module for each command."""
+"""The management commands ``backup``, ``restore`` and ``move_to_postgresql``, one module each."""

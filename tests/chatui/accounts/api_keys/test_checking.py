@@ -8,8 +8,8 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from chatui.accounts.api_keys import checking, key_text, making
-from chatui.accounts.api_keys.making import NewKeyOptions
+from chatui.accounts.api_keys import checking, key_text, management
+from chatui.accounts.api_keys.management import NewKeyOptions
 from chatui.audit_log.record import Visitor
 from chatui.guess_limits import MustWaitError
 from chatui.models import ApiKey, AuditEvent, User
@@ -21,9 +21,9 @@ pytestmark = pytest.mark.django_db
 ADDRESS = "192.0.2.9"
 
 
-def made(person: User, **wanted: object) -> making.MadeKey:
+def made(person: User, **wanted: object) -> management.MadeKey:
     choices: dict[str, object] = {"name": "A script", "for_responses": True, "for_chat": True} | wanted
-    return making.make(Visitor(person, ADDRESS, "page"), NewKeyOptions(**choices))  # type: ignore[arg-type]
+    return management.make(Visitor(person, ADDRESS, "page"), NewKeyOptions(**choices))  # type: ignore[arg-type]
 
 
 def test_a_new_key_lets_its_owner_in_and_the_day_of_its_use_is_noted(ada: User) -> None:
@@ -35,7 +35,7 @@ def test_a_new_key_lets_its_owner_in_and_the_day_of_its_use_is_noted(ada: User) 
 
 def test_neither_the_database_nor_the_audit_log_holds_the_key(ada: User) -> None:
     key = made(ada)
-    making.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get().pk)
+    management.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get().pk)
     secret = key.text[12:]
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
@@ -52,7 +52,7 @@ def test_a_key_ends_and_the_attempt_is_recorded_by_its_beginning(ending: str, ad
     assert checking.is_still_good(live), "the premise"
     match ending:
         case "revoked":
-            making.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get().pk)
+            management.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get().pk)
         case "expired":
             ApiKey.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
         case "account closed":
@@ -93,14 +93,14 @@ def test_a_key_may_ask_only_so_often_a_minute(ada: User) -> None:
 
 
 def test_a_person_has_only_so_many_keys(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(making, "MOST_KEYS", 1)
+    monkeypatch.setattr(management, "MOST_KEYS", 1)
     made(ada)
-    with pytest.raises(making.TooManyKeysError):
+    with pytest.raises(management.TooManyKeysError):
         made(ada)
     assert made(bela)
     with pytest.raises(NotFoundError):
-        making.revoke_own(Visitor(bela, ADDRESS, "page"), ApiKey.objects.get(owner=ada).pk)
-    making.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get(owner=ada).pk)
+        management.revoke_own(Visitor(bela, ADDRESS, "page"), ApiKey.objects.get(owner=ada).pk)
+    management.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get(owner=ada).pk)
     assert made(ada)
 
 

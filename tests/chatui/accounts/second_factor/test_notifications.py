@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from chatui.accounts import session_list
 from chatui.accounts.mails import sending
-from chatui.accounts.second_factor import factors, notifications, passkeys
+from chatui.accounts.second_factor import enrollment, notifications, passkeys
 from chatui.audit_log.record import SHELL, Visitor
 from chatui.models import AuditEvent, Passkey, RecoveryCode, User
 from tests.chatui.accounts.second_factor.people import add, after_password, is_in, owned, sign_in
@@ -89,7 +89,7 @@ def test_a_mail_goes_to_whoever_has_an_address(
     change(monkeypatch, {"mail_url": "smtp://localhost", "mail_from": "chat@example.org"})
     User.objects.filter(pk=ada.pk).update(email=address, language="de")
     with django_capture_on_commit_callbacks(execute=True):
-        factors.remove(SHELL, ada)  # there is none: nothing happened
+        enrollment.remove(SHELL, ada)  # there is none: nothing happened
         notifications.tell(ada, "passkey-removed")
     sending.wait()
     assert [sent.to for sent in mail.outbox] == ([[address]] if address else [])

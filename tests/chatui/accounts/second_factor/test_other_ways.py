@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts.second_factor import factors, totp
+from chatui.accounts.second_factor import enrollment, totp
 from chatui.accounts.sign_in_rules import sign_in_file
 from chatui.accounts.sign_in_rules.header import HeaderRule
 from chatui.accounts.sign_in_rules.sign_in_file import SignInFile
@@ -103,7 +103,7 @@ def test_a_code_is_asked_for_once_more_after_the_factor_was_set_up_elsewhere(ada
     one.get("/sign-in/code/")
     other.get("/sign-in/code/")
     row = SecondFactor.objects.get(user=ada)
-    code = totp.code_at(factors._secret(row), int(time.time()) // totp.STEP_SECONDS)
+    code = totp.code_at(enrollment._secret(row), int(time.time()) // totp.STEP_SECONDS)
     assert one.post("/sign-in/code/", {"code": code}).status_code == 200 and who(one) == "ada"
     assert other.post("/sign-in/code/", {"code": code}).status_code == 200 and who(other) is None, "each code is good once"
-    assert totp.written(factors._secret(row)) not in other.get("/sign-in/code/").content.decode()
+    assert totp.written(enrollment._secret(row)) not in other.get("/sign-in/code/").content.decode()

@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 
 from chatui.accounts.checks import passkeys_are_for_this_host
-from chatui.accounts.second_factor import factors, passkeys
+from chatui.accounts.second_factor import enrollment, passkeys
 from chatui.accounts.sign_in_rules import account_managers
 from chatui.audit_log.record import SHELL
 from chatui.erasure.person import erase
@@ -125,7 +125,7 @@ def test_codes_and_passkeys_go_one_by_one_and_recovery_codes_stay_with_either(ad
     change(monkeypatch, {"second_factor_groups": ["careful"]})
     ada.groups.add(Group.objects.create(name="careful"))
     assert client.post("/sign-in/second-factor/remove/").status_code == 302, "a passkey is left"
-    assert not SecondFactor.objects.exists() and RecoveryCode.objects.count() == 10 and factors.is_on(ada)
+    assert not SecondFactor.objects.exists() and RecoveryCode.objects.count() == 10 and enrollment.is_on(ada)
     assert actions()[-1] == "one-time codes switched off"
     assert b"recovery-codes" in client.post("/sign-in/second-factor/codes/").content
 

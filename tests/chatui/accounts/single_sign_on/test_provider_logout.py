@@ -89,7 +89,7 @@ def test_a_token_whose_work_failed_may_come_again(provider: ScriptedProvider, mo
     ada = come(provider)[0]
     token = provider.logout_token()
     with monkeypatch.context() as broken:
-        broken.setattr(session_list, "end_of_provider", lambda *_: 1 / 0)
+        broken.setattr(session_list, "end_provider_sessions", lambda *_: 1 / 0)
         assert send(token, Client(raise_request_exception=False)) == 500 and is_in(ada)
     assert send(token) == 200 and not is_in(ada)
     assert send(token) == 400

@@ -15,7 +15,7 @@ from chatui.backends.responses.input import prompt
 from renderer import history
 from renderer.frame_kinds import ANALYSIS, ANSWER, DOCUMENT
 from renderer.frames import Channel, Frame, Header, Role, Terminator
-from tests.support.cases import few
+from tests.support.cases import example_count
 from tests.support.cost import cost
 
 ORDERS = Frame(Header(Role.DEVELOPER), "Be kind. " * 20)
@@ -146,7 +146,7 @@ FRAMES = st.one_of(
 )
 
 
-@settings(max_examples=few(400))
+@settings(max_examples=example_count(400))
 @given(st.lists(FRAMES, max_size=24), st.floats(0, 600), st.booleans())
 def test_no_call_is_ever_torn_from_its_reply(frames: list[Frame], most: float, is_cut: bool) -> None:
     seen = (ORDERS, *history.seen_again([*frames, question("Now?")]))

@@ -15,7 +15,7 @@ from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.events import Assembler, Finished
 from renderer.gate import Audience, may_see, show
-from tests.support.cases import few
+from tests.support.cases import example_count
 
 SECRET = "RAW-COT-SECRET"
 
@@ -450,7 +450,7 @@ LEAKS = [
 @pytest.mark.parametrize("phase", [None, "commentary"])
 def test_reasoning_inside_an_answer_is_hidden_at_every_cut(leak: str, visible: str, phase: str | None) -> None:
     ended = done("message", "m", role="assistant", phase=phase, content=[part(leak)])
-    for seed in range(few(20)):
+    for seed in range(example_count(20)):
         pieces, chooser, rest = [], random.Random(seed), leak
         while rest:
             size = chooser.randint(1, 1 + seed)

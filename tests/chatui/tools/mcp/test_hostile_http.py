@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from chatui.tools.foreign import breaker
+from chatui.tools.remote import breaker
 from chatui.tools.servers import connection
 from chatui.tools.tool import ToolError
 from tests.chatui.tools import peer as peers

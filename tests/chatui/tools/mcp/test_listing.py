@@ -9,8 +9,8 @@ import pytest
 
 from chatui.tools.mcp.listing import listing, read
 from chatui.tools.tool import ToolError
-from tests.chatui.tools.foreign.test_schemas import deep, doubling
 from tests.chatui.tools.mcp.calls import ADD
+from tests.chatui.tools.remote.test_schemas import deep, doubling
 
 
 def test_arguments_have_names_that_a_model_can_be_told_and_keep_those_of_the_server() -> None:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from chatui.tools.execution import Execution
-from chatui.tools.foreign import breaker
 from chatui.tools.openapi.server import OpenApiServer
+from chatui.tools.remote import breaker
 from chatui.tools.servers.connection import ServerConnection
 from chatui.tools.servers.registry import tool_of
 from chatui.tools.tool import ToolError

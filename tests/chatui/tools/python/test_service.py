@@ -25,7 +25,7 @@ from chatui.tools.python.data_files import Taken
 from chatui.tools.python.executors import CodeRequest, Outcome
 from chatui.tools.python.service import MOST_BYTES, Service
 from chatui.tools.tool import ToolError
-from chatui.transfer import file_deletion
+from chatui.transfer import uploaded_files
 from tests.chatui.store.documents.brought import brought
 from tests.support.cases import for_each
 from tests.support.environment import change
@@ -215,7 +215,7 @@ def test_whoever_deletes_a_file_tells_it_of_that(told: Peer, ada: User) -> None:
     file = brought(ada, "plan.csv", "a,b")
     row = Conversation.objects.create(owner=ada)
     StoredFile.objects.filter(pk=file.pk).update(conversation=row)
-    file_deletion.delete(ada, file.pk)
+    uploaded_files.delete(ada, file.pk)
     assert heard(told, 1)[0] == f"POST /sessions/{row.pk}/taken-away HTTP/1.1" and json.loads(told.seen[0][2])["files"] == ["plan.csv"]
 
 

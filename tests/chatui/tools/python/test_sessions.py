@@ -15,7 +15,7 @@ from chatui.tools.python import wording
 from chatui.tools.python.executors import CodeRequest, Outcome
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import CannotLaunchError
-from chatui.tools.python.sessions import Room, Sessions
+from chatui.tools.python.sessions import SessionLimits, Sessions
 from chatui.tools.tool import ToolError
 from tests.chatui.tools.python.sandbox import sandbox
 
@@ -31,7 +31,7 @@ def asked(code: str, conversation: UUID = ONE, person: UUID = ADA, seconds: floa
 
 def with_sessions(task: Callable[[Sessions], Awaitable[T]], most: int = 4, of_person: int = 4, idle: float = 60.0) -> T:
     async def run() -> T:
-        sessions = Sessions(lambda: Interpreter.start(sandbox()), Room(most, of_person, idle))
+        sessions = Sessions(lambda: Interpreter.start(sandbox()), SessionLimits(most, of_person, idle))
         try:
             return await task(sessions)
         finally:
@@ -189,7 +189,7 @@ def test_an_interpreter_that_ends_of_its_files_costs_no_call(deaths: int, said: 
 
     async def task(sessions: Sessions) -> list[Outcome]:
         await sessions.run(asked("x = 1"))
-        sessions._sessions[ONE].given = {}
+        sessions._sessions[ONE].files_inside = {}
         return [await sessions.run(with_files), await sessions.run(with_files)]
 
     monkeypatch.setattr(Interpreter, "lay", dies)
@@ -204,7 +204,7 @@ def test_a_sandbox_that_cannot_be_started_is_an_error_for_the_model_without_deta
         raise CannotLaunchError("secret reason")
 
     async def run() -> None:
-        await Sessions(fails, Room(1, 1, 1)).run(asked("1"))
+        await Sessions(fails, SessionLimits(1, 1, 1)).run(asked("1"))
 
     with pytest.raises(ToolError, match=r"^Python cannot be used at the moment\.$"):
         asyncio.run(run())

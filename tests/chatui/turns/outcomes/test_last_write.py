@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from chatui.models import Message, Turn, TurnPiece, UsageEntry, User
 from chatui.models.turn import TurnState
-from chatui.turns import kept_frames, ledger
-from chatui.turns.kept_frames import LastFrames
+from chatui.turns import frame_recorder, ledger
+from chatui.turns.frame_recorder import LastFrames
 from chatui.turns.outcomes.last_write import End
 from chatui.turns.runner import Runner
 from renderer.events import Finished
@@ -118,7 +118,7 @@ async def test_a_lease_that_counts_as_lost_right_behind_the_end_changes_nothing(
 async def test_an_answer_whose_turn_does_not_end_at_once_is_stored_before(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_frames, "LINGER_SECONDS", 0.0)
+    monkeypatch.setattr(frame_recorder, "LINGER_SECONDS", 0.0)
     ends: list[object] = []
     store_end = End.store
 

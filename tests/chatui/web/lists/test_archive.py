@@ -42,10 +42,14 @@ def test_a_conversation_stands_in_one_place(ada: User, bela: User) -> None:
 
 def test_the_archive_goes_on_over_pages_and_leads_back_to_itself(ada: User) -> None:
     now = timezone.now()
-    Conversation.objects.bulk_create(Conversation(owner=ada, title=f"Talk {n}", archived_at=now) for n in range(bin_and_archive.LENGTH + 2))
+    Conversation.objects.bulk_create(
+        Conversation(owner=ada, title=f"Talk {n}", archived_at=now) for n in range(bin_and_archive.PAGE_SIZE + 2)
+    )
     first = bin_and_archive.shown_archive(ada)
-    second = bin_and_archive.shown_archive(ada, first.more)
-    assert len({each.id for each in (*first.conversations, *second.conversations)}) == bin_and_archive.LENGTH + 2 and not second.more
+    second = bin_and_archive.shown_archive(ada, first.next_cursor)
+    assert (
+        len({each.id for each in (*first.conversations, *second.conversations)}) == bin_and_archive.PAGE_SIZE + 2 and not second.next_cursor
+    )
     moved = first.conversations[0].id
     answer = signed_in(ada).post(f"/c/{moved}/put/", {"place": "list", "back": "archive"})
     assert answer["Location"] == "/archived/" and not Conversation.objects.get(pk=moved).archived_at

@@ -46,14 +46,14 @@ def test_it_says_until_when_a_conversation_can_be_brought_back(ada: User, monkey
 
 def test_a_long_bin_goes_on_over_pages(ada: User) -> None:
     Conversation.objects.bulk_create(
-        Conversation(owner=ada, title=f"Talk {number}", deleted_at=timezone.now()) for number in range(2 * bin_and_archive.LENGTH + 1)
+        Conversation(owner=ada, title=f"Talk {number}", deleted_at=timezone.now()) for number in range(2 * bin_and_archive.PAGE_SIZE + 1)
     )
     first = bin_and_archive.shown_bin(ada)
-    second = bin_and_archive.shown_bin(ada, first.more)
-    third = bin_and_archive.shown_bin(ada, second.more)
+    second = bin_and_archive.shown_bin(ada, first.next_cursor)
+    third = bin_and_archive.shown_bin(ada, second.next_cursor)
     shown = [each.title for page in (first, second, third) for each in page.conversations]
-    assert len(shown) == len(set(shown)) == 2 * bin_and_archive.LENGTH + 1 and third.more == ""
-    assert f"?list={first.more}" in signed_in(ada).get("/bin/").content.decode()
+    assert len(shown) == len(set(shown)) == 2 * bin_and_archive.PAGE_SIZE + 1 and third.next_cursor == ""
+    assert f"?list={first.next_cursor}" in signed_in(ada).get("/bin/").content.decode()
 
 
 def test_only_what_is_in_the_bin_can_be_erased_by_its_owner_after_one_more_question(ada: User, bela: User) -> None:

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone, translation
 
 from chatui.accounts import profile
-from chatui.accounts.second_factor import factors
+from chatui.accounts.second_factor import enrollment
 from chatui.audit_log.record import Visitor
 from chatui.model_servers import connected
 from chatui.models import AuditEvent, Conversation, Folder, ProvisionedAccount, User
@@ -193,11 +193,11 @@ def test_closing_ones_own_account_is_the_operators_to_allow(ada: User, grace: Us
 def test_closing_asks_for_the_second_factor_and_spares_the_last_of_staff(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"close_own_account": True})
     client = came_in("ada")
-    monkeypatch.setattr(factors, "is_on", lambda person: True)
+    monkeypatch.setattr(enrollment, "is_on", lambda person: True)
     assert client.post("/settings/close/", {"sure": "1"}).status_code == 400
     assert client.post("/settings/close/", {"sure": "1", "code": "000000"}).status_code == 400
     assert User.objects.get(pk=ada.pk).is_active
-    monkeypatch.setattr(factors, "is_on", lambda person: False)
+    monkeypatch.setattr(enrollment, "is_on", lambda person: False)
     make_person("keeper", "change_user", staff=True)
     keeper = came_in("keeper")
     page = keeper.post("/settings/close/", {"sure": "1"})

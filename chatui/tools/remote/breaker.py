@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from chatui.tools.foreign.offer import ServerError
+from chatui.tools.remote.offer import ServerError
 
 MOST_FAILURES = 3
 FIRST_SECONDS = 30.0

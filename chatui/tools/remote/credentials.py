@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from chatui.tools.foreign.offer import ServerError
+from chatui.tools.remote.offer import ServerError
 
 _MOST_CHARS = 16_384
 _LEAST_CHARS = 4

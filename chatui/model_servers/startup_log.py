@@ -6,9 +6,9 @@ import asyncio
 import logging
 import threading
 
+from chatui.backends.auto.backend import AutoBackend
+from chatui.backends.auto.choosing import AUTO
 from chatui.backends.base import BackendError
-from chatui.backends.chosen.backend import ChosenBackend
-from chatui.backends.chosen.choosing import AUTO
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec.definition import BackendSpec
 from chatui.model_servers import connected
@@ -45,7 +45,7 @@ async def _choose(spec: BackendSpec) -> dict[int, BackendError]:
     for number, url in enumerate((spec.url, *spec.more_urls), 1):
         backend = connected.build(spec.model_copy(update={"url": url, "more_urls": ()}), key)
         try:
-            if isinstance(backend, ChosenBackend):
+            if isinstance(backend, AutoBackend):
                 await backend.choice()  # which it logs
         except BackendError as error:
             failed[number] = error

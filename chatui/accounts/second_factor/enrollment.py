@@ -1,4 +1,4 @@
-"""Sets up, checks and removes one-time codes. Each change is recorded, and each code works once."""
+"""Enrolls people in a second factor: sets up, checks and removes one-time codes, each of which works once. Each change is recorded."""
 
 from __future__ import annotations
 

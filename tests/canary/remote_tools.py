@@ -25,7 +25,7 @@ WAYS = ("works", "refuses", "fails", "breaks")
 
 
 @contextmanager
-def foreign_tools(canary: Canary, directory: Path) -> Iterator[dict[str, Tool]]:
+def remote_tools(canary: Canary, directory: Path) -> Iterator[dict[str, Tool]]:
     """The two tools, by their kind. Each has one argument, ``how``: one of WAYS, and whatever stands behind it."""
     with peer(_mcp(canary)) as mcp, peer(_api(canary)) as api:
         yield {"mcp": _mcp_tool(canary, mcp.url), "openapi": _api_tool(canary, api.url, directory)}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chatui.tools import arguments
-from chatui.tools.foreign.schemas import reduced
+from chatui.tools.remote.schemas import reduced
 from chatui.tools.tool import ToolUnusableError
 from tests.support.cases import for_each
 

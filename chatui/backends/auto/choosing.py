@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
+from chatui.backends.auto.family import knows_markers
 from chatui.backends.base import BackendError
-from chatui.backends.chosen.family import knows_markers
 from chatui.backends.discovery import Discovered, ask
 from chatui.backends.harmony.dialect import CompletionRequest
 from chatui.backends.harmony.dialects import DIALECTS

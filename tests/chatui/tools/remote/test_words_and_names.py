@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from chatui.tools.foreign import credentials
-from chatui.tools.foreign.cleaned_text import harmless
-from chatui.tools.foreign.credentials import CredentialSource
-from chatui.tools.foreign.names import argument_name, tool_name
-from chatui.tools.foreign.offer import ServerError
+from chatui.tools.remote import credentials
+from chatui.tools.remote.cleaned_text import harmless
+from chatui.tools.remote.credentials import CredentialSource
+from chatui.tools.remote.names import argument_name, tool_name
+from chatui.tools.remote.offer import ServerError
 from chatui.tools.tool import NAME
 from tests.support.cases import for_each
 

@@ -46,7 +46,7 @@ class PlayedServer:
         return self.clock.left(_STEP_SECONDS)
 
 
-class Talk:
+class OwnerQuestions:
     """One conversation with the scripted server of one wire format."""
 
     def __init__(self, tab: Tab, server: PlayedServer, at_a_pause: AtAPause, problems: list[str], conversation: str | None = None) -> None:

@@ -32,10 +32,10 @@ def _is_known(token: str, seen: SeenText) -> bool:
 
 def _parts(token: str) -> set[str]:
     """Its words. In "17\u304c" the number and what follows it are two: only the number must be visible."""
-    return {part for word in disguises.words(token) for part in _told(word)}
+    return {part for word in disguises.words(token) for part in _ascii_parts(word)}
 
 
-def _told(word: str) -> list[str]:
+def _ascii_parts(word: str) -> list[str]:
     return [part for part in disguises.by_width(word) if part.isascii()] if disguises.wide(word) else [word]
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from chatui.backends import registry
+from chatui.backends.address_pool import pool
+from chatui.backends.address_pool.pool import PooledBackend
 from chatui.backends.base import Endpoint
-from chatui.backends.several import pool
-from chatui.backends.several.pool import PooledBackend
 from chatui.codes import ProductCode
 from tests.support import stub
 from tests.support.sampling import PATIENT, asked, outcome

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from chatui.backends import registry
+from chatui.backends.auto.backend import AutoBackend
 from chatui.backends.base import BackendError, Endpoint, Limits
-from chatui.backends.chosen.backend import ChosenBackend
 from chatui.backends.http import Watchable
 from chatui.codes import ProductCode
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
@@ -62,7 +62,7 @@ async def chosen(
     async with stub.running(CHAT, **server) as running:
         running.answer = answers(running)
         backend = built(running.url, vocabulary, summaries_are_trusted=trusted)
-        assert isinstance(backend, ChosenBackend) and isinstance(backend, Watchable) and backend.kind == "auto"
+        assert isinstance(backend, AutoBackend) and isinstance(backend, Watchable) and backend.kind == "auto"
         result = await outcome(backend, asked("Hello!"))
         await backend.aclose()
         assert result.visible == GREETING
@@ -70,9 +70,9 @@ async def chosen(
         return choice.kind, choice.why, running
 
 
-def built(url: str, vocabulary: Callable[[], Vocabulary], limits: Limits = PATIENT, **options: Any) -> ChosenBackend:
+def built(url: str, vocabulary: Callable[[], Vocabulary], limits: Limits = PATIENT, **options: Any) -> AutoBackend:
     backend = registry.build(Endpoint(url, SECRET, limits=limits), kind="auto", vocabulary=vocabulary, **options)
-    assert isinstance(backend, ChosenBackend)
+    assert isinstance(backend, AutoBackend)
     return backend
 
 

@@ -106,7 +106,7 @@ class CheckedAnswers:
             if self._for_program or not self._has_tried_again:
                 self._pass(FrameWithdrawn())
         if closed.is_preamble_after_all and self._held:
-            # What is held is said right from its beginning.
+            # The held frame gets the right header from its beginning.
             self._held[0], closed = FrameOpened(PREAMBLE), replace(closed, header=None)
         self._release()
         self._take(closed)

@@ -9,8 +9,8 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from chatui.backends.addresses import origin
-from chatui.tools.foreign.credentials import CredentialSource
-from chatui.tools.foreign.names import SERVER_NAME
+from chatui.tools.remote.credentials import CredentialSource
+from chatui.tools.remote.names import SERVER_NAME
 
 MOST_TOOLS = 20
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_|~-]{1,100}")

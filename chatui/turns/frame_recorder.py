@@ -48,7 +48,7 @@ class LastFrames:
     written: Sequence[tuple[UUID, Finished]] = field(repr=False)
 
 
-class KeptFrames:
+class FrameRecorder:
     """One for each turn, across all its samplings. ``feed`` takes what a model writes, ``add`` what the product adds; ``close`` ends it."""
 
     def __init__(
@@ -84,8 +84,8 @@ class KeptFrames:
 
     @property
     def kept(self) -> list[Message] | None:
-        """The messages that were made of the turn's frames, once all are stored; None where they have to be read: some were stored by an
-        attempt of which nothing was heard."""
+        """The messages that were made of the turn's frames, once all are stored. None if they must be read from the database: some were
+        stored by a commit whose result was lost."""
         return None if self._has_gaps else self._kept
 
     @property
@@ -113,7 +113,7 @@ class KeptFrames:
 
     def add(self, frame: Frame, error: ErrorCode | None = None) -> None:
         """A whole frame that the product wrote, such as a tool's reply. ``error``: what it reports."""
-        # The summary sees to it that no model takes a name of the product's own; here the product itself writes under it.
+        # A model must not use the product's own names, which the summary checks; here the product itself uses them.
         noted = self._summary.take if frame.header.name not in PRODUCT_NAMES else _unchanged
         body = transcripts.storable(frame.body)
         for event in (FrameOpened(frame.header), FrameText(body), FrameClosed(frame.terminator, error)):
@@ -154,8 +154,8 @@ class KeptFrames:
             await asyncio.wait(self._saving)
 
     def take_last(self) -> LastFrames | None:
-        """The frames that wait for the turn's end; None where none do. From now on they are the caller's to store, who says with
-        ``note_kept`` what came of it."""
+        """The frames that wait for the turn's end; None where none do. From now on the caller stores them, and
+        reports the result with ``note_kept``."""
         return LastFrames(tuple(self._parents), self._take_unsaved()) if self._lingering is not None else None
 
     def note_kept(self, stored: Sequence[Message]) -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from chatui.tools.foreign.cleaned_text import harmless, is_harmless
+from chatui.tools.remote.cleaned_text import harmless, is_harmless
 from chatui.tools.tool import DESCRIPTION_CHARS, ToolUnusableError
 
 MOST_CHARS = 16_000

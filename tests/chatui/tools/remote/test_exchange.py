@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from chatui.tools.foreign.exchange import Ask, Connections
-from chatui.tools.foreign.offer import ServerError
+from chatui.tools.remote.exchange import Ask, Connections
+from chatui.tools.remote.offer import ServerError
 
 pytestmark = pytest.mark.asyncio
 

@@ -14,7 +14,7 @@ from typing import cast
 import httpx
 
 from chatui.backends.http1.transport import ONCE, Transport
-from chatui.tools.foreign.offer import ServerError
+from chatui.tools.remote.offer import ServerError
 
 MOST_BYTES = 2_000_000
 CONNECT_SECONDS = 10.0

@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Protocol, runtime_checkable
 
+from chatui.backends.auto.choosing import AUTO, Choice, Question, choose
 from chatui.backends.base import Backend, BackendError, Endpoint, SampleEvent, SampleRequest
-from chatui.backends.chosen.choosing import AUTO, Choice, Question, choose
 from chatui.backends.context.window import HasContextWindow
 from chatui.backends.discovery import Discovered
 from chatui.backends.http import Upstream, Watchable, Watcher
@@ -17,9 +17,9 @@ from chatui.codes import ProductCode
 
 _log = logging.getLogger(__name__)
 
-AGAIN_SECONDS = 60.0
-"""How long a choice counts that is to be made again soon."""
-_DOUBT = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_SETUP)
+RECHECK_SECONDS = 60.0
+"""How long a provisional choice is used before the server is asked again."""
+_RECHECK_AFTER = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_SETUP)
 """After these another server may stand at the address, or the same one with other options."""
 
 
@@ -27,12 +27,12 @@ _DOUBT = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_SETUP)
 class AcceptsDiscovery(Protocol):
     """A back end that accepts what was already discovered about its server, so that it need not ask again."""
 
-    def know(self, found: Discovered) -> None:
-        """Take this as if it had been asked just now."""
+    def use_discovery(self, found: Discovered) -> None:
+        """Use this as if the server had just answered it."""
         ...
 
 
-class ChosenBackend:
+class AutoBackend:
     """A Backend that chooses its wire format. Nothing is asked before its first use; while the server cannot be reached, nothing is
     chosen."""
 
@@ -48,7 +48,7 @@ class ChosenBackend:
         self._chosen: tuple[Choice, Backend] | None = None
         self._until = float("-inf")
         self._watcher: Watcher | None = None
-        self._is_given_up = False
+        self._is_closed = False
 
     @property
     def kind(self) -> str:
@@ -68,7 +68,7 @@ class ChosenBackend:
                 async for event in events:
                     yield event
         except BackendError as error:
-            if error.code in _DOUBT:
+            if error.code in _RECHECK_AFTER:
                 self._until = float("-inf")
             raise
 
@@ -98,7 +98,7 @@ class ChosenBackend:
 
     async def aclose(self) -> None:
         """See ``base.Backend``."""
-        self._is_given_up = True
+        self._is_closed = True
         if self._chosen:
             await self._chosen[1].aclose()
 
@@ -107,12 +107,12 @@ class ChosenBackend:
         async with self._choosing:
             if self._chosen is not None and now() <= self._until:
                 return self._chosen
-            choice = await self._asked()
-            self._chosen = chosen = (choice, await self._made(choice))
-            self._until = float("inf") if choice.lasts else now() + AGAIN_SECONDS
+            choice = await self._detect()
+            self._chosen = chosen = (choice, await self._backend_for(choice))
+            self._until = float("inf") if choice.lasts else now() + RECHECK_SECONDS
             return chosen
 
-    async def _asked(self) -> Choice:
+    async def _detect(self) -> Choice:
         endpoint = self._endpoint
         upstream = Upstream(endpoint.url, endpoint.key, endpoint.limits, endpoint.route)
         try:
@@ -120,20 +120,20 @@ class ChosenBackend:
         finally:
             await upstream.aclose()
 
-    async def _made(self, choice: Choice) -> Backend:
+    async def _backend_for(self, choice: Choice) -> Backend:
         before = self._chosen
         if before is None or before[0].kind != choice.kind:
             inner = self._build(choice.kind)
             if self._watcher is not None and isinstance(inner, Watchable):
                 inner.watch(self._watcher)
-            if self._is_given_up:
+            if self._is_closed:
                 await inner.aclose()  # used once more: it then closes each connection after its request
             if before is not None:
                 await before[1].aclose()  # a running sample keeps its connection to its end
         else:
             inner = before[1]
         if choice.found is not None and isinstance(inner, AcceptsDiscovery):
-            inner.know(choice.found)
+            inner.use_discovery(choice.found)
         if before is None or (before[0].kind, before[0].why) != (choice.kind, choice.why):
             _log.info("wire format %s chosen for the model server at %s: %s", choice.kind, self._place, choice.why)
         return inner

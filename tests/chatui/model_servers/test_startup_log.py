@@ -9,7 +9,7 @@ import socket
 import pytest
 
 from chatui.backends.spec.definition import BackendSpec
-from chatui.model_servers.announcing import announce
+from chatui.model_servers.startup_log import announce
 from tests.support import stub
 from tests.support.several import Configure, says
 from tests.support.several import configure as configure
