@@ -23,6 +23,7 @@ CARRIED_OUT = [
     ("CHATUI_HOSTS=", f"{HERE}::test_behind_a_proxy_the_settings_of_the_page_are_enough"),
     ("location / {", "nginx is not here; the same headers are sent by the test above and by haproxy in tests/services"),
     ("cp deploy/systemd", "tests/operating/test_systemd.py::test_systemd_finds_nothing_unknown_in_them"),
+    ("set -a", f"{HERE}::test_a_command_by_hand_works_on_the_data_of_the_unit"),
     ("export CHATUI_DATABASE_URL=", f"{MOVING}::test_all_that_there_was_is_there_and_people_go_on_where_they_were"),
     ("python manage.py audit verify", f"{HERE}::test_the_audit_log_is_verified_exported_and_counted"),
     ("# every hour", f"{HERE}::test_the_audit_log_is_verified_exported_and_counted"),
@@ -165,3 +166,17 @@ def test_the_health_checks_answer_curl(deployment: Deployment, tmp_path: Path) -
         carry_out(block, deployment.environment, tmp_path / "elsewhere", **{"http://127.0.0.1:8000": server.url})
     finally:
         server.stop()
+
+
+def test_a_command_by_hand_works_on_the_data_of_the_unit(tmp_path: Path) -> None:
+    settings, data = tmp_path / "chatui.env", tmp_path / "data"
+    settings.write_text("CHATUI_HOSTS=chat.example.org\nCHATUI_SUCH_A_SETTING_THERE_IS_NOT=1\n", encoding="utf-8")
+    deployment = Deployment(tmp_path)
+    environment = {name: value for name, value in deployment.environment.items() if not name.startswith("CHATUI_")}
+    other = {"/etc/chatui.env": str(settings), "/var/lib/chatui": str(data), "/srv/chatui": str(ROOT)}
+    # There is no such account here, and whoever runs the tests may be nobody who could become one.
+    other["setpriv --reuid chatui --regid chatui --clear-groups"] = "env"
+    [block] = [block for block in blocks(PAGE, "## One small machine") if block.startswith("set -a")]
+    said = carry_out(block, environment, tmp_path, **other)
+    assert "CHATUI_SUCH_A_SETTING_THERE_IS_NOT" in said, "the settings of the file are in force"
+    assert (data / "secret_key").exists(), "and so is the directory"
