@@ -22,7 +22,7 @@ class Audience(StrEnum):
     asks by a key of its owner's, and sees what an END_USER sees, but for the lines about our own tools; and besides that the
     calls of its own functions, which it named in its request. A TRUSTED_PROGRAM sees raw
     reasoning as well, and nothing else that is hidden: its key was given that, its owner has the permission, and each request is an
-    audit row (``chatui.permissions.program_reasoning``)."""
+    audit row (``chatui.permissions.programs.reasoning``)."""
 
     END_USER = "user"
     PROGRAM = "program"
