@@ -55,6 +55,21 @@ globalThis.measures = (() => {
     );
   };
 
+  /** What scrolls an element: the nearest such box around it. */
+  const scroller = (element) => {
+    for (let each = element.parentElement; each; each = each.parentElement) {
+      if (/auto|scroll/.test(getComputedStyle(each).overflowY)) return each;
+    }
+    return document.scrollingElement;
+  };
+
+  /** Where an element is seen: what has been scrolled out of a list is at the list's edge, and not below what stands under the list. */
+  const visiblePlace = (element) => {
+    const [{ top, bottom, left, right }, area] = [element.getBoundingClientRect(), scroller(element).getBoundingClientRect()];
+    const within = (y) => Math.min(Math.max(y, area.top), area.bottom);
+    return { top: within(top), bottom: within(bottom), left, right };
+  };
+
   /** Steps of the walk that lead up and to the left within one part of the page, as it stands now. @param {number[]} walked */
   const backward = (walked) => {
     const elements = [...globalThis.known.keys()];
@@ -63,7 +78,8 @@ globalThis.measures = (() => {
     return steps
       .filter(([one, other]) => {
         if (!isShown(one) || !isShown(other) || part(one) !== part(other) || other.contains(one)) return false;
-        const [from, to] = [one.getBoundingClientRect(), other.getBoundingClientRect()];
+        const place = scroller(one) === scroller(other) ? (each) => each.getBoundingClientRect() : visiblePlace;
+        const [from, to] = [one, other].map(place);
         return to.bottom <= from.top + 1 && to.left < from.right;
       })
       .map(([one, other]) => `from ${name(one)} to ${name(other)}`);
