@@ -113,8 +113,12 @@ def test_files_that_are_read_together_are_whole_and_in_their_order(talk: Convers
 
 def test_the_page_of_a_conversation_asks_as_often_with_many_files_as_with_none(ada: User, talk: Conversation) -> None:
     client = signed_in(ada)
-    client.get(f"/c/{talk.pk}/")
-    none = statements(lambda: client.get(f"/c/{talk.pk}/"))
+
+    def asked() -> int:
+        """What is cached for seconds may be read again by one of them, and not by the next."""
+        return min(statements(lambda: client.get(f"/c/{talk.pk}/")) for _ in range(3))
+
+    none = asked()
     fill(talk, MANY)
-    assert statements(lambda: client.get(f"/c/{talk.pk}/")) == none
+    assert asked() == none
     assert statements(lambda: client.get("/files/earlier/")) < 12
