@@ -1,7 +1,7 @@
 """Citations in answers: which pages may be cited, and the links that ``【3†L1-L4】`` becomes (3 is the page's cursor).
 
-A citation is a link to a page that was opened, or to a place in a document that was searched, and nothing else: no part of an address
-comes from the text that cites it.
+A citation only links to a page that was opened, or to a passage of a document that was searched: no part of the address comes from the
+citing text.
 """
 
 from __future__ import annotations
@@ -26,20 +26,21 @@ MOST_LINKS = 100
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A page that was opened, or a place in a document of the reader's own. ``url``: empty where there is nothing to be opened, such as a
-    list of what a search found."""
+    """A page that was opened, or a passage of the reader's own document. ``url`` is empty if there is nothing to open, as for a list of
+    search results.
+    """
 
     url: str
     title: str
 
     @property
     def host(self) -> str:
-        """What people read of where a citation leads; empty where it leads nowhere."""
+        """The host that people see next to a citation; empty if it links to nothing."""
         return links.host(_href(self)).removeprefix("www.")
 
     @property
     def is_document(self) -> bool:
-        """Whether this is a place in a document, and none of the web."""
+        """Whether this is a passage of a document, not a web page."""
         return PLACE.fullmatch(self.url) is not None
 
 
@@ -48,13 +49,13 @@ Pages = Mapping[int, Cited]
 
 
 def cited(text: str, pages: Pages) -> list[Cited]:
-    """The pages that a text cites, each once, in the order of the text."""
+    """The pages that a text cites, each once, in order of first citation."""
     named = (pages.get(int(match[1] or match[2])) for match in CITATION.finditer(text))
     return list(dict.fromkeys(page for page in named if page is not None and _href(page)))
 
 
 def held_back(text: str) -> str:
-    """The text without a citation at its end that is not complete."""
+    """The text without an incomplete citation at its end."""
     return _HALF_A_CITATION.sub("", text)
 
 
@@ -63,9 +64,10 @@ def may_cite(text: str) -> bool:
     return "†" in text and CITATION.search(text) is not None
 
 
-def link_up(children: list[Token], pages: Pages) -> list[Token]:
-    """The tokens of a sentence with its citations as links. A citation of a page that was never opened is left out; where none ever was, it
-    is text like any other."""
+def link_citations(children: list[Token], pages: Pages) -> list[Token]:
+    """The tokens of a sentence with its citations as links. A citation of a page that was never opened is removed; if no page was ever
+    opened, it is ordinary text.
+    """
     if not pages:
         return children
     linked: list[Token] = []

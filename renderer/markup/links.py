@@ -35,14 +35,14 @@ def permitted(href: str) -> bool:
 def encode(raw: str, normalize: Callable[[str], str]) -> str:
     """An address as a person or a model wrote it, percent-encoded by ``normalize``; empty if it must not become a link.
 
-    Refused before encoding: characters that nobody sees (browsers drop some of them, which turns ``java\\tscript:`` into a scheme) and
-    backslashes (browsers read ``http://a.example\\@b.example`` as another host than most programs).
+    Refused before encoding: invisible characters (browsers drop some of them, which turns ``java\\tscript:`` into a scheme) and
+    backslashes (browsers read ``http://a.example\\@b.example`` differently from most programs).
     """
     if len(raw) > URL_LIMIT or "\\" in raw or _UNSEEN.search(raw):
         return ""
     try:
         return normalize(raw)
-    except (ValueError, IndexError):  # a host that no rule can read, "http://[" for one
+    except (ValueError, IndexError):  # an unparsable host, such as "http://["
         return ""
 
 
@@ -55,7 +55,7 @@ def host(href: str) -> str:
 
 
 def host_to_show(text: str, href: str) -> str | None:
-    """The host to show next to a link's text, or None if the text does not pretend to lead elsewhere.
+    """The host to show next to a link's text, or None if the text does not suggest another target.
 
     Shown if the text looks like another address than the target's, if the target has user information before its host
     (``https://bank.example@evil.example``), if its host needs punycode, or if the text is too long to be sure.

@@ -23,7 +23,7 @@ _KOREAN = re.compile(
 
 
 def is_number(word: str) -> bool:
-    """Whether a folded word may be a number. In doubt, yes."""
+    """Whether a folded word may be a number. True when in doubt."""
     return any(pattern.fullmatch(word) for pattern in (_LATIN, _ROMAN, _KOREAN)) or _CHINESE.search(word) is not None
 
 
