@@ -15,7 +15,7 @@ PREAMBLE = Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.PREAMBLE)
 ANALYSIS = Header(Role.ASSISTANT, Channel.ANALYSIS)
 
 BROKEN = Header(Role.ASSISTANT, Channel.ANALYSIS, intent=Intent.DEBUG)
-"""The header of what is not a valid frame, or cannot be proven to be meant for people. It is stored, but hidden."""
+"""The header of an invalid frame, or of one that cannot be proven to be meant for people. The frame is stored, but hidden."""
 
 SUMMARY_NAME = "reasoning_summary"
 SUMMARY = Header(Role.ASSISTANT, Channel.COMMENTARY, name=SUMMARY_NAME, intent=Intent.PREAMBLE)
@@ -23,15 +23,17 @@ SUMMARY = Header(Role.ASSISTANT, Channel.COMMENTARY, name=SUMMARY_NAME, intent=I
 
 TOOL_LINE_NAME = "tool_activity"
 TOOL_LINE = Header(Role.ASSISTANT, Channel.COMMENTARY, name=TOOL_LINE_NAME, intent=Intent.PREAMBLE)
-"""The header of the line that says which tool is at work. The product writes it, in the words of the tool's author; it is never sent to a
+"""The header of the line that says which tool is at work. The product writes it, in the tool author's words; it is never sent to a
 model."""
 
 NOTES = Header(Role.USER, Channel.COMMENTARY)
-"""The header of notes that a program carries for the model, sealed: the model reads them as a person's message, and nobody else does."""
+"""The header of encrypted notes that a program stores for the model: the model reads them as a person's message; nobody else can read
+them.
+"""
 
 DOCUMENT_NAME = "document"
 DOCUMENT = Header(Role.USER, name=DOCUMENT_NAME, content_type="text")
-"""The header of a file that came with the question behind it: what the model was given of it, word for word."""
+"""The header of a file that was attached to the question that follows: exactly the text that the model was given."""
 
 PRODUCT_NAMES = frozenset({SUMMARY_NAME, TOOL_LINE_NAME})
 """Names of frames that the product writes for people. They are never sent to a model."""

@@ -28,7 +28,9 @@ def page(request: HttpRequest, person: User, context: dict[str, object]) -> Http
     if request.method == "POST":
         visitor = visitor_of(request, "admin")
         with transaction.atomic():
-            path = password_links.make(visitor, account_actions.held(visitor, person.pk), voids_password=request.POST.get("void") == "yes")
+            path = password_links.make(
+                visitor, account_actions.locked(visitor, person.pk), voids_password=request.POST.get("void") == "yes"
+            )
         shown["link"] = request.build_absolute_uri(path)
         people.tell_sockets(person)
     return render(request, "admin/password_link.html", shown)

@@ -168,7 +168,7 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
 
 
 def _is_no_more(request: HttpRequest, obj: Model | None) -> bool:
-    return not isinstance(obj, User) or administration.is_no_more(request.user, obj)
+    return not isinstance(obj, User) or administration.has_no_more(request.user, obj)
 
 
 admin.site.unregister(Group)

@@ -83,7 +83,7 @@ def _ask_rights(person: User, by: Visitor) -> None:
     """With the account held: whoever asked before may have lost what they had, or the account may have been given more than they have.
     The operator, directories and sign-in services are nobody here, and their own authority."""
     if by.user is not None and by.user != person:
-        account_actions.held(by, person.pk)
+        account_actions.locked(by, person.pk)
 
 
 def _close(person: User, cause: Cause, by: Visitor, source: str) -> bool:

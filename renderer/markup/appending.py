@@ -14,10 +14,10 @@ from renderer.markup.html import SafeHtml
 from renderer.markup.markdown import Block
 
 _MOST_CHARS = 2048
-"""Of a sentence that is continued so. What opened further back is no longer looked for when markup is repaired."""
+"""The longest sentence that is continued like this. Repairing does not search for markup that was opened further back."""
 _LONGEST_WORD, _LONGEST_END = 80, 1000
 _WORDS = re.compile(r"(?: |(?!_)\w|[.,;:!?'\"()-])+")
-"""No markup, no escape, no part of an address, and no line end."""
+"""Words without markup, escapes, parts of an address or line ends."""
 _LAST_WORD = re.compile(r"(?:(?!_)\w|[.,;:!?'\"()-])*(?!_)\w[.,;:!?]?\Z")
 _END_TAGS = re.compile(r"(?:\s*</[a-z0-9]+>)+\s*\Z")
 _OPEN_OR_CLOSE = frozenset(

@@ -15,13 +15,16 @@ from markdown_it.token import Token
 from renderer.markup import links
 
 CITATION = re.compile(r"【([0-9]{1,6})†[^【】\n]{1,60}】|〖([0-9]{1,6})†[^〖〗\n]{1,60}〗")
-"""As gpt-oss was trained to write it; some of its descriptions have the other brackets."""
+"""A citation in the form that gpt-oss was trained on; some descriptions of it use the other brackets."""
 PLACE = re.compile(r"/documents/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/[0-9]{1,7}/#here")
-"""The only addresses of our own that a citation leads to: no other page of ours is one that a model could have somebody open."""
+"""The only addresses of our own that a citation may link to, so that no model can make somebody open another of our pages."""
 _HALF_A_CITATION = re.compile(r"[【〖](?:[0-9]{1,6}(?:†[^【】〖〗\n]{0,60})?)?\Z")
 TITLE_CHARS = 200
 MOST_LINKS = 100
-"""In one run of text. Each repeats the whole address, so a few characters of a model's text could become megabytes of a page."""
+"""The most citation links in one run of text.
+
+Each repeats the whole address, so a few characters of a model's text could become megabytes of HTML.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class Cited:
 
 
 Pages = Mapping[int, Cited]
-"""By cursor, the pages that were opened in a conversation."""
+"""The pages that were opened in a conversation, by cursor."""
 
 
 def cited(text: str, pages: Pages) -> list[Cited]:

@@ -10,10 +10,10 @@ from renderer.markup.citations import Pages
 from renderer.markup.html import JSON_OPENING, SafeHtml
 
 STEP_COST = 6 * 1024
-"""What may be rendered in one step of an event loop, in the unit of ``tails``: 3 ms, and 25 ms for the worst of texts."""
+"""The cost that may be rendered in one step of an event loop, in the unit of ``tails``: about 3 ms, and 25 ms for the worst texts."""
 
 STEP_CHARS = 8 * 1024
-"""The most text that is rendered at once where it is rendered elsewhere, so that what comes of it can be sent in steps, too."""
+"""The most text that another thread renders at once, so that the result can be sent in steps, too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class SafeHtml:
 
 
 JSON_OPENING = f"{'`' * 32}json\n"
-"""Begins a block of code that goes on to the end of the message: no line of JSON closes it."""
+"""Begins a code block that lasts to the end of the message, because no line of JSON closes it."""
 
 
 def as_markdown(header: Header, text: str) -> str:

@@ -13,7 +13,7 @@ URL_LIMIT = 4096
 """The longest address that becomes a link, in characters. It limits the cost of encoding a host to punycode."""
 
 BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
-"""Embeddings, overrides and isolates: they reorder what follows, so that text looks different from what it is."""
+"""Embeddings, overrides and isolates: they reorder the text that follows, so that it looks different from what it is."""
 
 _UNSEEN = re.compile("[\x00-\x20\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]")
 

@@ -18,7 +18,7 @@ KNOWN: dict[str, tuple[str, ...]] = {
     "tokens": tuple(Token),
     "streaming": ("response.delta", "response.delta.flush", "response.cancel", "tool.cancel"),
 }
-"""What a document may list and is known here. ``*`` stands for any characters."""
+"""The capabilities that are known here, by list. ``*`` stands for any characters."""
 
 
 def hints(header: Mapping[str, object]) -> list[str]:

@@ -28,7 +28,10 @@ ATTRIBUTES = {
 """The attributes in the order in which they are written, and the Header fields that they set."""
 
 VALUE = re.compile(rf"(?:(?!{'|'.join(re.escape(token) for token in Token)})[!-~])+")
-"""A value that is read and written in a header: visible ASCII without a control token. What we make ourselves is a ``HEADER_VALUE``."""
+"""A value that is read and written in a header: visible ASCII without a control token.
+
+Values that we create ourselves match the stricter ``HEADER_VALUE``.
+"""
 
 _LATE_ATTRIBUTES = frozenset({"call_id", "name"})
 _LEGACY_TOOL = re.compile(r"functions\.[A-Za-z0-9_-]+")

@@ -29,7 +29,7 @@ _TERMINATORS = {"end": Terminator.END, "return": Terminator.RETURN, "call": Term
 _BEGINNING = Location(0, 1, 1)
 
 Report = Callable[[Fault], None]
-"""Takes a fault of the message that is being read. Raises it where reading is strict and refuses it."""
+"""Receives a fault in the message that is being read. Raises it if reading is strict and refuses it."""
 
 
 def read(text: str | bytes, *, lenient: bool) -> Reading:

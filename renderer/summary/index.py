@@ -85,20 +85,20 @@ class HiddenText(NamedWords):
         """The content of each sentence of the system and developer messages."""
         self.order_words: set[str] = set()
         self.instruction_forms: set[str] = set()
-        """What these words may be forms of; of scripts without spaces each two characters side by side."""
+        """The base words of these words; for scripts without spaces, each pair of adjacent characters."""
         self.names: set[str] = set()
         """Names and quoted words of those messages."""
         self.forms: set[str] = set()
-        """What the words of it may be forms of."""
+        """The base words of its words."""
         self.skeletons: set[str] = set()
         self.letter_sets: set[str] = set()
         """The letters of these forms, sorted: a word with two letters swapped has the same."""
         self.pairs: set[str] = set()
         """As of visible text."""
         self.digits: set[str] = set()
-        """Digits in a row of longer numbers (``spellings.digits``), however they are set apart or spelled."""
+        """Runs of digits of longer numbers (``spellings.digits``), however they are separated or spelled."""
         self.pinyin: set[str] = set()
-        """With what its Chinese characters begin when they are spoken (``spellings.pinyin``)."""
+        """The initial sounds of its Chinese characters (``spellings.pinyin``)."""
         self.small_numbers: set[int] = set()
         self.words: set[str] = set()
         self._shingles: set[int] = set()
@@ -189,25 +189,25 @@ class SeenText:
         """The words, and what stands side by side with a script without spaces: "17" of "17\u304c"."""
         self.stems: set[str] = set()
         self.forms: set[str] = set()
-        """What these words may be forms of."""
+        """The base words of these words."""
         self.romance: set[str] = set()
         """The same, with the endings of French and Spanish."""
         self.pairs: set[str] = set()
-        """Each two characters side by side in scripts without spaces, and in Korean."""
+        """Each pair of adjacent characters in scripts without spaces, and in Korean."""
         self.roots: set[str] = set()
-        """Korean words of it without what may be an ending."""
+        """Its Korean words without a possible ending."""
         self.runs: set[int] = set()
-        """Each RUN_WORDS words in a row."""
+        """Each run of RUN_WORDS words."""
         self.wide_runs = Grams(_WIDE_RUN, 1)
-        """The same of characters, in scripts without spaces."""
+        """The same for characters, in scripts without spaces."""
         self.names: set[str] = set()
-        """What it quotes, names with a title, and identifiers."""
+        """Quotations, names with a title, and identifiers."""
         self.digits: set[str] = set()
         self.tokens: set[str] = set()
         self.numbers: set[str] = set()
-        """Of the tokens those with three digits or more."""
+        """The tokens with three digits or more."""
         self.passages: deque[frozenset[str]] = deque(maxlen=_MOST_PASSAGES)
-        """The stems again, of so many words in a row: what is said together, and not only somewhere."""
+        """The stems of runs of words: for phrases that occur together, not just somewhere."""
         self.scripts: set[str] = set()
         self.language_counts: Counter[str] = Counter()
 

@@ -50,7 +50,7 @@ SMALL_WORDS = frozenset(_TONGUES)
 _BY_LANGUAGE = {language: frozenset(small.split()) for language, small in _SMALL_WORDS.items()}
 _NEARLY = 0.6
 _WORD_WEIGHT = 3
-"""How much a stop word counts against one of a single letter, which may as well stand in a formula."""
+"""The weight of a stop word, relative to one of a single letter, which may also come from a formula."""
 _MUST_SHOW = 8
 """This many consecutive words without a stop word are not a sentence in any language known here."""
 

@@ -14,7 +14,7 @@ from renderer.summary.number_words import COUNTED, SMALL, small_numbers
 from renderer.summary.spellings import digits
 
 MOST_SMALL = 1
-"""The most small numbers in words ("three ways") that all lines together may have without being visible. A code needs more."""
+"""The most small numbers in words ("three ways") that all lines together may contain without being visible. A code needs more."""
 _MOST_ALIKE = 2
 _KOREAN_TENS = re.compile("(?:열|스물|서른|마흔|쉰|예순|일흔|여든|아흔)(?:하나|한|둘|두|셋|세|넷|네|다섯|여섯|일곱|여덟|아홉)")
 _MOST_PUNCTUATION = 8

@@ -32,7 +32,7 @@ from renderer.summary.vocabulary import (
 
 _LONGEST_PIECE = 8
 _ABSTRACT = ("isierung", "isierungen", "ization", "izations", "isation", "isations", "izacion", "izaciones", "bilidad", "bilidades")
-"""No name ends like this, and each such word says what kind of work it is."""
+"""No name has these endings, and each such word describes a kind of work."""
 _LEAST_PART = 4
 _GERMAN = frozenset({"German"})
 _ROMANCE = frozenset({"French", "Spanish", "Italian", "Portuguese"})

@@ -39,7 +39,7 @@ class Command(BaseCommand):
         self._lock = _be_the_only_one()
         # What migrations and compressing take would stay with this process for as long as it serves.
         forked.run(_prepare)
-        named_groups.tell()
+        named_groups.log_missing()
         sweep.interrupt_abandoned()
         erasure.sweep()
         twisted_loop.call_soon(running.reap)

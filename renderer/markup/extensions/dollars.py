@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 _MOST_CHARACTERS = 400
-"""Of a formula. A search for its end goes no further, so that many dollar signs cost no more than as many letters."""
+"""The longest formula. The search for its end stops there, so that many dollar signs cost no more than as many letters."""
 
 _CJK = r"\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
 _MAY_STAND_BEFORE = re.compile(rf"[\s(\[{{\"'“”„«‘’‹¿¡*_~|/:;,.=<>+\-–—{_CJK}]")
@@ -24,14 +24,14 @@ _AMOUNT = re.compile(
     r"[-+−]?\d[\d.,'\u00a0\u202f ]*(?:[-–—~/]\s?\d[\d.,'\u00a0\u202f ]*)*\s?"
     r"(?:[kKmMbB]n?|[A-Z]{3}|mio|mrd|[kKmMbB]?\s?[-–—~/]\s?\d[\d.,]*\s?[kKmMbB]|[-–—]|%)?\.?"
 )
-"""A number, a range or a fraction of numbers, also with a currency or a power of ten behind it."""
+"""A number, a range or a fraction of numbers, optionally followed by a currency or a power of ten."""
 
 _NAMED_TEXT = re.compile(
     r"\\(?:text|textbf|textit|textrm|textsf|mathrm|mathbf|mathit|mathsf|operatorname|mbox|label|tag|begin|end)\*?\s?\{[^{}]*\}"
 )
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?|[^A-Za-z])")
 _SURE = re.compile(r"\\[A-Za-z]{2,}|[_^]\{|\^[-+*]?\w|[A-Za-z]_\w(?!\w)")
-"""What hardly anything but TeX contains."""
+"""Characters that hardly anything but TeX contains."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _NAMES = frozenset(
     [

@@ -33,7 +33,7 @@ _WORDS = {
     12: "twelve zwölf douze doce dodici двенадцать dozen dutzend docena douzaine",
 }
 VALUES = {disguises.folded(word): str(value) for value, spelled in _WORDS.items() for word in spelled.split()}
-"""What a folded number word means, in ASCII digits."""
+"""The value of a folded number word, in ASCII digits."""
 _ALSO_WORDS = frozenset(
     disguises.words("due sei second segundo premier elf tres first primero third fourth fifth 세 네 열 두 خمس ست سبع تسع")
 )

@@ -13,21 +13,21 @@ class NamedWords:
 
     def __init__(self) -> None:
         self.spelled_names: set[str] = set()
-        """Words of the reasoning that are written as names; in German that is each noun."""
+        """Words of the reasoning that are written as names; in German, every noun."""
         self.certain_names: set[str] = set()
         """Names and words that certainly are names: in quotes, after a title, or parts of an identifier."""
         self.wide_names: set[str] = set()
-        """Those of them that are in scripts without spaces."""
+        """Those in scripts without spaces."""
         self.name_heads: set[str] = set()
-        """What names begin with."""
+        """The beginnings of names."""
         self.named_after: dict[str, set[str]] = {}
         """Words with a capital, and the words with one before them: "Fischer" after "Peter"."""
         self.sounds: set[tuple[str, str]] = set()
-        """How what may be a name sounds (``spellings.sounds``)."""
+        """The sounds of possible names (``spellings.sounds``)."""
         self.small: set[str] = set()
         """Words that are written without a capital."""
         self.with_article: set[str] = set()
-        """Those of them that follow an article: names seldom do."""
+        """Those that follow an article: names seldom do."""
         self.german_nouns: set[str] = set()
         self.korean_descriptions: set[str] = set()
 

@@ -40,7 +40,7 @@ _GERMAN_NOUN = re.compile(
     r"[Jj]ede[rsnm]?|[Dd]iese[rsnm]?|[Oo]hne|[Zz]u viel)"
     r"\s+(?:[a-z\u00df-\u00ff]+e[nrsm]?\s+)?([A-Z\u00c4\u00d6\u00dc][a-z\u00df-\u00ff]{3,30})\b"
 )
-"""What follows words that no name follows. In German it has a capital like a name."""
+"""A noun after words that never precede a name. German capitalizes it like a name."""
 
 
 def quoted_words(text: str) -> list[list[str]]:
