@@ -22,7 +22,7 @@ is_for_programs = management.is_for_programs
 
 
 def page(request: HttpRequest, account: User, context: dict[str, object]) -> HttpResponse:
-    """The form, and after it the key, once. The caller has checked that the visitor may change the account."""
+    """Show the form, and afterwards the key, once. The caller has checked that the visitor may change the account."""
     maker = as_person(request.user)
     may_view_hidden = maker is not None and reasoning.may_read(account) and reasoning.may_read(maker)
     form = KeyForm(request.POST or None, choices=model_choice.choices_for(account), may_view_hidden=may_view_hidden)

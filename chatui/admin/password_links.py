@@ -17,7 +17,7 @@ from chatui.web.visitors import visitor_of
 
 
 def page(request: HttpRequest, person: User, context: dict[str, object]) -> HttpResponse:
-    """The form, and after it the link, once. For one's own password there is the page where the old one is asked for."""
+    """Show the form, and afterwards the link, once. For their own password, staff use the page that asks for the old one."""
     if person == request.user:
         return redirect("password")
     shown = context | {

@@ -19,7 +19,7 @@ _MARKS = frozenset({"Mn", "Me", "Cf"})
 # Formatted text is never what a one-line summary needs: these are hidden, reorder what follows, or have no width, or (U+FFFD) replace
 # characters that could not be decoded.
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Me"})
-_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffd\U000e0100-\U000e01ef]")
+_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffd\U000e0100-\U000e01ef]")
 _JOINERS = "\u200c\u200d"
 _MOST_MARKS, _MOST_SYMBOLS = 2, 2
 # Small capitals, upside-down letters and the like, except those that modern alphabets use.
@@ -77,7 +77,7 @@ def has_invisible_characters(text: str) -> bool:
         symbols += category in ("So", "Sk")
         if marks > _MOST_MARKS or symbols > _MOST_SYMBOLS or _is_styled(character, category):
             return True
-    return any(pattern.search(text) for pattern in (_UNSEEN, _FLAG_LETTERS, _DRAWN))
+    return any(pattern.search(text) for pattern in (_INVISIBLE, _FLAG_LETTERS, _DRAWN))
 
 
 def decoded(line: str) -> Iterator[list[str]]:
