@@ -1,7 +1,7 @@
 """Removes exception messages from logs and error mails, because they may quote a conversation.
 
-What remains is the kind of exception and the traceback, without any variables. A database quotes the row that it refused, a parser its
-text. Only messages of exceptions about files, networks and settings are kept.
+The exception type and the traceback remain, without any variables. Databases quote the refused row, parsers their input. Only messages of
+exceptions about files, networks and settings are kept.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FIELDS = (
     *("turn", "backend", "state", "code", "status", "cause", "seconds", "input_tokens", "output_tokens"),
     *("incident", "view", "outcome", "way", "person"),
 )
-"""What a line may carry as ``extra``, each a word, a number or a few words of the product's own."""
+"""The allowed ``extra`` fields of a log record, each a word, a number or a fixed text."""
 
 _QUOTED = (OSError, ImportError, ImproperlyConfigured)
 
@@ -48,7 +48,7 @@ class PlacesFormatter(logging.Formatter):
 
 
 class JsonFormatter(PlacesFormatter):
-    """The same as one JSON object in a line, for a program that collects logs."""
+    """The same as one JSON object per line, for log collectors."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Format the line."""
@@ -64,13 +64,12 @@ class JsonFormatter(PlacesFormatter):
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, object]:
-    """What a line of the product says beside its sentence. Only these names: other packages attach whole requests to theirs."""
+    """The structured fields of a log record. Only these names: other packages attach whole requests to their records."""
     return {name: value for name in FIELDS if (value := getattr(record, name, None)) not in (None, "")}
 
 
 def _logfmt(fields: Mapping[str, object]) -> Iterator[str]:
-    """``key=value``, the value in quotation marks where it would not be read as one. By ourselves: a framework for logs costs every process
-    megabytes."""
+    """``key=value``, with quotation marks around the value if needed. Our own code: a logging framework costs every process megabytes."""
     for name, value in fields.items():
         text = str(value)
         is_quoted = any(character in text for character in ' ="')
@@ -108,7 +107,7 @@ class NothingFilter(SafeExceptionReporterFilter):
 
 
 def described(error: BaseException) -> str:
-    """An exception and those that caused it, the first one first: Python's own traceback without the messages."""
+    """An exception and its causes, the first one first: Python's own traceback without the messages."""
     return "\n".join(_lines(error, set())) + "\n"
 
 
@@ -116,13 +115,17 @@ _TOKEN = re.compile(r"(?<![\w-])/(s|(?:invitation|password/link)/[\w-]+)/[\w-]+"
 
 
 def without_tokens(text: str) -> str:
-    """``text`` without the tokens of share links, invitations and links for a password: Django logs the addresses that it refuses, also
-    where the link is good and only the form is not, and a token gives access."""
+    """``text`` without the tokens of share links, invitations and links for a password:
+
+    Django logs the addresses of refused requests, even if the link is valid and only the form is not, and a token gives access.
+    """
     return _TOKEN.sub(r"/\1/(token)", text)
 
 
 def _without_words(record: logging.LogRecord) -> str:
-    """The message. Daphne puts an exception or a whole traceback into it: of those the kind and the places remain; of asyncio's, a line."""
+    """The message. Daphne puts an exception or a whole traceback into it: of those, the type and the file positions remain; of
+    asyncio's messages, one line.
+    """
     args = record.args
     if isinstance(args, tuple):
         args = tuple(type(arg).__qualname__ if isinstance(arg, BaseException) else arg for arg in args)
@@ -130,7 +133,7 @@ def _without_words(record: logging.LogRecord) -> str:
     if isinstance(message, BaseException):
         return type(message).__qualname__
     if record.name == "asyncio":
-        # Its other lines are reprs: of a task, which quotes its exception, or of the arguments of a callback.
+        # The other lines are reprs, of a task, which quotes its exception, or of a callback's arguments.
         return next(iter(str(message).splitlines()), "")
     if _TRACEBACK not in str(message):
         return str(message)

@@ -1,7 +1,7 @@
 """Limits guesses at passwords and other secrets: per account, per address and per network, with growing delays after wrong guesses.
 
-Counts are stored in Django's cache, so that all processes share them. A guess is counted before it is judged, so that many guesses sent
-at once get no further than many in a row.
+Counts are stored in Django's cache, so that all processes share them. A guess is counted before it is checked, so that simultaneous guesses
+have no advantage over sequential ones.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ AWAY_SECONDS = 30
 
 
 class MustWaitError(Exception):
-    """No guess is accepted now. ``seconds``: the wait until the next one, if nobody else is faster."""
+    """No guess is accepted now. ``seconds``: the wait until the next one, unless somebody else guesses first."""
 
     code = ProductCode.RATE
 
@@ -67,7 +67,7 @@ class Scope:
     window: int
 
     def wait(self, number: int) -> int:
-        """Seconds from the guess of that number, the first beyond ``free``, to the one after it."""
+        """The wait in seconds after guess ``number`` beyond ``free``, counted from 1."""
         return min(self.longest, FIRST_SECONDS << min(number - self.free - 1, 20))
 
 
@@ -94,13 +94,12 @@ class GuessLimit:
         self._network = network
 
     def admit(self, address: str, *, account: str = "", known: str = "") -> Guess:
-        """Count one guess, which may then be judged.
-
-        ``account`` is the account whose secret is guessed, if it is one account's. ``known`` is a device or address from which this account
-        has signed in before: such guesses have an allowance of their own, so that a stranger behind the same address locks nobody out.
+        """Count one guess, which may then be checked. ``account`` is the account whose secret is guessed, if it belongs to one. ``known``
+        is a device or address from which this account has signed in before: such guesses have a separate allowance, so that a stranger
+        behind the same address cannot lock anybody out.
 
         Raises:
-            MustWaitError: there were too many, or the cache is unavailable: a guess that cannot be counted is not judged.
+            MustWaitError: there were too many, or the cache is unavailable: a guess that cannot be counted is not checked.
         """
         try:
             return self._admit([_Place(scope, f"{self._kind}:{key}") for scope, key in self._scopes(address, account, known)])
@@ -130,13 +129,13 @@ class GuessLimit:
 
 
 class Guess:
-    """A guess that has been counted and may be judged."""
+    """A guess that has been counted and may be checked."""
 
     def __init__(self) -> None:
         self._places: list[tuple[_Place, bool]] = []
 
     def take(self, place: _Place) -> bool:
-        """Count it there, too; False where another one was faster."""
+        """Count it there, too; False if another one was faster."""
         has_gate = place.take()
         if has_gate is None:
             return False
@@ -144,8 +143,11 @@ class Guess:
         return True
 
     def succeeded(self) -> None:
-        """The guess was right and does not count. Earlier ones do, or attackers would sign in to their own account between two guesses."""
-        with contextlib.suppress(*CACHE_ERRORS):  # the secret was right; a count that stays too high is for the next time
+        """The guess was right and does not count.
+
+        Earlier ones still do: otherwise attackers could reset the count by signing in to their own account.
+        """
+        with contextlib.suppress(*CACHE_ERRORS):  # the secret was right; a count that stays too high only affects the next time
             for place, has_gate in self._places:
                 place.give_back(has_gate=has_gate)
 
@@ -156,7 +158,7 @@ def address_group(address: str) -> str:
 
 
 def network_of(address: str) -> str:
-    """The network in which one party easily has several addresses: the /24, in IPv6 the /48."""
+    """The network in which one party can easily get several addresses: the /24, in IPv6 the /48."""
     return _network(address, 24, 48)
 
 
@@ -172,7 +174,7 @@ class _Place:
         return max(0, math.ceil(float(cache.get(self._gate, 0)) - time.time()))
 
     def take(self) -> bool | None:
-        """Count one guess. Returns whether it has the gate; None where it may not be judged. Of several at once, one gets the gate."""
+        """Count one guess. Returns whether it has the gate; None if it may not be checked. Of several at once, only one gets the gate."""
         cache.add(self._count, 0, self._scope.window)
         try:
             number = cache.incr(self._count)
@@ -183,7 +185,7 @@ class _Place:
         wait = self._scope.wait(number)
         if cache.add(self._gate, time.time() + wait, wait):
             return True
-        # It is not judged, so it does not count: otherwise an attacker who keeps trying makes the wait longer for the victim.
+        # It is not checked, so it does not count: otherwise an attacker who keeps trying could prolong the victim's wait.
         self._uncount()
         return None
 

@@ -121,7 +121,7 @@ if ENVIRONMENT.redis_url:
 AUTH_USER_MODEL = "chatui.User"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "chatui.accounts.passwords.LengthValidator"},
-    {"NAME": "chatui.accounts.passwords.GuessedFirstValidator"},
+    {"NAME": "chatui.accounts.passwords.PredictablePasswordValidator"},
 ]
 LOGIN_URL = reverse_lazy("sign_in")
 LOGIN_REDIRECT_URL = reverse_lazy("home")

@@ -14,7 +14,7 @@ It is pure: no Django, no network, no clock. ``README.md`` in this directory say
 - ``formats``: reads and writes a transcript in any format; ``command``: the same on the command line
 - ``history``: what a model is sent again
 - ``gate``: who may see what; frames reach people only through it
-- ``markup``, Markdown to safe HTML: ``links``, ``amendments`` (our rules for markdown-it), ``markdown`` and ``html_rules`` (the renderer),
+- ``markup``, Markdown to safe HTML: ``links``, ``extensions`` (our rules for markdown-it), ``markdown`` and ``html_rules`` (the renderer),
   ``html`` (the sanitizer), ``blocks``, ``tails`` and ``repair`` (text that is still being written), ``growing`` (all of it for one
   message), ``operator_pages`` (the operator's own pages)
 - ``summary``: which lines of a reasoning summary may be shown; begin with ``check``

@@ -1,6 +1,6 @@
 """Commands that check, convert and show a transcript, shared by ``python -m renderer`` and ``manage.py transcript``.
 
-Whoever has a shell is the operator: nothing here is audited, and ``--as staff`` shows hidden frames.
+Anybody with a shell is the operator, so nothing here is audited, and ``--as staff`` shows hidden frames.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Content = Callable[[], tuple[Frame, ...]]
 
 
 class Opinion(Protocol):
-    """How a second reader reads an accepted transcript. ``is_bad``: its result differs, and not on purpose."""
+    """The result of reading an accepted transcript with a second parser. ``is_bad``: the results differ unexpectedly."""
 
     @property
     def is_bad(self) -> bool: ...
@@ -95,8 +95,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: Mapping[str, Any], terminal: Terminal) -> int:
     """Run the command in ``options``.
 
-    Returns the exit code: 0 good, 1 the transcript breaks a rule, 2 it could not be read at all, 3 it is accepted, but a second reader
-    reads it differently, and not on purpose; 4 as 0, but something is flagged, and ``--fail-on-flags`` was given.
+    Returns the exit code: 0 good, 1 the transcript breaks a rule, 2 it could not be read at all, 3 it is accepted, but a second parser
+    reads it differently, and the difference is not a known one; 4 as 0, but something is flagged, and ``--fail-on-flags`` was given.
     """
     try:
         return _COMMANDS[options["what"]](options, terminal)
@@ -137,7 +137,7 @@ def _report_lines(name: str, report: document.Report) -> Iterator[str]:
 
 
 def _streamed_report(options: Mapping[str, Any]) -> tuple[document.Report, Content | None]:
-    """Check OpenChatML text while it is read. It is kept for a second reader if it is not too long."""
+    """Check OpenChatML text while it is read. The text is retained for the second parser if it is short enough."""
     kept = bytearray()
 
     def passed_on(pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -164,7 +164,7 @@ def _whole_report(options: Mapping[str, Any], terminal: Terminal) -> tuple[docum
         return document.Report(None, len(found), first, len(whole.problems), refused), lambda: whole.transcript.frames
     repaired = "the frame was repaired, or is hidden, because of this"
     problems = tuple(
-        Problem(item.error, repaired if item.complete else "the frame is not whole", item.place) for item in found if item.error
+        Problem(item.error, repaired if item.complete else "the frame is not whole", item.location) for item in found if item.error
     )
     return document.Report(None, len(found), problems, len(problems), len(problems)), lambda: tuple(item.frame for item in found)
 
@@ -185,8 +185,8 @@ def _report_as_json(report: document.Report) -> dict[str, object]:
 
 
 def _problem_as_json(problem: Problem) -> dict[str, object]:
-    place = problem.place
-    where = {"offset": place.offset, "line": place.line, "column": place.column, "frame": place.frame} if place else {}
+    location = problem.location
+    where = {"offset": location.offset, "line": location.line, "column": location.column, "frame": location.frame} if location else {}
     return {"code": problem.code, "refused": problem.is_refused, "hint": problem.hint, **where}
 
 
@@ -262,10 +262,10 @@ def _pieces(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _line(name: str, problem: Problem) -> str:
-    place = f":{problem.place.line}:{problem.place.column}" if problem.place else ""
-    frame = f" (frame {problem.place.frame})" if problem.place and problem.place.frame is not None else ""
+    location = f":{problem.location.line}:{problem.location.column}" if problem.location else ""
+    frame = f" (frame {problem.location.frame})" if problem.location and problem.location.frame is not None else ""
     flag = "" if problem.is_refused else "flagged: "
-    return f"{name}{place}: {flag}{problem.code}: {problem.hint}{frame}\n"
+    return f"{name}{location}: {flag}{problem.code}: {problem.hint}{frame}\n"
 
 
 def _shown_json(frame: Frame, audience: Audience) -> str:

@@ -49,7 +49,7 @@ _SENTENCES: dict[Code, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """Where an error is: byte offset from 0, line and column from 1 (column in characters), frame index from 0."""
 
     offset: int
@@ -62,13 +62,13 @@ class Place:
 class Problem:
     """An error in a transcript, as a value. A lenient reader collects these; a strict one raises the first (see ``error``).
 
-    ``hint`` is written by this package and never quotes the transcript. ``is_refused``: a strict reading stops here; otherwise it
-    keeps the frame and flags it.
+    ``hint`` is written by this package and never quotes the transcript. ``is_refused``: a strict reader stops here; otherwise it keeps the
+    frame and flags it.
     """
 
     code: ErrorCode
     hint: str
-    place: Place | None = None
+    location: Location | None = None
     is_refused: bool = True
 
     @property
@@ -77,28 +77,28 @@ class Problem:
         return self.code.sentence
 
     def __str__(self) -> str:
-        where = f" (line {self.place.line}, column {self.place.column})" if self.place else ""
+        where = f" (line {self.location.line}, column {self.location.column})" if self.location else ""
         return f"{self.code}: {self.hint}{where}"
 
     def error(self) -> OpenChatMLError:
         """This problem as an exception, of the class for its code."""
-        return _CLASSES.get(self.code, OpenChatMLError)(self.hint, self.place)
+        return _CLASSES.get(self.code, OpenChatMLError)(self.hint, self.location)
 
 
 class OpenChatMLError(Exception):
-    """A transcript breaks a rule; ``code`` and ``place`` say which and where. ``hint`` never quotes a body."""
+    """A transcript breaks a rule; ``code`` and ``location`` say which and where. ``hint`` never quotes a body."""
 
     code: Code = Code.PARSE_HEADER
 
-    def __init__(self, hint: str, place: Place | None = None) -> None:
+    def __init__(self, hint: str, location: Location | None = None) -> None:
         self.hint = hint
-        self.place = place
+        self.location = location
         super().__init__(str(self.problem))
 
     @property
     def problem(self) -> Problem:
         """This error as a value."""
-        return Problem(self.code, self.hint, self.place)
+        return Problem(self.code, self.hint, self.location)
 
     @property
     def sentence(self) -> str:
@@ -119,13 +119,13 @@ class ChannelMissingError(OpenChatMLError):
 
 
 class BodyConstraintError(OpenChatMLError):
-    """``E-BODY-CONSTRAINT-VIOLATION``: a body is not what ``<|constrain|>`` says."""
+    """``E-BODY-CONSTRAINT-VIOLATION``: a body is not of the type that ``<|constrain|>`` declares."""
 
     code = Code.BODY_CONSTRAINT_VIOLATION
 
 
 class CallSchemaError(OpenChatMLError):
-    """``E-CALL-SCHEMA``: a tool call that cannot be carried out, or a reply without a call."""
+    """``E-CALL-SCHEMA``: a tool call that cannot be executed, or a reply without a call."""
 
     code = Code.CALL_SCHEMA
 

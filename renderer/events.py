@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from renderer import strict_json
-from renderer.errors import Code, ErrorCode, Place
+from renderer.errors import Code, ErrorCode, Location
 from renderer.frame_kinds import BROKEN, PREAMBLE, is_answer, is_json
 from renderer.frames import Frame, Header, Terminator
 
@@ -17,11 +17,11 @@ from renderer.frames import Frame, Header, Terminator
 class FrameOpened:
     """A header is complete; the text that follows belongs to this frame. Visibility is decided from this alone.
 
-    ``place`` is where the frame begins in a transcript; None if the events come from elsewhere.
+    ``location`` is where the frame begins in a transcript; None if the events come from elsewhere.
     """
 
     header: Header
-    place: Place | None = field(default=None, compare=False, repr=False)
+    location: Location | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class FrameText:
 class FrameClosed:
     """The open frame ended. ``terminator`` is None if the stream broke off; ``error`` is set if the frame breaks a rule.
 
-    ``header`` is set if a server says only at the end that the answer was a preamble. Nothing else may change there: both are for
-    people, so who sees the frame is still decided when it opens.
+    ``header`` is set if a server reports only at the end that the answer was a preamble. Nothing else may change there: people may see
+    both, so visibility is still decided when the frame opens.
     """
 
     terminator: Terminator | None
@@ -53,7 +53,7 @@ class FrameClosed:
 class FrameWithdrawn:
     """The open frame turned out not to be for people: its header becomes ``BROKEN``, also for the text so far.
 
-    This is the one exception to the rule that who sees a frame is decided when it opens. It can only hide.
+    This is the only exception to the rule that visibility is decided when a frame opens. It can only hide.
     """
 
 
@@ -62,32 +62,32 @@ RawEvent = FrameOpened | FrameText | FrameWithdrawn | FrameClosed
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A frame put together from events: whether it is complete, the rule it breaks, and where it began."""
+    """A frame assembled from events: whether it is complete, the rule it breaks, and where it began."""
 
     frame: Frame
     complete: bool = True
     error: ErrorCode | None = None
-    place: Place | None = field(default=None, compare=False, repr=False)
+    location: Location | None = field(default=None, compare=False, repr=False)
 
 
 class Assembler:
-    """Puts events together into frames. Holds one open frame; ``feed`` returns a Finished when it closes.
+    """Assembles events into frames. Holds one open frame; ``feed`` returns a Finished when it closes.
 
     Only this class holds a whole body, so a body is checked against its ``<|constrain|>`` here.
     """
 
     def __init__(self) -> None:
         self._header: Header | None = None
-        self._place: Place | None = None
+        self._location: Location | None = None
         self._parts: list[str] = []
 
     def feed(self, event: RawEvent) -> Finished | None:
         """Take the next event. Events out of order raise ValueError: that is a bug in their source, not bad input."""
         match event:
-            case FrameOpened(header=header, place=place):
+            case FrameOpened(header=header, location=location):
                 if self._header is not None:
                     raise ValueError("a frame was opened inside another")
-                self._header, self._place = header, place
+                self._header, self._location = header, location
                 return None
             case FrameText() | FrameWithdrawn():
                 self._change(event)
@@ -130,7 +130,7 @@ class Assembler:
         self._parts = []
         if error is None and terminator is not None and violates_constraint(frame):
             error = Code.BODY_CONSTRAINT_VIOLATION
-        return Finished(frame, complete=terminator is not None, error=error, place=self._place)
+        return Finished(frame, complete=terminator is not None, error=error, location=self._location)
 
 
 def violates_constraint(frame: Frame) -> bool:

@@ -1,7 +1,7 @@
 """Reads and writes a transcript in any of four formats: OpenChatML text, JSON, Harmony text and Harmony token ids.
 
-The two Harmony formats hold an assistant's completion, whose prompt ended in ``<|start|>assistant``. A side record keeps what Harmony
-has no place for.
+The two Harmony formats hold an assistant's completion, whose prompt ended in ``<|start|>assistant``. A side record holds what Harmony
+cannot represent.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from renderer.errors import ParseHeaderError, Place, Problem
+from renderer.errors import Location, ParseHeaderError, Problem
 from renderer.events import Finished
 from renderer.frames import Transcript
 from renderer.harmony import hip1
@@ -32,8 +32,9 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is read. ``record`` is the side record of Harmony data; ``conversation``: that data is a whole conversation, which the caller
-    vouches for; ``fragment``: OpenChatML frames without a document header."""
+    """What is read. ``record`` is the side record of Harmony data; ``conversation``: that data is a whole conversation that the caller
+    trusts; ``fragment``: OpenChatML frames without a document header.
+    """
 
     format: Format
     data: bytes = field(repr=False)
@@ -48,7 +49,7 @@ VocabularySource = Callable[[], Vocabulary]
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A transcript; ``finished`` also says of each frame whether it was complete, ``problems`` what was flagged, or repaired."""
+    """A transcript; ``finished`` also says whether each frame was complete; ``problems`` lists what was flagged or repaired."""
 
     transcript: Transcript
     finished: tuple[Finished, ...]
@@ -56,7 +57,7 @@ class Read:
 
 
 def read(source: Source, vocabulary: VocabularySource, *, lenient: bool = False) -> Read:
-    """Read a transcript. ``lenient`` keeps as much of OpenChatML, as text or JSON, as it can; Harmony is read in one way only.
+    """Read a transcript. ``lenient`` recovers as much as possible from OpenChatML text or JSON; it has no effect on Harmony.
 
     Raises:
         OpenChatMLError: the first rule that was broken, and where.
@@ -84,7 +85,7 @@ def write(
 
     Raises:
         OpenChatMLError: it cannot be written in that format.
-        VocabularyError: token ids were asked for without a vocabulary.
+        VocabularyError: token ids were requested without a vocabulary.
     """
     match target:
         case Format.OPENCHATML:
@@ -128,4 +129,4 @@ def _text(data: bytes) -> str:
         before = data[: error.start]
         line = before.count(b"\n") + 1
         column = len(before.rpartition(b"\n")[2].decode("utf-8")) + 1
-        raise ParseHeaderError("the text is not valid UTF-8", Place(error.start, line, column)) from None
+        raise ParseHeaderError("the text is not valid UTF-8", Location(error.start, line, column)) from None

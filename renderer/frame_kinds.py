@@ -15,7 +15,7 @@ PREAMBLE = Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.PREAMBLE)
 ANALYSIS = Header(Role.ASSISTANT, Channel.ANALYSIS)
 
 BROKEN = Header(Role.ASSISTANT, Channel.ANALYSIS, intent=Intent.DEBUG)
-"""The header of what is not a valid frame, or cannot be proven to be meant for people. It is kept, and hidden."""
+"""The header of an invalid frame, or of one that cannot be proven to be meant for people. The frame is stored, but hidden."""
 
 SUMMARY_NAME = "reasoning_summary"
 SUMMARY = Header(Role.ASSISTANT, Channel.COMMENTARY, name=SUMMARY_NAME, intent=Intent.PREAMBLE)
@@ -23,53 +23,55 @@ SUMMARY = Header(Role.ASSISTANT, Channel.COMMENTARY, name=SUMMARY_NAME, intent=I
 
 TOOL_LINE_NAME = "tool_activity"
 TOOL_LINE = Header(Role.ASSISTANT, Channel.COMMENTARY, name=TOOL_LINE_NAME, intent=Intent.PREAMBLE)
-"""The header of the line that says which tool is at work. The product writes it, in the words of the tool's author; it is never sent to a
+"""The header of the line that says which tool is at work. The product writes it, in the tool author's words; it is never sent to a
 model."""
 
 NOTES = Header(Role.USER, Channel.COMMENTARY)
-"""The header of notes that a program carries for the model, sealed: the model reads them as a person's message, and nobody else does."""
+"""The header of encrypted notes that a program stores for the model: the model reads them as a person's message; nobody else can read
+them.
+"""
 
 DOCUMENT_NAME = "document"
 DOCUMENT = Header(Role.USER, name=DOCUMENT_NAME, content_type="text")
-"""The header of a file that came with the question behind it: what the model was given of it, word for word."""
+"""The header of a file that was attached to the question that follows: exactly the text that the model was given."""
 
 PRODUCT_NAMES = frozenset({SUMMARY_NAME, TOOL_LINE_NAME})
 """Names of frames that the product writes for people. They are never sent to a model."""
 
 
 def is_for_people(recipient: str | None) -> bool:
-    """Whether a frame with this recipient is addressed to people, or to nobody in particular."""
+    """Whether a frame with this recipient is addressed to people, or has no recipient."""
     return recipient is None or recipient in PEOPLE
 
 
 def addresses_tool(header: Header) -> bool:
-    """Whether the frame is an assistant's, addressed to a tool. It is a call if it ends in ``<|call|>``."""
+    """Whether the frame is an assistant's, addressed to a tool. Such a frame is a call if it ends in ``<|call|>``."""
     return header.role == Role.ASSISTANT and not is_for_people(header.recipient) and header.recipient != Role.ASSISTANT
 
 
 def is_preamble(header: Header) -> bool:
-    """Whether the frame is a preamble (a plan or a progress note, not the answer), on whatever channel."""
+    """Whether the frame is a preamble (a plan or a progress note, not the answer), on any channel."""
     return header.intent == Intent.PREAMBLE
 
 
 def is_reasoning(header: Header) -> bool:
-    """Whether the frame is raw reasoning: an assistant's analysis, for nobody in particular, and whole."""
+    """Whether the frame is raw reasoning: an assistant's analysis without a recipient, complete."""
     is_analysis = header.role == Role.ASSISTANT and header.channel == Channel.ANALYSIS
     return is_analysis and header.intent is None and is_for_people(header.recipient)
 
 
 def is_tool_line(header: Header) -> bool:
-    """Whether the frame is the product's line about a tool at work. Only what the product itself writes keeps that name."""
+    """Whether the frame is the product's line about a tool at work. Only frames that the product itself writes have that name."""
     return header == TOOL_LINE
 
 
 def is_document(header: Header) -> bool:
-    """Whether the frame is a document. It is no question: its words are a stranger's, and it has a place of its own on a page."""
+    """Whether the frame is a document. It is not a question: somebody else wrote it, and pages show it separately."""
     return header.role == Role.USER and header.name == DOCUMENT_NAME
 
 
 def is_json(header: Header) -> bool:
-    """Whether the body is JSON, as the frame says itself. People see it as code."""
+    """Whether the frame's header declares the body as JSON, which pages show as code."""
     return header.constrain is not None and header.constrain.lower() == "json"
 
 

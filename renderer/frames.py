@@ -24,7 +24,7 @@ class Role(StrEnum):
 
 
 class Channel(StrEnum):
-    """Whom a message of the assistant is for (specification section 5)."""
+    """The channel of an assistant's message, which says whom it is for (specification section 5)."""
 
     ANALYSIS = "analysis"
     COMMENTARY = "commentary"
@@ -53,7 +53,7 @@ HEADER_VALUE = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The header of a frame. Values are plain strings: an unknown role or channel is kept, and hidden."""
+    """The header of a frame. Values are plain strings: an unknown role or channel is preserved, but hidden."""
 
     role: str
     channel: str | None = None

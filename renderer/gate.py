@@ -19,10 +19,9 @@ from renderer.frames import Channel, Frame, Header, Intent, Role
 
 class Audience(StrEnum):
     """Who is looking. DEBUG needs the permission, an opt-in and an audit row; ``chatui.permissions.access`` demands all three. A PROGRAM
-    asks by a key of its owner's, and sees what an END_USER sees, but for the lines about our own tools; and besides that the
-    calls of its own functions, which it named in its request. A TRUSTED_PROGRAM sees raw
-    reasoning as well, and nothing else that is hidden: its key was given that, its owner has the permission, and each request is an
-    audit row (``chatui.permissions.programs.reasoning``)."""
+    sends requests with its owner's API key. It sees what an END_USER sees, except the lines about our own tools, and also calls of the
+    functions that it defined in its request. A TRUSTED_PROGRAM also sees raw reasoning, and nothing else that is hidden: its key allows it,
+    its owner has the permission, and each request writes an audit row (``chatui.permissions.programs.reasoning``)."""
 
     END_USER = "user"
     PROGRAM = "program"
@@ -31,7 +30,7 @@ class Audience(StrEnum):
 
 
 class VisibleText(str):
-    """Text that passed the gate. Only this module makes it; copies, downloads, titles and pages accept nothing else."""
+    """Text that passed the gate. Only this module creates it; copies, downloads, titles and pages accept nothing else."""
 
     __slots__ = ()
 
@@ -53,7 +52,7 @@ def may_see(header: Header, audience: Audience, own: Collection[str] = ()) -> bo
 
 
 def _is_own_traffic(header: Header, own: Collection[str]) -> bool:
-    """Whether the frame is a call of one of the program's own functions, or what it replied: both on commentary, without an intent."""
+    """Whether the frame is a call of one of the program's own functions, or its reply: both on commentary, without an intent."""
     if header.channel != Channel.COMMENTARY or header.intent is not None:
         return False
     if header.role == Role.ASSISTANT:
@@ -62,7 +61,7 @@ def _is_own_traffic(header: Header, own: Collection[str]) -> bool:
 
 
 def why_hidden(header: Header) -> str | None:
-    """The table: None if an END_USER may see the frame, else a sentence that says why not.
+    """The table: None if an END_USER may see the frame, else a sentence with the reason why not.
 
     Fails closed: an unknown role, channel, intent or recipient is hidden. The sentences quote nothing.
     """
@@ -109,7 +108,7 @@ def show(frame: Frame, audience: Audience, own: Collection[str] = ()) -> Visible
     """The text of a frame that this audience may see. ``own`` as in ``may_see``.
 
     Raises:
-        VisibilityError: the frame is hidden from this audience, so the caller should not have asked.
+        VisibilityError: the frame is hidden from this audience, so the caller should not have called this.
     """
     if not may_see(frame.header, audience, own):
         raise VisibilityError("a hidden frame was asked for")
@@ -117,13 +116,14 @@ def show(frame: Frame, audience: Audience, own: Collection[str] = ()) -> Visible
 
 
 def as_debug_text(text: str) -> VisibleText:
-    """Other text of a frame than its body (the header of a broken one), for the DEBUG audience, which sees everything."""
+    """Text of a frame that is not its body (such as the header of a broken one), for the DEBUG audience, which sees everything."""
     return VisibleText(text)
 
 
 def to_be_approved(text: str) -> VisibleText:
-    """A part of a tool call about which the owner of its conversation decides, for that person alone: the one exception to the table,
-    because nobody can allow what they cannot read. The frame of the call stays hidden, from them as well."""
+    """Part of a tool call that waits for approval, for the conversation's owner alone. This is the only exception to the table, because
+    nobody can approve what they cannot read. The frame of the call stays hidden, from the owner too.
+    """
     return VisibleText(text)
 
 
@@ -174,8 +174,9 @@ def _in_place(match: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class VisibleOpened:
-    """A visible frame began. ``header`` is complete for DEBUG; for an END_USER it only tells the answer, a preamble and the line of
-    a tool apart, and whether the body is JSON."""
+    """A visible frame began. ``header`` is complete for DEBUG; for an END_USER it only distinguishes the answer, a preamble and a tool's
+    line, and says whether the body is JSON.
+    """
 
     header: Header
 
@@ -189,7 +190,7 @@ class VisibleDelta:
 
 @dataclass(frozen=True, slots=True)
 class VisibleWithdrawn:
-    """The open visible frame is hidden from now on, including all that was shown of it. ``header``: its new header, for DEBUG."""
+    """The open visible frame is hidden from now on, including the text already shown. ``header``: its new header, for DEBUG."""
 
     header: Header
 
@@ -210,7 +211,7 @@ VisibleEvent = VisibleOpened | VisibleDelta | VisibleWithdrawn | VisibleClosed |
 
 
 class Gate:
-    """Turns raw events into visible events for one audience. Holds no text, only whether the open frame is visible."""
+    """Turns raw events into visible events for one audience. Stores no text, only whether the open frame is visible."""
 
     def __init__(self, audience: Audience, own: Collection[str] = ()) -> None:
         """``own`` as in ``may_see``."""

@@ -48,10 +48,9 @@ def _for_prompt(frame: Frame) -> Frame:
 
 
 def turns(frames: Iterable[Frame]) -> tuple[list[Frame], list[list[Frame]]]:
-    """The frames before the first question, then each question with everything up to the next: what can be left out as a whole. The
-    documents that came with a question stand before it, and belong to its turn.
-
-    Where a call has its reply only behind a later question, these turns are one, so that nobody tears the two apart.
+    """The frames before the first question, then each question with everything up to the next: each can be left out as a whole. The
+    documents attached to a question come before it and belong to its turn. If the reply to a call only comes after a later question, these
+    turns count as one, so that the call and its reply are never separated.
     """
     found: list[list[Frame]] = [[]]
     calls: dict[str | None, int] = {}
@@ -70,5 +69,5 @@ def turns(frames: Iterable[Frame]) -> tuple[list[Frame], list[list[Frame]]]:
 
 
 def questions(frames: Iterable[Frame]) -> int:
-    """How many questions there are among these frames. A document is none."""
+    """How many of these frames are questions. A document is not one."""
     return sum(frame.header.role == Role.USER and not is_document(frame.header) for frame in frames)

@@ -15,12 +15,12 @@ JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, J
 DEPTH_LIMIT = 200
 """The deepest nesting that is read. Deeper values are refused: the recursion limit must not decide which body is valid."""
 
-# An unclosed string is taken to the end of the text, so that no part of it is scanned twice.
+# An unclosed string matches up to the end of the text, so that no part of it is scanned twice.
 _STRING_OR_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 
 
 class JsonError(ValueError):
-    """The text is not JSON as read here. ``position`` is a character offset from 0; the message does not quote the text."""
+    """The text is not JSON as accepted here. ``position`` is a character offset from 0; the message does not quote the text."""
 
     def __init__(self, hint: str, position: int = 0) -> None:
         super().__init__(hint)

@@ -1,7 +1,7 @@
 """Hides what a model writes after a tool call that has no reply yet.
 
 A call ends sampling (specification section 12, rule 8). Further calls of the same completion may follow it; an answer, a preamble or
-reasoning that follows was written without the tool's reply. It is kept, hidden and flagged ``E-CALL-SCHEMA``.
+reasoning that follows was written without the tool's reply. Such text is stored, hidden and flagged ``E-CALL-SCHEMA``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from renderer.frames import Header, Intent, Role, Terminator
 
 
 class UnansweredCalls:
-    """The events of one completion, in order, with what stands behind a call hidden from its beginning."""
+    """The events of one completion, in order, with everything after a call hidden from its beginning."""
 
     def __init__(self) -> None:
         self._awaits_reply = False
@@ -41,5 +41,5 @@ class UnansweredCalls:
 
 
 def hidden(header: Header) -> Header:
-    """The header of a frame that stands behind an unanswered call."""
+    """The header of a frame that follows an unanswered call."""
     return replace(header, intent=Intent.DEBUG)

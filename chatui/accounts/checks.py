@@ -18,13 +18,13 @@ from chatui.prompts import operators
 
 @register()
 def sign_in_file_is_right(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """A mistake would leave a provider out, or close passwords to more people than was meant: it is an error."""
+    """Report mistakes in the sign-in file as errors: they could omit a provider, or disable passwords for more people than intended."""
     return [Error(f"CHATUI_SIGN_IN_FILE: {problem}", id="chatui.E050") for problem in sign_in_file().problems]
 
 
 @register()
 def secrets_can_be_read(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Without its secret a client is refused by its provider."""
+    """Report unreadable client secrets: the provider would refuse the client."""
     return [
         Error(f"CHATUI_SIGN_IN_FILE: the client_secret_file of {provider.key!r} cannot be read.", id="chatui.E051")
         for provider in sign_in_file().providers
@@ -34,11 +34,11 @@ def secrets_can_be_read(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def named_groups_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """What a setting says of a group that does not exist counts for nobody. Of back ends and limits of answers other checks say so."""
+    """Report settings that name a missing group: they have no effect. Other checks cover the settings of back ends and answer limits."""
     try:
         missing = [naming for naming in named_groups.missing() if naming.setting not in (named_groups.BACK_ENDS, named_groups.LIMITS)]
     except DatabaseError:
-        return []  # not migrated yet, or down: other checks report that
+        return []  # the database is not migrated yet, or down: other checks report that
     known = {named_groups.SIGN_IN: "chatui.W052", named_groups.FACTOR: "chatui.W054"}
     words = "{}: there is no group {!r}, so {}."
     return [
@@ -49,13 +49,13 @@ def named_groups_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def group_instructions_are_right(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """A mistake would leave somebody without the instructions that they are to be under: it is an error."""
+    """Report mistakes in the groups' instructions as errors: somebody would get no instructions."""
     return [Error(f"CHATUI_GROUP_INSTRUCTIONS_FILE: {problem}.", id="chatui.E053") for problem in operators.of_groups().problems]
 
 
 @register()
 def passkeys_are_for_this_host(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Browsers offer a passkey only at the host that it was made for, so after a move none of the old ones works."""
+    """Report a changed host name: browsers offer a passkey only for the host that it was created for, so old passkeys stop working."""
     hosts = {urlsplit(origin).hostname or "" for origin in environment().origins}
     try:
         elsewhere = Passkey.objects.exclude(site__in=hosts).count() if hosts else 0
@@ -67,7 +67,7 @@ def passkeys_are_for_this_host(app_configs: Any, **kwargs: Any) -> list[CheckMes
 
 @register()
 def emergency_accounts_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Where passwords are off for all others, an account must be left that can sign in while a provider is down."""
+    """Report missing emergency accounts: if passwords are off, somebody must still be able to sign in while a provider is down."""
     file = sign_in_file()
     if file.passwords == EVERYBODY:
         return []
@@ -81,7 +81,7 @@ def emergency_accounts_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessa
 
 @register()
 def mails_name_an_address(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """A link in a mail begins with what the operator says, never with what a request says."""
+    """Report a missing address for links in mails: they use the operator's setting, never the host of a request."""
     if not environment().mail_url or environment().origins:
         return []
     return [checks.Warning("CHATUI_MAIL_URL: without CHATUI_ORIGINS nobody can have a link for a new password sent.", id="chatui.W055")]

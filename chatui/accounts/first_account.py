@@ -29,14 +29,14 @@ def new_code() -> str | None:
 
 
 def code_is_good(code: str) -> bool:
-    """Whether a server printed this code and nobody has used it."""
+    """Whether a server printed this code and it is unused."""
     return FirstAccountCode.objects.filter(digest=_digest(code)).exists()
 
 
 @transaction.atomic
 def make(username: str, password: str) -> User | None:
-    """Create the first account: staff, with every permission of the product. None if another request was first. All codes are deleted."""
-    # Taking the codes locks them: of two people with a good code, one gets the account.
+    """Create the first account: staff, with every permission of the product. None if another request was faster. All codes are deleted."""
+    # Reading the codes locks them: of two people with a valid code, only one gets the account.
     taken = list(FirstAccountCode.objects.select_for_update())
     if not taken or not is_needed():
         return None

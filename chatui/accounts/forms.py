@@ -16,17 +16,17 @@ from chatui.audit_log.record import Visitor
 from chatui.guess_limits import GuessLimit, MustWaitError, Scope
 from chatui.models.user import LOOKS_TAKEN
 
-# Codes are no account's, so only where they come from is counted.
+# Codes belong to no account, so guesses are counted by network address only.
 CODES = GuessLimit("code", address=Scope(free=9, longest=600, window=3600))
 
 USERNAME_HELP = _("The name to sign in with, such as anna.schmidt: letters, digits and the characters @ . + - _, without spaces.")
 
 
 class NewPassword:
-    """For a form with a new password twice: what is wrong with the password is said where it was chosen, not where it was repeated."""
+    """A form with a new password and its repetition. Errors are shown at the first field, not at the repetition."""
 
     def validate_password_for_user(self, user: Any, password_field_name: str = "password2") -> None:  # noqa: S107 - a field
-        """See Django, which says it at the second field."""
+        """As in Django, which shows the error at the second field."""
         super().validate_password_for_user(user, password_field_name.removesuffix("2") + "1")  # type: ignore[misc]
 
 
@@ -53,7 +53,7 @@ class FirstAccountForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-
         fields = ("username",)
 
     def clean_code(self) -> str:
-        """A wrong code is only called wrong. After too many guesses no code is checked, so that a right one looks the same."""
+        """Check the code. After too many guesses no code is checked, so that a right one looks the same as a wrong one."""
         code: str = self.cleaned_data["code"]
         try:
             guess = CODES.admit(self._address)
@@ -77,7 +77,7 @@ class InvitedForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-arg]
         fields = ("username",)
 
     def clean_username(self) -> str:
-        """What staff may name an account that only its password opens, an invited person may not."""
+        """Refuse names of emergency accounts: staff may use them, an invited person may not."""
         name: str = self.cleaned_data["username"]
         if password_use.is_emergency(name):
             raise forms.ValidationError(LOOKS_TAKEN)
@@ -90,13 +90,13 @@ class SignInForm(AuthenticationForm):
     def __init__(self, *args: Any, visitor: Visitor, device: str = "", **kwargs: Any) -> None:
         """``device``: the cookie that tells whether somebody signed in with this browser before."""
         super().__init__(*args, **kwargs)
-        # Browsers that can offer passkeys where the name is written.
+        # Lets browsers offer passkeys in the name field.
         self.fields["username"].widget.attrs["autocomplete"] = "username webauthn"
         self._visitor = visitor
         self._device = device
 
     def clean(self) -> dict[str, Any]:
-        """Count before checking, so that simultaneous guesses count, too."""
+        """Count the guess before checking it, so that simultaneous guesses count, too."""
         name = self.cleaned_data.get("username", "")
         if not name or not self.cleaned_data.get("password"):
             return super().clean()
@@ -107,7 +107,7 @@ class SignInForm(AuthenticationForm):
             raise forms.ValidationError(wait.sentence) from None
         try:
             cleaned = super().clean()
-            # The same words: whoever does not know the password must not learn for whom passwords are.
+            # The same message: somebody who does not know the password must not learn who may use one.
             if not password_use.may_use(self.get_user()):
                 raise self.get_invalid_login_error()
         except forms.ValidationError:
@@ -136,11 +136,11 @@ class PasswordForm(NewPassword, PasswordChangeForm):
 
     @property
     def revokes_keys(self) -> bool:
-        """Whether the person wants their API keys to end as well. Only of a form that is valid."""
+        """Whether the person wants to revoke their API keys as well. Only for a valid form."""
         return bool(self.cleaned_data.get("also"))
 
     def clean_old_password(self) -> str:
-        """As for the sign-in."""
+        """Check the old password, counted as in ``SignInForm``."""
         try:
             guess = sign_in.admit_old_password(self._visitor)
         except MustWaitError as wait:

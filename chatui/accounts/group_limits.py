@@ -1,4 +1,4 @@
-"""Finds those of a person's groups that limit how many answers run at the same time, in the query that loads the person."""
+"""Finds the person's groups that limit simultaneous answers, in the query that loads the person."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _PREFIX = "is_in_limited_group_"
 
 
 def columns(names: Sequence[str]) -> Mapping[str, Exists]:
-    """To be read with a person's row: one for each of ``names``, so that this costs no statement of its own."""
+    """Columns to read with a person's row, one for each of ``names``, so that no extra statement is needed."""
     members = User.groups.through.objects.filter(user=OuterRef("pk"))
     return {f"{_PREFIX}{number}": Exists(members.filter(group__name=name)) for number, name in enumerate(names)}
 
 
 def groups_of(person: User) -> frozenset[str]:
-    """The person's groups that have a limit. One statement where the row was read without ``columns``, and some group has a limit."""
+    """The person's groups that have a limit. One statement if the row was read without ``columns`` and any group has a limit."""
     known = names()
     if known and f"{_PREFIX}0" not in vars(person):
         return frozenset(person.groups.filter(name__in=known).values_list("name", flat=True))

@@ -1,4 +1,4 @@
-"""Reads the signed-in person from a trusted proxy's header. A header that is not exactly right is refused; nothing is guessed."""
+"""Reads the signed-in person from a trusted proxy's header. Any unexpected header is refused."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from chatui.audit_log.record import Visitor
 from chatui.models import User
 
 SESSION_KEY = "by_header"
-"""Of a session that a header began: the name in the header. It is good while the header says the same."""
+"""The key in a session that a header started, for the name in the header. The session is valid only while the header has the same name."""
 
 Headers = Iterable[tuple[bytes, bytes]]
-"""As they came, each line by itself."""
+"""The raw headers, each line by itself."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,149}")
 _MOST_SECRET_BYTES = 1000
@@ -38,21 +38,21 @@ class ForgedHeaderError(Exception):
 
 
 def rule() -> HeaderRule | None:
-    """What the operator says; None: headers sign nobody in."""
+    """The operator's rule; None if headers sign nobody in."""
     return sign_in_file().header
 
 
 def name_in(headers: Headers, peer: str) -> str | None:
-    """The name that a trusted proxy passes on; None where there is no such header. ``peer``: who is at the other end of the connection.
+    """The name that a trusted proxy passes on; None if there is no such header. ``peer``: the address at the other end of the connection.
 
     Raises:
-        ForgedHeaderError: it is from somebody else, twice, more than a name, or without the secret.
+        ForgedHeaderError: the header comes from another peer, occurs twice, holds more than a name, or lacks the secret.
     """
     said = rule()
     if said is None:
         return None
     found = list(headers)
-    # Some proxies pass "X_Remote_User" on beside their own "X-Remote-User", and some servers make one name of both.
+    # Some proxies pass on "X_Remote_User" next to their own "X-Remote-User", and some servers treat both as one name.
     alike = [(name, value) for name, value in found if name.lower().replace(b"_", b"-") == said.name.encode()]
     if not alike:
         return None
@@ -63,14 +63,17 @@ def name_in(headers: Headers, peer: str) -> str | None:
     if not _has_secret(said, found):
         raise ForgedHeaderError("the header of the proxy came without its secret")
     name = alike[0][1].decode("latin-1")
-    # Two names can also come as one value with a comma, where they were joined on the way.
+    # Two names can also arrive as one value with a comma, if a proxy joined them.
     if not _NAME.fullmatch(name):
         raise ForgedHeaderError("the header of the proxy holds no name")
     return name
 
 
 def find_or_create_account(visitor: Visitor, name: str) -> User:
-    """The account of a name at the proxy, created at the first sign-in. Raises as ``account_linking``'s; none is found by user name."""
+    """The account for a name from the proxy, created at the first sign-in.
+
+    Raises as in ``account_linking``; accounts are never found by user name.
+    """
     said = rule()
     provider = Provider.model_construct(
         key="header", name="header", issuer=f"header:{said.name if said else ''}", client_id="", sign_up=said is not None and said.sign_up
@@ -79,7 +82,7 @@ def find_or_create_account(visitor: Visitor, name: str) -> User:
 
 
 def session_of(scope: Mapping[str, Any]) -> SignedIn | None:
-    """The session of a socket's handshake; none where a proxy signs people in and names another person, or somebody plays the proxy."""
+    """The session of a socket's handshake; none if the proxy's header names another person or is forged."""
     return signed_in(scope["cookies"]) if _agrees(scope) else None
 
 
@@ -102,7 +105,7 @@ def _has_secret(said: HeaderRule, headers: list[tuple[bytes, bytes]]) -> bool:
     except (OSError, UnicodeDecodeError):
         return False
     if not expected:
-        # Only for proxies on this machine, or a secret file that is empty by mistake.
+        # Without a secret, only proxies on this machine are accepted; the file may also be empty by mistake.
         return said.secret_file is None
     sent = [value for name, value in headers if name.lower() == said.secret_name.encode()]
     return len(sent) == 1 and len(sent[0]) <= _MOST_SECRET_BYTES and constant_time_compare(sent[0], expected.encode())

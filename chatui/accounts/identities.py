@@ -30,7 +30,7 @@ class Identity:
 
 
 def of(person: User) -> list[Identity]:
-    """The person's, the oldest first."""
+    """The person's identities, the oldest first."""
     rows = OutsideIdentity.objects.filter(user=person).order_by("made_at")
     names = {provider.issuer: provider.name for provider in sign_in_file().providers}
     return [
@@ -48,7 +48,10 @@ def connectable(person: User) -> Sequence[tuple[str, str]]:
 
 
 def may_remove(person: User, identity_id: UUID) -> bool:
-    """Whether another sign-in method is left without this identity. One of a provider that is not configured any more lets nobody in."""
+    """Whether another sign-in method is left without this identity.
+
+    An identity of a provider that is no longer configured does not count.
+    """
     if password_use.may_use(person) and (person.has_usable_password() or Passkey.objects.filter(user=person).exists()):
         return True
     issuers = [provider.issuer for provider in sign_in_file().providers]
@@ -56,10 +59,10 @@ def may_remove(person: User, identity_id: UUID) -> bool:
 
 
 def remove(visitor: Visitor, identity_id: UUID) -> None:
-    """Take one of one's own away. Recorded. Raises NotFoundError where it is not theirs, or the last way in."""
+    """Remove one of the visitor's own identities. Recorded. Raises NotFoundError if it is not theirs, or is their last sign-in method."""
     person = person_of(visitor)
     with transaction.atomic():
-        User.objects.select_for_update(no_key=True).get(pk=person.pk)  # of two that are taken away at once, one must be left
+        User.objects.select_for_update(no_key=True).get(pk=person.pk)  # if two are removed at once, one must remain
         row = OutsideIdentity.objects.filter(pk=identity_id, user=person).first()
         if row is None or not may_remove(person, row.pk):
             raise NotFoundError

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 MOST_DAYS = 30
 MOST_PER_HOUR = 200
-"""Invitations that one member of staff makes, whether or not they are mailed: each can be a mail to somebody who did not ask for it."""
+"""Invitations that one member of staff may create, mailed or not: each can be an unsolicited mail."""
 
 _made = Throttle("invitations", attempts=MOST_PER_HOUR, seconds=3600)
 
@@ -40,7 +40,7 @@ class TooManyInvitedError(Exception):
 
     @property
     def sentence(self) -> str:
-        """For whoever wanted to invite."""
+        """The message for the person who wanted to invite."""
         words = ngettext(
             "That is more than you can invite within an hour. Nobody was invited. Go on in %(count)d minute, or with fewer people.",
             "That is more than you can invite within an hour. Nobody was invited. Go on in %(count)d minutes, or with fewer people.",
@@ -50,10 +50,10 @@ class TooManyInvitedError(Exception):
 
 
 def admit(maker: User, count: int) -> None:
-    """Count ``count`` invitations, before they are made.
+    """Count ``count`` invitations before they are created.
 
     Raises:
-        TooManyInvitedError: they are too many for now, or cannot be counted: then none may be made.
+        TooManyInvitedError: there are too many for now, or they cannot be counted: then none may be created.
     """
     try:
         seconds = _made.take(count, str(maker.pk))
@@ -66,7 +66,7 @@ def admit(maker: User, count: int) -> None:
 
 @transaction.atomic
 def make(visitor: Visitor, *, days: int, group: Group | None, note: str) -> str:
-    """Make one, and return the path of its link, which is not stored. Recorded."""
+    """Create an invitation and return the path of its link, which is not stored. Recorded."""
     maker = person_of(visitor)
     ends = timezone.now() + timedelta(days=min(days, MOST_DAYS))
     row = Invitation.objects.create(made_by=maker, group=group, note=note, expires_at=ends)
@@ -75,12 +75,12 @@ def make(visitor: Visitor, *, days: int, group: Group | None, note: str) -> str:
 
 
 def good(invitation_id: UUID | str, token: str) -> Invitation:
-    """The invitation of a link. Raises NotFoundError if it is not valid (any more)."""
+    """The invitation of a link. Raises NotFoundError if it is not valid or no longer valid."""
     return _good(Invitation.objects.all(), invitation_id, token)
 
 
 def accept(visitor: Visitor, invitation_id: UUID | str, token: str, person: User) -> None:
-    """Use an invitation up for an account that has just been made. In the transaction that makes it. Recorded.
+    """Use an invitation for an account that has just been created. Call it in the transaction that creates the account. Recorded.
 
     Raises:
         NotFoundError: as ``good``; also if somebody else was faster.
@@ -94,7 +94,7 @@ def accept(visitor: Visitor, invitation_id: UUID | str, token: str, person: User
     four_eyes.note(row.made_by, [person.pk], "account made with their invitation")
 
 
-def make_account(visitor: Visitor, invitation_id: UUID, token: str, name: str, password: str) -> User:
+def create_account(visitor: Visitor, invitation_id: UUID, token: str, name: str, password: str) -> User:
     """Create the account of an invited person, with the name and password that they chose. Raises NotFoundError as ``accept``."""
     with transaction.atomic():
         good(invitation_id, token)
@@ -119,7 +119,7 @@ def _good(rows: QuerySet[Invitation], invitation_id: UUID | str, token: str) -> 
     row = found.select_related("made_by", "group").first()
     if row is None or not constant_time_compare(_token(row), token):
         raise NotFoundError
-    # Asked again: who made it may have lost the right since, and the group may have been given more than they hold.
+    # Checked again: the creator may have lost the permission since, or the group may have been given more than the creator holds.
     if not inviting.may_invite(row.made_by, row.group):
         raise NotFoundError
     return row
@@ -130,5 +130,5 @@ def _to(group: Group | None) -> str:
 
 
 def _token(row: Invitation) -> str:
-    # The group is in it: a link is for the group for which it was made.
+    # The token covers the group: a link is valid only for the group that it was created for.
     return salted_hmac("chatui.invitation", f"{row.pk} {row.group_id}", algorithm="sha256").hexdigest()[:48]

@@ -1,4 +1,4 @@
-"""One-time links for choosing a new password: staff create a link and pass it on, and never learn the password."""
+"""One-time links for choosing a new password: staff create a link and pass it on, but never learn the password."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatui.permissions.access import NotFoundError
 
 LASTS = timedelta(hours=24)
 BY_MAIL = "by mail"
-"""Who made a link that was sent for a forgotten password: no account's name, as it has a space."""
+"""The creator of a link that was sent for a forgotten password. No account can have this name, because it has a space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,15 @@ class Notice:
 
     @property
     def is_by_mail(self) -> bool:
-        """Whether somebody asked for it on the sign-in page."""
+        """Whether it was requested on the sign-in page."""
         return self.made_by == BY_MAIL
 
 
 def make(visitor: Visitor, person: User, *, voids_password: bool) -> str:
-    """Create a link and return its path; earlier links end. ``voids_password``: the password, every session and every API key end at once.
-    Recorded."""
+    """Create a link and return its path; earlier links become invalid.
+
+    ``voids_password``: the password, all sessions and all API keys end at once. Recorded.
+    """
     with transaction.atomic():
         if voids_password:
             person.set_unusable_password()
@@ -56,12 +58,12 @@ def make(visitor: Visitor, person: User, *, voids_password: bool) -> str:
 
 
 def person_of(link_id: UUID, token: str) -> User:
-    """The person that a link is for. Raises NotFoundError if the link is not valid (any more)."""
+    """The person that a link is for. Raises NotFoundError if the link is not valid or no longer valid."""
     return _good(link_id, token).user
 
 
 def use(visitor: Visitor, link_id: UUID, token: str, password: str) -> User:
-    """Set the password that the person has chosen, once, and revoke the keys that were created with the old one. Recorded.
+    """Set the password that the person has chosen, and revoke the keys that were created with the old one. A link works once. Recorded.
 
     Raises:
         NotFoundError: as ``person_of``; also if the link was used in the meantime.
@@ -82,7 +84,7 @@ def use(visitor: Visitor, link_id: UUID, token: str, password: str) -> User:
 
 
 def token_of(link: PasswordLink) -> str:
-    """What the address of a link ends in."""
+    """The token at the end of a link's address."""
     return _token(link)
 
 
@@ -106,5 +108,5 @@ def _good(link_id: UUID, token: str, *, locks: bool = False) -> PasswordLink:
 
 
 def _token(link: PasswordLink) -> str:
-    # Made of the password's hash: whatever sets another password ends the link.
+    # Derived from the password's hash: any other password change makes the link invalid.
     return salted_hmac("chatui.password_link", f"{link.pk} {link.user_id} {link.user.password}", algorithm="sha256").hexdigest()[:48]

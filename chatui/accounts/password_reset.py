@@ -1,6 +1,6 @@
 """Password reset: e-mails a one-time link to a person who has forgotten their password, where the operator has configured that.
 
-Nothing that a visitor sees, nor how long it takes, depends on whether there is such an account: all of it happens behind the page.
+Neither the page nor its response time depends on whether the account exists: all work happens in the background.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 LASTS = timedelta(hours=1)
 MOST_ACCOUNTS = 3
-"""How many accounts of one address are written to."""
+"""The most accounts of one address that get a mail."""
 
 _asks = GuessLimit("forgotten password", address=Scope(free=5, longest=600, window=3600), network=Scope(free=20, longest=600, window=3600))
 _mails = Throttle("password-mail", attempts=3, seconds=3600)
@@ -43,11 +43,7 @@ def is_on() -> bool:
 
 
 def ask(visitor: Visitor, said: str) -> None:
-    """Send links to the accounts of that name or address, soon.
-
-    Raises:
-        MustWaitError: too many were asked for from there.
-    """
+    """Send links to the accounts of that name or address, soon. Raises: MustWaitError: too many were requested from there."""
     _asks.admit(visitor.address)
     _behind.submit(_carry_out, visitor.as_nobody(), said.strip()[:254])
 
@@ -67,7 +63,7 @@ def _accounts(said: str) -> list[User]:
     if not said:
         return []
     found = User.objects.filter(Q(username=said) | Q(email__iexact=said), is_active=True).exclude(email="")
-    # Databases fold letters in ways of their own: two addresses that only look the same to one of them are two.
+    # Databases fold letters differently: two addresses that only a database considers equal are different.
     alike = [person for person in found[:50] if said == person.username or person.email.casefold() == said.casefold()]
     return [person for person in alike if person.has_usable_password()][:MOST_ACCOUNTS]
 
@@ -77,11 +73,11 @@ def _send(visitor: Visitor, person: User) -> None:
         return
     with transaction.atomic():
         now = timezone.now()
-        # Only those that were asked for in this way: a stranger must not be able to end a link that staff have made.
+        # Only links that were requested in this way: a stranger must not be able to invalidate a link that staff created.
         PasswordLink.objects.filter(user=person, used_at=None, made_by_name=password_links.BY_MAIL).update(expires_at=now)
         link = PasswordLink.objects.create(user=person, made_by_name=password_links.BY_MAIL, expires_at=now + LASTS, dismissed_at=now)
         record("mail password link", visitor, person.get_username())
-    # Never the host of the request, whose port whoever asks can choose: the link opens somebody else's account.
+    # Never the host of the request, whose port the client can choose: the link opens somebody else's account.
     address = environment().origins[0] + reverse("password_link", args=[link.pk, password_links.token_of(link)])
     with translation.override(person.language or environment().language):
         name = brand().name

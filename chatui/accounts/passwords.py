@@ -21,20 +21,20 @@ from chatui.env import environment
 
 MIN_CHARS = 15
 SERVICE = ("chatui", "gptoss", "chatgpt", "openai")
-"""Names that everybody knows who sees the page."""
+"""Names that everybody who sees the page knows."""
 
 _SHORTEST_NAME = 3
 _LEFT_CHARS = 8
-_LOOKED_AT = 512  # looking for what is repeated takes the square of it
+_LOOKED_AT = 512  # searching for repetitions takes quadratic time
 _ROWS = ("abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "qwertzuiopasdfghjklyxcvbnm", "azertyuiopqsdfghjklmwxcvbn")
 _DIGITS = "1234567890"
 
 
 class LengthValidator:
-    """Long enough; each character counts as one, whatever its script."""
+    """Requires a minimum length; each character counts as one, in any script."""
 
     def validate(self, password: str, user: object = None) -> None:
-        """Raises ValidationError if it is too short, and says by how much."""
+        """Raises ValidationError if the password is too short, with the missing number of characters."""
         chars = len(_form(password))
         if chars < MIN_CHARS:
             raise ValidationError(
@@ -55,11 +55,11 @@ class LengthValidator:
         return words % {"count": MIN_CHARS}
 
 
-class GuessedFirstValidator:
+class PredictablePasswordValidator:
     """Rejects what an attacker tries first: known passwords, patterns, and variations of the person's or the service's names."""
 
     def validate(self, password: str, user: object = None) -> None:
-        """Raises ValidationError, which says what is wrong with it."""
+        """Raises ValidationError with the reason."""
         text = _form(password).casefold()[:_LOOKED_AT]
         letters = "".join(filter(str.isalnum, text))
         if _is_common(text) or _is_common(_word(letters)):
@@ -100,7 +100,7 @@ def _repeated(text: str) -> str:
 
 
 def _is_pattern(letters: str) -> bool:
-    """Whether it repeats something too short to be a password, or follows the alphabet, the digits or a keyboard row."""
+    """Whether it repeats a short text, or follows the alphabet, the digits or a keyboard row."""
     unit = _repeated(letters)
     return (unit != letters and len(unit) < MIN_CHARS) or not unit or any(unit in line or unit in line[::-1] for line in _lines())
 
@@ -112,7 +112,7 @@ def _lines() -> tuple[str, ...]:
 
 
 def _without_names(letters: str, user: object) -> str | None:
-    """The rest without the names, if there was a name and the rest is too short to be a password; else None."""
+    """The password without the names, if it has a name and the rest is too short for a password; else None."""
     left = letters
     for name in sorted(set(_names(user)), key=len, reverse=True):
         left = left.replace(name, "")

@@ -14,9 +14,11 @@ SHOWN_CHARS = 150
 
 
 @dataclass(frozen=True, slots=True)
-class Personal:
-    """A person's own settings: columns of the account, in which an empty value means the default. ``name``: as others read it.
-    ``finds_documents``: their search covers the documents that they sent."""
+class PersonalSettings:
+    """A person's own settings: columns of the account, where an empty value means the default.
+
+    ``name``: the name that others see. ``finds_documents``: their search covers the documents that they sent.
+    """
 
     name: str = ""
     language: str = ""
@@ -28,31 +30,34 @@ class Personal:
     finds_documents: bool = False
 
 
-def of(person: User) -> Personal:
-    """As they are now."""
+def of(person: User) -> PersonalSettings:
+    """The person's current settings."""
     columns = {name: getattr(person, name) for name in _COLUMNS}
-    return Personal(name=person.get_full_name(), **columns)
+    return PersonalSettings(name=person.get_full_name(), **columns)
 
 
-def is_named_elsewhere(person: User) -> bool:
-    """Whether a directory says what the person is called, so that their own word for it would not last."""
+def is_name_managed(person: User) -> bool:
+    """Whether a directory manages the person's name, so that their own change would be overwritten."""
     return ProvisionedAccount.objects.filter(user=person, made_account=True, deleted_at=None).exists()
 
 
 def shown_name(person: User) -> str:
-    """As others read it, in up to 150 characters, with the account's name behind: what people call themselves proves nothing."""
+    """The name that others see, in up to 150 characters, followed by the account name: people can call themselves anything."""
     account, name = person.get_username(), person.get_full_name()
     room = SHOWN_CHARS - len(f" ({account})")
     return account if name in ("", account) or room < 1 else f"{name[:room]} ({account})"
 
 
-def save(visitor: Visitor, wanted: Personal) -> None:
-    """Keep what the person wants. Another name is recorded; one that did not change stays in the two parts in which a directory may have
-    said it. Where one does say it, it is not the person's to change."""
+def save(visitor: Visitor, wanted: PersonalSettings) -> None:
+    """Save the person's settings.
+
+    A changed name is recorded; an unchanged one keeps the two parts that a directory may have set. If a directory manages the name, the
+    person cannot change it.
+    """
     person = person_of(visitor)
     columns = {name: value for name, value in asdict(wanted).items() if name in _COLUMNS}
     with transaction.atomic():
-        if wanted.name != person.get_full_name() and not is_named_elsewhere(person):
+        if wanted.name != person.get_full_name() and not is_name_managed(person):
             columns |= {"first_name": wanted.name, "last_name": ""}
             record("account changed", visitor, person.get_username(), detail=f"has the name {wanted.name or '(none)'} now"[:200])
         for name, value in columns.items():

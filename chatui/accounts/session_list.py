@@ -44,15 +44,14 @@ def record_start(person: User, key: str, visitor: Visitor, user_agent: str, sign
         BegunSession.objects.update_or_create(key=key, defaults=where)
 
 
-def note_outside(key: str | None, outside_id: str) -> None:
-    """Stores the provider's own id of a session that it began; with it the provider can end the session."""
+def store_provider_session(key: str | None, outside_id: str) -> None:
+    """Store the provider's own id of a session that it started; with it the provider can end the session."""
     BegunSession.objects.filter(key=key).update(outside_id=outside_id)
 
 
 def end_provider_sessions(provider: str, person: User | None, outside_id: str) -> dict[User, int]:
-    """End the sessions that a provider began: of this person, or with this id; both where both are given. Returns how many, by person.
-
-    Without a person and an id there are none.
+    """End the sessions that a provider started, of this person or with this id; if both are given, both must match. Returns how many, by
+    person. Without a person and an id, none.
     """
     if person is None and not outside_id:
         return {}
@@ -69,7 +68,7 @@ def end_provider_sessions(provider: str, person: User | None, outside_id: str) -
 
 
 def sign_in_method_of(provider: str) -> str:
-    """The sign-in method of the sessions that this provider began."""
+    """The sign-in method of the sessions that this provider started."""
     return f"by {provider}"
 
 
@@ -80,12 +79,12 @@ def forget_ended() -> None:
 
 
 def change_key(before: str | None, key: str | None) -> None:
-    """A session goes on under another key."""
+    """Record that a session continues under another key."""
     BegunSession.objects.filter(key=before).update(key=key)
 
 
 def of(person: User, this: str | None) -> list[OwnSession]:
-    """The person's, the newest first. ``this``: the key of the one that asks. Sessions from before there was this list are not in it."""
+    """The person's sessions, the newest first. ``this``: the key of the current one. Sessions older than this feature are not listed."""
     ends = Session.objects.filter(session_key=OuterRef("key"), expire_date__gt=timezone.now()).values("expire_date")
     rows = BegunSession.objects.filter(user=person).annotate(ends_at=Subquery(ends)).exclude(ends_at=None).order_by("-begun_at")
     names = {sign_in_method_of(provider.key): provider.name for provider in sign_in_file().providers}
@@ -93,7 +92,7 @@ def of(person: User, this: str | None) -> list[OwnSession]:
 
 
 def end(visitor: Visitor, session_id: UUID) -> None:
-    """End one of one's own. Recorded. Raises NotFoundError where it is not theirs."""
+    """End one of the visitor's own sessions. Recorded. Raises NotFoundError if it is not theirs."""
     person = person_of(visitor)
     with transaction.atomic():
         row = BegunSession.objects.filter(pk=session_id, user=person).first()
@@ -105,7 +104,7 @@ def end(visitor: Visitor, session_id: UUID) -> None:
 
 
 def end_others(visitor: Visitor, this: str | None) -> None:
-    """End all of one's own but this one, also those that are not in the list. Recorded."""
+    """End all of the visitor's own sessions except this one, including those that are not listed. Recorded."""
     person = person_of(visitor)
     record("end session", visitor, person.get_username(), detail="all others of their own")
     sessions.end_all(person, but=this)
@@ -113,7 +112,7 @@ def end_others(visitor: Visitor, this: str | None) -> None:
 
 
 def end_all_of(visitor: Visitor, person: User) -> int:
-    """End all of a person's sessions, for an account manager whose permission was checked. Recorded; how many there were."""
+    """End all of a person's sessions, for an account manager whose permission was checked. Recorded. Returns how many there were."""
     with transaction.atomic():
         ended = sessions.end_all(person)
         BegunSession.objects.filter(user=person).delete()
@@ -122,6 +121,6 @@ def end_all_of(visitor: Visitor, person: User) -> int:
 
 
 def device_of(user_agent: str) -> str:
-    """Browser and system, as far as a person would recognize them; never the words of the header itself."""
+    """Browser and operating system in recognizable words; never the text of the header itself."""
     named = (next((name for sign, name in table if sign in user_agent), "") for table in (_BROWSERS, _SYSTEMS))
     return " · ".join(filter(None, named))

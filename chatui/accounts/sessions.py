@@ -25,7 +25,7 @@ CLIENT_ADDRESS_UNKNOWN = ""
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A session that was good when it was looked at: whose, and the hash of the password that it was made with."""
+    """A session that was valid when it was checked: its person, and the hash of the password that it was started with."""
 
     person: User
     key: str = field(repr=False)
@@ -33,25 +33,25 @@ class SignedIn:
 
 
 def signed_in(cookies: dict[str, str]) -> SignedIn | None:
-    """The session of the session cookie, if it is still good and its person still active. Two statements."""
+    """The session of the session cookie, if it is still valid and its person still active. Two statements."""
     person = signed_in_user(cookies)
     return SignedIn(person, cookies[settings.SESSION_COOKIE_NAME], person.get_session_auth_hash()) if person else None
 
 
 def people_of(session: SignedIn) -> QuerySet[User]:
-    """The person of a session, read again, if they are active and the session was not ended; check them with ``is_same``."""
+    """The person of a session, read again, if they are active and the session has not ended; check them with ``is_same``."""
     return people_with(session.key, session.person.pk, timezone.now())
 
 
 def people_with(key: str | Parameter, person: UUID | Parameter, now: datetime | Parameter) -> QuerySet[User]:
-    """The active person of a session that lasts ``now``."""
+    """The active person of a session that is valid at ``now``."""
     lasts = Session.objects.filter(pk=key, expire_date__gt=now)
     people: QuerySet[User] = User.objects.filter(Exists(lasts), pk=person, is_active=True)
     return people
 
 
 def is_same(session: SignedIn, person: User | None) -> bool:
-    """Whether the password is the one that the session was made with."""
+    """Whether the password is still the one that the session was started with."""
     return person is not None and constant_time_compare(person.get_session_auth_hash(), session.password_hash)
 
 
@@ -68,10 +68,10 @@ def signed_in_user(cookies: dict[str, str]) -> User | None:
 
 def end_all(person: User, but: str | None = None) -> int:
     """End every session of a person, except the one with the key ``but``; returns how many there were."""
-    # Whoever has shown a password and not yet the second factor has no session: that step is ended by the time (web.entrance.second_step).
+    # Between password and second factor there is no session yet: that step expires by itself (web.entrance.second_step).
     User.objects.filter(pk=person.pk).update(sessions_ended_at=timezone.now())
     ended = 0
-    # Whose a session is stands inside of it, so each is looked at.
+    # The owner is stored inside the session, so each session is read.
     for row in Session.objects.exclude(pk=but).iterator(chunk_size=500):
         if row.get_decoded().get(auth.SESSION_KEY) == str(person.pk):
             row.delete()

@@ -59,7 +59,7 @@ def admit_old_password(visitor: Visitor) -> Guess:
 
 
 def admit_answer(visitor: Visitor, device: str) -> Guess:
-    """Count an answer that claims to come from a provider: forged ones must not be tried at will. ``device``: as for ``admit``.
+    """Count a response that claims to come from a provider: attempts with forged ones must be limited. ``device``: as for ``admit``.
 
     Raises:
         MustWaitError: as ``admit``.
@@ -68,7 +68,8 @@ def admit_answer(visitor: Visitor, device: str) -> Guess:
 
 
 def admit_passkey(visitor: Visitor, device: str) -> Guess:
-    """Count a sign-in with a passkey: nobody guesses a signature, but each takes time and a line of the log. ``device``: as for ``admit``.
+    """Count a sign-in with a passkey: nobody can guess a signature, but each attempt costs time and a log line. ``device``: as for
+    ``admit``.
 
     Raises:
         MustWaitError: as ``admit``.
@@ -77,13 +78,15 @@ def admit_passkey(visitor: Visitor, device: str) -> Guess:
 
 
 def count_wrong_logout(visitor: Visitor) -> None:
-    """Count a token that claimed to come from a provider and to sign somebody out. Raises MustWaitError where it was one too many."""
+    """Count an invalid logout token that claimed to come from a provider. Raises MustWaitError if there were too many."""
     _logouts.admit(visitor.address)
 
 
 def browser_of(device: str) -> str:
-    """The browser with that DEVICE_COOKIE, whoever has signed in with it; empty for a strange one. It is counted apart from strangers at
-    the same address."""
+    """The browser with that DEVICE_COOKIE, for anybody who has signed in with it; empty for an unknown one.
+
+    It is counted separately from strangers at the same address.
+    """
     _, number = _device(device)
     return f"device:{number}" if number else ""
 
@@ -94,13 +97,16 @@ def new_device(person: User) -> str:
 
 
 def record_signed_in(visitor: Visitor, detail: str = "") -> None:
-    """Call before the session begins. ``detail``: how, without a password. Raises a database error if the line cannot be written."""
+    """Record a sign-in, before the session begins.
+
+    ``detail``: the method, if not a password. Raises a database error if the line cannot be written.
+    """
     _record_own(SIGNED_IN, visitor, detail)
     _note("signed in", visitor, str(visitor.user.pk) if visitor.user else "")
 
 
 def record_signed_out(visitor: Visitor) -> None:
-    """Call after the session has ended."""
+    """Record a sign-out, after the session has ended."""
     _record_own(SIGNED_OUT, visitor)
 
 
@@ -117,33 +123,33 @@ def record_refused(visitor: Visitor, name: str, *, waits: bool) -> None:
 
 
 def record_code_refused(visitor: Visitor, person: User, *, waits: bool) -> None:
-    """A wrong code after a right password."""
+    """Record a wrong code after a right password."""
     detail = "had to wait with the code" if waits else "wrong code"
     _refusals[REFUSED].record(visitor.as_nobody(), str(person.pk), person.get_username(), detail)
     _note(detail, visitor, str(person.pk))
 
 
 def record_passkey_refused(visitor: Visitor, person: User | None, detail: str) -> None:
-    """A passkey that let nobody in. ``person``: whose it is, as far as that is known; ``detail``: why, in words of ours."""
+    """Record a refused passkey. ``person``: its owner, if known; ``detail``: the reason, in a fixed text."""
     key = str(person.pk) if person else address_group(visitor.address)
     _refusals[REFUSED].record(visitor.as_nobody(), key, person.get_username() if person else None, detail)
     _note("passkey refused", visitor, str(person.pk) if person else "")
 
 
 def record_password_refused(visitor: Visitor, *, waits: bool) -> None:
-    """A wrong old password on the page that changes it."""
+    """Record a wrong old password on the page for changing it."""
     detail = "had to wait" if waits else "wrong old password"
     _refusals[PASSWORD_REFUSED].record(visitor, str(visitor.user.pk) if visitor.user else "", None, detail)
 
 
 def _note(outcome: str, visitor: Visitor, person: str) -> None:
-    """In the log of the process, which people of the machines read: the id of an account, and neither its name nor an address."""
+    """Write to the process log, which system administrators read: the id of an account, but neither its name nor an address."""
     measures.SIGN_INS.labels(outcome).inc()
     log.info("sign-in", extra={"outcome": outcome, "way": visitor.way, "person": person})
 
 
 def record_answer_refused(visitor: Visitor, detail: str) -> None:
-    """A sign-in with a provider that came to nothing. ``detail``: the provider's key, and why, in words of ours."""
+    """Record a failed sign-in with a provider. ``detail``: the provider's key, and the reason in a fixed text."""
     _refusals[REFUSED].record(visitor.as_nobody(), address_group(visitor.address), None, detail)
     _note("refused by a provider or a proxy", visitor, "")
 
@@ -153,13 +159,13 @@ def _record_own(action: str, visitor: Visitor, detail: str = "") -> None:
 
 
 def _account(name: str) -> User | None:
-    # As Django's own back end looks it up, but for the password.
+    # As Django's own back end looks it up, without checking the password.
     found: User | None = User.objects.filter(username=name).first()
     return found
 
 
 def _known(person: User, address: str, device: str) -> str:
-    """The device, else the address, from which this person has signed in before; empty if neither is known."""
+    """The device, or else the address, from which this person has signed in before; empty if neither is known."""
     owner, number = _device(device)
     if owner == str(person.pk):
         return f"device:{number}"
@@ -170,7 +176,7 @@ def _known(person: User, address: str, device: str) -> str:
 
 
 def _device(device: str) -> tuple[str, str]:
-    """Who signed in with the browser of that cookie, and its number; both empty if we did not make it."""
+    """The person who signed in with the browser of that cookie, and its number; both empty if the cookie is not ours."""
     try:
         owner, number = signing.loads(device, salt=_SALT, max_age=DEVICE_SECONDS)
     except (signing.BadSignature, ValueError, TypeError):

@@ -11,12 +11,12 @@ _PLACES = ("Africa/", "America/", "Antarctica/", "Arctic/", "Asia/", "Atlantic/"
 
 @cache
 def names() -> tuple[str, ...]:
-    """Those that are named after places, in alphabetical order."""
+    """The time zones named after places, in alphabetical order."""
     return tuple(sorted(name for name in available_timezones() if name.startswith(_PLACES)))
 
 
 def of(name: str) -> tzinfo:
-    """The zone of that name; UTC without one, and for one that this machine does not know any more."""
+    """The zone of that name; UTC for an empty name, and for one that this machine no longer knows."""
     try:
         return ZoneInfo(name) if name else UTC
     except (ZoneInfoNotFoundError, ValueError, OSError):

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from chatui.accounts.api_keys import management
-from chatui.accounts.api_keys.management import MadeKey, TooManyKeysError
+from chatui.accounts.api_keys.management import CreatedKey, TooManyKeysError
 from chatui.accounts.people import account_actions
 from chatui.model_servers import model_choice
 from chatui.models import User
@@ -22,7 +22,7 @@ is_for_programs = management.is_for_programs
 
 
 def page(request: HttpRequest, account: User, context: dict[str, object]) -> HttpResponse:
-    """The form, and after it the key, once. The caller has checked that the visitor may change the account."""
+    """Show the form, and afterwards the key, once. The caller has checked that the visitor may change the account."""
     maker = as_person(request.user)
     may_view_hidden = maker is not None and reasoning.may_read(account) and reasoning.may_read(maker)
     form = KeyForm(request.POST or None, choices=model_choice.choices_for(account), may_view_hidden=may_view_hidden)
@@ -33,13 +33,13 @@ def page(request: HttpRequest, account: User, context: dict[str, object]) -> Htt
     return render(request, "admin/api_key.html", shown, status=400 if form.errors else 200)
 
 
-def _made(request: HttpRequest, account: User, form: KeyForm) -> MadeKey | None:
+def _made(request: HttpRequest, account: User, form: KeyForm) -> CreatedKey | None:
     wanted, visitor = form.wanted(), visitor_of(request, "admin")
     if wanted is None:
         return None
     try:
         with transaction.atomic():
-            made = management.make_for_account(visitor, account_actions.held(visitor, account.pk), wanted)
+            made = management.create_for_account(visitor, account_actions.locked(visitor, account.pk), wanted)
             four_eyes.note(visitor.user, [account.pk], "an API key")
     except TooManyKeysError:
         form.add_error(None, _("This account has as many keys as there may be. Revoke one that is not used any more."))

@@ -33,7 +33,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         return ApiKey.objects.defer("digest")
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """No filters: one by the digest would tell it, letter by letter."""
+        """No filters: filtering by the digest would reveal it, letter by letter."""
         return False
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -50,7 +50,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 
     @admin.action(description=_("Revoke the chosen keys"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
-        """They stop at once. Recorded, each."""
+        """Revoke the selected keys, which stop working at once. Each is recorded."""
         count = management.revoke_for_admin(visitor_of(request, "admin"), list(queryset))
         words = ngettext("%(count)d key was revoked.", "%(count)d keys were revoked.", count)
         messages.success(request, words % {"count": count})

@@ -103,10 +103,9 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
             self.add_error("key_name", _("This key cannot be used: %(reason)s.") % {"reason": error})
 
     def _moves_reasoning(self, spec: BackendSpec) -> bool:
-        """Whether the change decides who is sent reasoning, or whose summaries are trusted: that takes the permission to see it.
-
-        Several servers call the raw chain of thought a summary, so trusting one can show it; and a summarizer is sent all of it.
-        Nobody may get at it by changing either, or by moving a row that is trusted, or that writes summaries, to a server of theirs.
+        """Whether the change affects who is sent reasoning, or whose summaries are trusted, which requires the permission to see reasoning.
+        Several servers call the raw chain of thought a summary, so trusting one can reveal it; and a summarizer is sent all of it. So
+        nobody may gain access by changing either setting, or by pointing a trusted or summarizing row at their own server.
         """
         changed = set(self.changed_data)
         if spec.summaries != "none" and changed & {"summaries", "summarizer", "summary_review"}:
@@ -116,7 +115,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
         return bool(changed & {"name", "url", "kind", "other_settings", "is_enabled"}) and spec.name in _summarizers()
 
     def _say(self, problem: str) -> None:
-        """Beside the field that the sentence begins with, and then without its name; else on top."""
+        """Show the problem at the field that its sentence begins with, without the field's name; otherwise at the top."""
         name, _, rest = problem.partition(" ")
         field = {"models": "model_names", **dict.fromkeys(configured.OTHER_SETTINGS, "other_settings")}.get(name, name.removesuffix(":"))
         is_of_field = field in self.fields and not rest.startswith(("=", "does"))
@@ -152,7 +151,7 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @admin.action(permissions=["confirm"], description=_("Confirm selected back ends, so that people are offered them"))
     def confirm(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Those that wait for it. Recorded."""
+        """Confirm the selected back ends that wait for confirmation. Recorded."""
         with transaction.atomic():
             for row in queryset.exclude(unconfirmed_by="").select_for_update():
                 _record(request, row, "confirmed", f"after a change by {row.unconfirmed_by}: {row.url}")
@@ -160,7 +159,7 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         transaction.on_commit(connected.forget_rows)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """The first step of saving. What somebody saves who may see hidden channels is confirmed by that."""
+        """The first step of saving. A row saved by somebody who may see hidden channels counts as confirmed."""
         if form.may_see_hidden:
             obj.unconfirmed_by = ""
         elif form.has_changed() or not change:
@@ -172,7 +171,7 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         super().save_model(request, obj, form, change)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """The last step: what is different now is recorded, in the same transaction."""
+        """The last step: records the differences, in the same transaction."""
         super().save_related(request, form, formsets, change)
         if change:
             self._record_changes(request, form)
@@ -202,7 +201,9 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @translation.override(SOURCE)
 def _description(row: StoredBackend) -> str:
-    """A new row in one line: whether it is offered, then what differs from the defaults, first what decides who is sent what."""
+    """A new row in one line: whether it is available, then the values that differ from the defaults, beginning with those that affect
+    who is sent what.
+    """
     usual = {str(field.verbose_name): str(field.get_default()) for field in StoredBackend._meta.fields}
     told = {name: value for name, value in _standing(row).items() if value != usual.get(name, "") and name != "name"}
     parts = [f"{name} {value if len(value) <= _VALUE_CHARS else value[:_VALUE_CHARS] + '…'}" for name, value in told.items()]
@@ -214,7 +215,7 @@ def _description(row: StoredBackend) -> str:
 
 
 def _confirmation(row: StoredBackend) -> tuple[str, str]:
-    """What happened, and words about it, for the log."""
+    """The action and its description, for the audit log."""
     return (
         ("not confirmed", "offered to nobody until somebody who may see hidden channels confirms it")
         if row.unconfirmed_by
@@ -223,14 +224,14 @@ def _confirmation(row: StoredBackend) -> tuple[str, str]:
 
 
 def _summarizers() -> set[str]:
-    """The names of the back ends that reasoning is sent to, those of rows that are switched off included."""
+    """The names of the back ends that reasoning is sent to, including rows that are switched off."""
     stored = StoredBackend.objects.exclude(summarizer="").values_list("summarizer", flat=True)
     return {split_choice(choice)[0] for choice in [*stored, *(spec.summarizer for spec in configured.base(environment()))] if choice}
 
 
 @translation.override(SOURCE)
 def _standing(row: StoredBackend) -> dict[str, str]:
-    """What the row says, in words: nothing in it is a secret. In English, as the log is, whatever language the staff read."""
+    """The row's values in words; none of them is a secret. In English, like the rest of the audit log."""
     fields = [field for field in StoredBackend._meta.fields if field.editable]
     words = {str(field.verbose_name): " ".join(str(getattr(row, field.name)).split()) for field in fields}
     return words | {"groups": ", ".join(sorted(row.groups.values_list("name", flat=True)))}

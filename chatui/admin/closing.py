@@ -49,16 +49,16 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @admin.display(description=_("Closed"))
     def closed(self, person: User) -> str:
-        """Who or what closed the account."""
+        """The column that shows who or what closed the account."""
         found = closing.closed_by(person)
         return f"{gettext(_CAUSES[found[0]])} {found[1]}".strip() if found else "-"
 
     def carry_out(self, request: HttpRequest, person: User, before: AccountSnapshot) -> None:
-        """What follows from the box *active*: a change of it is a closing or a reopening like any other."""
+        """Carry out a change of the *active* check box as an ordinary closing or reopening."""
         was_active = "active" in before.states
         if was_active == person.is_active:
             return
-        # As it was before, so that there is one way in which it becomes otherwise.
+        # Reset to the previous value, so that only one code path changes it.
         User.objects.filter(pk=person.pk).update(is_active=was_active)
         if was_active:
             self._close(request, person)
@@ -66,7 +66,7 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             closing.reopen_account(person, visitor_of(request, "admin"))
 
     def others(self, request: HttpRequest, queryset: QuerySet[User]) -> list[User]:
-        """Those of them that the member of staff may change, and who are somebody else."""
+        """Those of them that the member of staff may change, except themselves."""
         return [person for person in queryset if person != request.user and self.has_change_permission(request, person)]
 
     def _reopen(self, visitor: Visitor, person: User) -> bool:
@@ -79,7 +79,7 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         try:
             return closing.close_by_staff(person, visitor_of(request, "admin"))
         except NotFoundError:
-            return False  # they may not any more, or the account is gone
+            return False  # they no longer may, or the account is gone
         except KeptOpenError:
             person.is_active = True
             words = gettext("%(name)s was not closed: nobody else could look after accounts.")

@@ -25,7 +25,7 @@ class ConfirmForm(forms.Form):
     name = forms.CharField(label=_("Name of the account"), max_length=150, widget=forms.TextInput(attrs={"autocomplete": "off"}))
 
     def __init__(self, *args: Any, person: User, **kwargs: Any) -> None:
-        """``person``: whose name it has to be."""
+        """``person``: whose name must be typed."""
         super().__init__(*args, **kwargs)
         self._person = person
 
@@ -41,11 +41,11 @@ class ErasingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Erases accounts one at a time. Django would do it in one transaction, during which nobody else could write."""
 
     def get_actions(self, request: HttpRequest) -> Any:
-        """No deletion of many at once: each is to be looked at."""
+        """No bulk deletion: each erasure must be confirmed by itself."""
         return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """What would go, and, once the name has been typed, its erasure."""
+        """Show what would be deleted, and erase it once the name has been typed."""
         person = self.get_object(request, object_id)
         if not isinstance(person, User):
             raise Http404

@@ -1,5 +1,7 @@
-"""The admin page for failed answers: finds a failure by the number that a person was shown, and gives its cause. It shows no
-conversation text, and not whose conversation it was."""
+"""The admin page for failed answers: finds a failure by the number that a person was shown, and gives its cause.
+
+It shows neither conversation text nor the owner's name.
+"""
 
 from __future__ import annotations
 
@@ -35,17 +37,17 @@ class FailedAnswerAdmin(ReadOnlyAdmin):
     show_full_result_count = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[FailedAnswer]:
-        """Answers with an error code, without what was sent."""
+        """Answers with an error code, without the stored requests."""
         failed = FailedAnswer.objects.exclude(error_code="").defer("request", "error_detail")
         return failed.exclude(state="running")
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
-        """The dash of a number is for people."""
+        """Search without the dash, which is only for readability."""
         digits = "".join(sign for sign in search_term.lower() if sign.isalnum())
         return (queryset.filter(id__endswith=digits) if digits else queryset), False
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Only what the list itself offers: a filter by any column tells that column, letter by letter."""
+        """Only the list's own filters: filtering by any column would reveal that column, letter by letter."""
         return lookup.partition("__")[0] in ("error_code", "started_at")
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -53,11 +55,11 @@ class FailedAnswerAdmin(ReadOnlyAdmin):
         return access.can_see_failures(access.as_person(request.user))
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """As the page itself."""
+        """As for viewing."""
         return self.has_view_permission(request)
 
     def get_urls(self) -> Any:
-        """With the address that tells a chat page one cause."""
+        """Adds the address from which a chat page fetches one cause."""
         cause = path("<uuid:turn_id>/cause/", self.admin_site.admin_view(self.cause_view), name="chatui_failedanswer_cause")
         return [cause, *super().get_urls()]
 
@@ -70,12 +72,12 @@ class FailedAnswerAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("Number"))
     def shown_number(self, turn: FailedAnswer) -> str:
-        """As people see it."""
+        """The number in the form that people see."""
         return number(turn.pk)
 
     @admin.display(description=_("What the person was told"))
     def meaning(self, turn: FailedAnswer) -> str:
-        """The sentence of the code."""
+        """The sentence for the error code."""
         return sentence_of(code_of(turn.error_code))
 
     @admin.display(description=_("Cause"))

@@ -30,7 +30,7 @@ class InvitationForm(forms.Form):
     days = forms.IntegerField(label=_("Works for days"), min_value=1, max_value=invitations.MOST_DAYS, initial=7)
 
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """Offers only groups that hold no permissions that the member of staff has not: an invitation must not raise anybody."""
+        """Offers only groups without permissions that the member of staff lacks: an invitation must not grant more."""
         super().__init__(*args, **kwargs)
         fields: dict[str, Any] = self.fields
         fields["group"].queryset = administration.givable(request.user)
@@ -69,7 +69,7 @@ class InvitationAdmin(ReadOnlyAdmin):
         return self.has_view_permission(request)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """The form, and after it the link, once."""
+        """Show the form, and afterwards the link, once."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         form = InvitationForm(request, request.POST or None)
@@ -87,7 +87,7 @@ class InvitationAdmin(ReadOnlyAdmin):
 
     @admin.action(description=_("Revoke the chosen invitations"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[Invitation]) -> None:
-        """They stop at once. Recorded, each."""
+        """Revoke the selected invitations at once. Each is recorded."""
         rows = list(queryset.select_related("made_by", "group"))
         staff = access.as_person(request.user)
         own = [row for row in rows if staff is not None and inviting.may_invite(staff, row.group)]

@@ -21,11 +21,12 @@ from chatui.web.visitors import visitor_of
 class LastManagerGuardAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Rolls back any change after which only the operator could restore access for account managers. Recorded.
 
-    What the member of staff may do is asked once they and the account are held: what their request has read of them is from before.
+    Permissions are checked after the staff member's and the target's accounts are locked, because those read at the start of the request
+    may be out of date.
     """
 
     acts_one_by_one = False
-    """Whether what is done to many asks and holds for each row by itself: all in one transaction would keep everybody's writes waiting."""
+    """Whether bulk actions check and lock each row separately: one transaction for all would block everybody's writes."""
 
     def changeform_view(self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None) -> Any:
         """One row, on its own page."""
@@ -33,12 +34,12 @@ class LastManagerGuardAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return self._kept(request, object_id, lambda: view(request, object_id, form_url, extra_context))
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
-        """The same: what a group gives goes with it."""
+        """The same: deleting a group removes the permissions that it grants."""
         view = super().delete_view
         return self._kept(request, object_id, lambda: view(request, object_id, extra_context))
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """The same for what is done to many."""
+        """The same for bulk actions."""
         view = super().changelist_view
         if self.acts_one_by_one:
             return view(request, extra_context)
@@ -59,6 +60,6 @@ class LastManagerGuardAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
                 return answer()
         except account_managers.LastAccountManagerError as error:
             record("account not changed", visitor_of(request, "admin"), error.name, detail=f"by staff: {error}")
-            list(messages.get_messages(request))  # what was said of the change is not true any more
+            list(messages.get_messages(request))  # remove the success message, which is no longer true
             messages.error(request, gettext("Nothing was changed: nobody else could look after accounts."))
             return redirect(request.path)

@@ -17,7 +17,7 @@ from chatui.web.visitors import visitor_of
 
 
 def page(request: HttpRequest, person: User, context: dict[str, object]) -> HttpResponse:
-    """The form, and after it the link, once. For one's own password there is the page where the old one is asked for."""
+    """Show the form, and afterwards the link, once. For their own password, staff use the page that asks for the old one."""
     if person == request.user:
         return redirect("password")
     shown = context | {
@@ -28,7 +28,9 @@ def page(request: HttpRequest, person: User, context: dict[str, object]) -> Http
     if request.method == "POST":
         visitor = visitor_of(request, "admin")
         with transaction.atomic():
-            path = password_links.make(visitor, account_actions.held(visitor, person.pk), voids_password=request.POST.get("void") == "yes")
+            path = password_links.make(
+                visitor, account_actions.locked(visitor, person.pk), voids_password=request.POST.get("void") == "yes"
+            )
         shown["link"] = request.build_absolute_uri(path)
         people.tell_sockets(person)
     return render(request, "admin/password_link.html", shown)

@@ -41,10 +41,10 @@ from chatui.web.visitors import visitor_of
 
 
 class RecordedAdmin(LastManagerGuardAdmin):
-    """Every way to make, change or delete a row is recorded, in the same transaction as the change."""
+    """Records every creation, change and deletion of a row, in the same transaction."""
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """The last step of saving; compares with the state that the first step read."""
+        """The last step of saving; compares with the state read in the first step."""
         super().save_related(request, form, formsets, change)
         if change:
             self.carry_out(request, form.instance, form.before)
@@ -54,7 +54,7 @@ class RecordedAdmin(LastManagerGuardAdmin):
         _tell_sockets(form.instance)
 
     def carry_out(self, request: HttpRequest, row: Any, before: changes.AccountSnapshot) -> None:
-        """What follows from a change, before it is recorded. In its transaction."""
+        """A hook for side effects of a change, before it is recorded, in the same transaction."""
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """The first step."""
@@ -110,7 +110,7 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
 
     @admin.action(description=_("Remove the second factor of the chosen people"), permissions=["change"])
     def remove_second_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        """For people who have lost theirs. Not of accounts that this member of staff may not change. Recorded, each."""
+        """Remove the second factor of people who have lost it, for accounts that this member of staff may change. Each is recorded."""
         for person in self.others(request, queryset):
             try:
                 account_actions.remove_second_factor(visitor_of(request, "admin"), person.pk)
@@ -118,7 +118,7 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
                 messages.error(request, gettext("Nothing was changed: nobody else could look after accounts."))
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Offer only permissions of this product that the member of staff has, and only groups that hold no others."""
+        """Offer only permissions of this product that the member of staff has, and only groups without any others."""
         if db_field.name == "user_permissions":
             kwargs |= {"queryset": offered(request), "form_class": PermissionsField}
         elif db_field.name == "groups":
@@ -127,26 +127,25 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Nobody but a superuser puts themselves into groups or takes themselves out: settings give and demand much by a group's name, of
-        which no permission tells."""
+        """Only a superuser may change their own groups: settings refer to groups by name, with effects that no permission shows."""
         fixed = super().get_readonly_fields(request, obj)
         return fixed if obj is None or obj != request.user or request.user.is_superuser else (*fixed, "groups")
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Staff cannot change an account with more permissions than theirs, because they could take it over."""
-        return super().has_change_permission(request, obj) and _is_no_more(request, obj)
+        return super().has_change_permission(request, obj) and _has_no_more(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """As for changes; nobody can erase their own account."""
-        return super().has_delete_permission(request, obj) and obj != request.user and _is_no_more(request, obj)
+        return super().has_delete_permission(request, obj) and obj != request.user and _has_no_more(request, obj)
 
     def get_urls(self) -> list[Any]:
-        """With the page on which staff make a key for an account at which nobody can sign in."""
+        """Adds the page for creating an API key for an account without sign-in."""
         own = path("<id>/api-key/", self.admin_site.admin_view(self.new_api_key), name="chatui_user_api_key")
         return [own, *super().get_urls()]
 
     def new_api_key(self, request: HttpRequest, id: str) -> HttpResponse:  # noqa: A002
-        """The page of that."""
+        """That page."""
         account = self.get_object(request, unquote(id))
         if not isinstance(account, User) or not self.has_change_permission(request, account):
             raise PermissionDenied
@@ -154,35 +153,36 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
 
     @admin.display(description=_("New key"))
     def api_keys(self, account: User) -> str:
-        """A link to that page, where it is for such an account."""
+        """A link to that page, for an account without sign-in."""
         if not account_keys.is_for_programs(account):
             return gettext("Whoever can sign in makes their keys themselves.")
         return format_html('<a href="{}">{}</a>', reverse("admin:chatui_user_api_key", args=[account.pk]), gettext("Make a key"))
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
-        """Staff do not set passwords, as they could sign in with them: they create a link with which the person chooses one."""
+        """Staff do not set passwords, as they could sign in with them: they create a link for the person to choose one."""
         person = self.get_object(request, unquote(id))
         if not isinstance(person, User) or not self.has_change_permission(request, person):
             raise PermissionDenied
         return password_links.page(request, person, self.admin_site.each_context(request))
 
 
-def _is_no_more(request: HttpRequest, obj: Model | None) -> bool:
-    return not isinstance(obj, User) or administration.is_no_more(request.user, obj)
+def _has_no_more(request: HttpRequest, obj: Model | None) -> bool:
+    return not isinstance(obj, User) or administration.has_no_more(request.user, obj)
 
 
 admin.site.unregister(Group)
 
 
 class NamedGroupForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Refuses the names that the group pages refuse for a new group, and a new name for a group that a setting names. Such a name for
-    another group only a superuser gives: all in it would have at once what the setting keeps for that name, although nobody put them
-    into such a group."""
+    """Refuses the names that the group pages refuse for a new group, and a new name for a group that a setting names.
+
+    Only a superuser may give such a name to an existing group: all its members would gain the effects of the setting at once.
+    """
 
     staff: Any = None
 
     def clean_name(self) -> str:
-        """The name that was given."""
+        """Check the given name."""
         name: str = self.cleaned_data["name"]
         before = str(self.initial.get("name", ""))
         if not self.instance.pk and (why := why_not_new(self.staff, name)):
@@ -200,22 +200,24 @@ class NamedGroupForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(Group)
 class PeopleGroupAdmin(RecordedAdmin, GroupAdmin):
-    """Groups of people, with the permissions that they share. One that a setting names keeps its name: what the setting says, such as
-    that a second factor is needed, would end without a word."""
+    """Groups of people, with the permissions that they share.
+
+    A group that a setting names cannot be renamed: the setting, such as a required second factor, would silently stop applying.
+    """
 
     form = NamedGroupForm
     filter_horizontal = ()
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        """Made anew for each request, with who asks."""
+        """A new form class for each request, with the member of staff."""
         form: Any = super().get_form(request, obj, change, **kwargs)
         form.staff = request.user
         return form
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """With what keeps a group as what protects it, in the list and on its own page."""
+        """Lists the settings and back ends that refer to a group as protected objects, so that the group cannot be deleted."""
         found, counts, needed, protected = super().get_deleted_objects(objs, request)
-        return found, counts, needed, [*protected, *(f"{each}: {group.name}" for group in objs for each in _kept_by(group))]
+        return found, counts, needed, [*protected, *(f"{each}: {group.name}" for group in objs for each in _references_to(group))]
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any) -> Any:
         """As for people: only permissions that the member of staff has."""
@@ -224,21 +226,21 @@ class PeopleGroupAdmin(RecordedAdmin, GroupAdmin):
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        """Not for a group with more permissions: saving the form would remove those that it does not offer."""
-        return super().has_change_permission(request, obj) and _group_is_no_more(request, obj)
+        """Not for a group with more permissions: saving the form would remove permissions that it does not offer."""
+        return super().has_change_permission(request, obj) and _group_has_no_more(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
         """As for changes."""
-        return super().has_delete_permission(request, obj) and _group_is_no_more(request, obj)
+        return super().has_delete_permission(request, obj) and _group_has_no_more(request, obj)
 
 
-def _kept_by(group: Group) -> list[str]:
-    """What would say something else without this group: settings, and back ends, of which one without groups is everybody's."""
+def _references_to(group: Group) -> list[str]:
+    """The settings and back ends that refer to this group. A back end without groups would become available to everybody."""
     back_ends = StoredBackend.objects.filter(groups=group).order_by("name")
     return [*settings_that_name(group.name), *(f"{StoredBackend._meta.verbose_name} {row.name}" for row in back_ends)]
 
 
-def _group_is_no_more(request: HttpRequest, obj: Group | None) -> bool:
+def _group_has_no_more(request: HttpRequest, obj: Group | None) -> bool:
     if obj is None or request.user.is_superuser:
         return True
     return administration.held_by(Q(group=obj)) <= request.user.get_all_permissions()
@@ -258,7 +260,7 @@ class ConversationAdmin(ReadOnlyAdmin):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
-        """Without those that are temporary: they are in no list. Their debug view opens by their address."""
+        """Without temporary conversations, which are in no list. Their debug view can be opened by its address."""
         return super().get_queryset(request).filter(temporary_until=None)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:

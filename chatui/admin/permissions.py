@@ -16,7 +16,7 @@ from chatui.permissions import administration, catalogue
 
 
 def offered(request: HttpRequest) -> QuerySet[Permission]:
-    """Of those, the ones that open something here."""
+    """Those of the person's permissions that have a meaning here."""
     meaningful = Q(pk__in=[])
     for name in catalogue.WORDS:
         app, codename = name.split(".")

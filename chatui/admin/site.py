@@ -29,7 +29,9 @@ class ChatUiAdminSite(AdminSite):
     index_title = _("People, groups and back ends")
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """There is one sign-in page, with limits: staff are sent on, visitors are sent to the sign-in, anybody else is refused."""
+        """There is one sign-in page, with limits: staff are redirected to the admin pages, visitors to the sign-in; anybody else is
+        refused.
+        """
         if self.has_permission(request):
             return redirect("admin:index")
         if request.user.is_authenticated:
@@ -39,7 +41,7 @@ class ChatUiAdminSite(AdminSite):
         return redirect_to_login(request.GET.get(REDIRECT_FIELD_NAME, reverse("admin:index")))
 
     def logout(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """As on every other page, so that this person's sockets are closed."""
+        """Sign out as on every other page, so that this person's sockets are closed."""
         from chatui.web import people  # as above
 
         return people.sign_out(request)
@@ -56,23 +58,24 @@ class ChatUiAdminSite(AdminSite):
 
 
 def _bounded(view: Any) -> Any:
-    """Answers a number too large for the database, or an invalid lookup field, as a bad request instead of a server error, and what is not
-    for this member of staff as forbidden."""
+    """Answers a number too large for the database, or an invalid lookup field, as a bad request instead of a server error, and a
+    missing permission as forbidden.
+    """
 
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if {fields.get(TO_FIELD_VAR, "id") for fields in (request.GET, request.POST)} != {"id"}:
-            raise BadRequest  # Django asks for the row before it looks whether there is such a field
+            raise BadRequest  # Django loads the row before it checks whether the field exists
         from chatui.permissions.access import NotFoundError  # models cannot be imported yet when Django loads this module
 
         try:
             response: HttpResponse = view(request, *args, **kwargs)
-            # Lists ask the database while they are rendered, which Django would do after this.
+            # Render here: lists query the database while they are rendered, and Django would do that later.
             return response.render() if isinstance(response, SimpleTemplateResponse) else response
         except OverflowError:
             raise BadRequest from None
         except NotFoundError:
-            raise PermissionDenied from None  # staff have lost meanwhile what they had when the page was asked for
+            raise PermissionDenied from None  # the member of staff lost a permission while the request ran
 
     return answer
 

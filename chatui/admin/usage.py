@@ -16,17 +16,17 @@ from chatui.usage import limits
 from chatui.web.visitors import visitor_of
 
 _NAMES = ("group", "model", "since")
-"""The columns that tell which row it is."""
+"""The columns that identify a row."""
 
 
 class _ForLimits(admin.ModelAdmin):  # type: ignore[type-arg]
-    """For members of staff with the one permission. What changes holds at once in this process, and soon in every other."""
+    """For staff with the permission to set limits. Changes apply at once in this process, and soon in every other."""
 
     noun = ""
     show_full_result_count = False
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Whoever may set limits."""
+        """For those who may set limits."""
         return isinstance(request.user, User) and request.user.is_staff and request.user.has_perm("chatui.change_limits")
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -46,17 +46,17 @@ class _ForLimits(admin.ModelAdmin):  # type: ignore[type-arg]
         return self.has_view_permission(request)
 
     def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:
-        """Recorded with what it says now."""
+        """Save and record the new values."""
         super().save_model(request, obj, form, change)
         self._record(request, obj, "changed" if change else "created")
 
     def delete_model(self, request: HttpRequest, obj: Model) -> None:
-        """Recorded with what it said."""
+        """Delete and record the old values."""
         self._record(request, obj, "deleted")
         super().delete_model(request, obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Each by itself."""
+        """Delete each row by itself."""
         for row in queryset:
             self.delete_model(request, row)
 
@@ -69,10 +69,10 @@ class _ForLimits(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 class UsageLimitForm(forms.ModelForm):  # type: ignore[type-arg]
-    """A group without any number is one whose members have no limits; for everybody else such a row would say nothing."""
+    """A group without any number has no limits; a row without numbers for everybody else would have no effect."""
 
     def clean(self) -> dict[str, Any]:
-        """There is at least one number."""
+        """Requires at least one number, unless the row is for a group."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if not self.errors and all(value is None for name, value in cleaned.items() if name != "group") and cleaned.get("group") is None:
             raise forms.ValidationError(_("Give at least one limit. A group without any is one whose members have none."))
@@ -93,7 +93,7 @@ class UsageLimitAdmin(_ForLimits):
 
 @admin.register(ModelPrice)
 class ModelPriceAdmin(_ForLimits):
-    """Prices with the days from which they hold."""
+    """Prices, with the day from which each applies."""
 
     noun = "model price"
     list_display = ("model", "since", "input_price", "cached_price", "output_price")

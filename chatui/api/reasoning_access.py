@@ -31,16 +31,16 @@ def stream_for(key: LiveKey, wanted: ResponsesRequest | ChatRequest, offer: Offe
 async def recorded(address: str, answer: Answering) -> Answering:
     """The answer, once it stands in the audit log that raw reasoning is sent. Where that fails, the turn is stopped."""
     try:
-        await record_look(address, answer.key, answer.started.turn.conversation_id)
+        await record_reading(address, answer.key, answer.started.turn.conversation_id)
     except BaseException:
         await answering.stop(answer.started)
         raise
     return answer
 
 
-async def record_look(address: str, key: LiveKey, conversation_id: UUID) -> None:
+async def record_reading(address: str, key: LiveKey, conversation_id: UUID) -> None:
     """Record that a key is sent raw reasoning."""
-    await pools.commands.run(reasoning.record_look, _visitor(address, key), conversation_id, key.prefix)
+    await pools.commands.run(reasoning.record_reading, _visitor(address, key), conversation_id, key.prefix)
 
 
 async def record_attempt(address: str, key: LiveKey) -> None:

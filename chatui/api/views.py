@@ -48,7 +48,7 @@ async def stored(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
     if request.GET.get("stream") == "true":
         return await background.resumed(request, key, answer)
     if audience is Audience.TRUSTED_PROGRAM:
-        await reasoning_access.record_look(reasoning_access.address_of(request), key, answer.conversation_id)
+        await reasoning_access.record_reading(reasoning_access.address_of(request), key, answer.conversation_id)
     return JsonResponse(_object(answer))
 
 

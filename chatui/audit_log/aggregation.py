@@ -1,8 +1,7 @@
 """Aggregates repeated events in the audit log: counts them after the first line, and writes one more line with the total.
 
-The first line is always written at once, and each repetition is counted in the database before anything is shown: when a process dies,
-what was counted stays, and whoever comes next writes the sum. Lines are only ever added. Rows that count are written by whoever holds the
-log's lock.
+The first line is always written at once, and each repetition is counted in the database before anything is shown: if a process dies, the
+count remains, and the next process writes the sum. Lines are only ever added. Counter rows are written only while the log's lock is held.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from chatui.guess_limits import address_group
 from chatui.models import AuditEvent, CountedLine, User
 
 BY_PRODUCT = "server"
-"""The way of a line that the product writes by itself."""
+"""The ``way`` of lines that the product writes by itself."""
 
 MORE = "more"
 MORE_ELSEWHERE = "more on other conversations"
-"""What repeated attempts are counted as; everything else is counted in a look at hidden channels."""
+"""The name under which repeated attempts are counted; everything else is counted in a debug view."""
 
 SUM_BEGINS = "after line "
 MOST_NETWORKS = 20
@@ -43,14 +42,14 @@ class Repetition:
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """Repeated attempts: how many, and when the last one was."""
+    """Repeated attempts: their number, and the time of the last one."""
 
     number: int
     last_at: datetime
 
 
 def begin(line: AuditEvent, key: str, person: User | None, ends_at: datetime) -> CountedLine:
-    """From this line on, count what has that key: no other may have it that is open."""
+    """Start a counter with that key, after this line. No other open counter may have the key."""
     return CountedLine.objects.create(
         line=line.number,
         key=key,
@@ -61,9 +60,8 @@ def begin(line: AuditEvent, key: str, person: User | None, ends_at: datetime) ->
 
 
 def count(key: str, what: str, visitor: Visitor, ends_at: datetime, first: Callable[[], AuditEvent]) -> Repetition | None:
-    """Count one of ``what``, after the line that began. Where nothing is open under that key, write ``first`` and begin with it (None).
-
-    In a look that line is counted as well; an attempt is counted by its own line. Raises a database error if that fails.
+    """Count one ``what``. If no counter is open under that key, write the line ``first`` and start one (returns None). For a debug view,
+    that line is counted as well; an attempt is counted by its own line. Raises a database error if that fails.
     """
     with transaction.atomic():
         lock()
@@ -81,17 +79,17 @@ def count(key: str, what: str, visitor: Visitor, ends_at: datetime, first: Calla
 
 
 def is_open(key: str) -> bool:
-    """Whether something is being counted under that key."""
+    """Whether a counter is open under that key."""
     return CountedLine.objects.filter(key=key).exists()
 
 
 def number_open(person: User, prefix: str) -> int:
-    """How many are open of a person whose key begins so."""
+    """How many of a person's counters are open whose key has that prefix."""
     return CountedLine.objects.filter(person_id=person.pk, key__startswith=prefix, ends_at__gt=timezone.now()).count()
 
 
 def end(key: str, visitor: Visitor | None = None) -> AuditEvent | None:
-    """Write the sum of what has this key, if anything has; ``visitor`` ended it, or, without one, the product. Returns the line."""
+    """Close the counter with this key, if any, and write its sum; by ``visitor``, or by the product if None. Returns the line."""
     with transaction.atomic():
         lock()
         row = _open(key)
@@ -99,13 +97,13 @@ def end(key: str, visitor: Visitor | None = None) -> AuditEvent | None:
 
 
 def end_overdue(most: int = _CLOSED_AT_ONCE) -> None:
-    """Write the sums of what has ended by itself, at most so many."""
+    """Write the sums of expired counters, at most ``most``."""
     overdue = CountedLine.objects.filter(sum_line=None, ends_at__lte=timezone.now()).order_by("ends_at")
     _end_all(overdue.values_list("key", flat=True)[:most])
 
 
 def end_all_of(person: User) -> None:
-    """Write the sums of whatever is open of a person, or about what is theirs, before the account goes."""
+    """Write the sums of all open counters of a person, or about what they own, before the account is erased."""
     open_rows = CountedLine.objects.filter(sum_line=None)
     about = AuditEvent.objects.filter(number__in=open_rows.values("line"), owner_name=person.get_username())
     _end_all(open_rows.filter(Q(person_id=person.pk) | Q(line__in=about.values("number"))).values_list("key", flat=True))
@@ -121,7 +119,7 @@ def words_of(row: CountedLine) -> str:
 
 
 def attempts_in(detail: str) -> Attempts:
-    """The attempts that a sum of attempts stands for, by its detail. A look is none."""
+    """The number of attempts that a sum line stands for, from its detail; none for a debug view."""
     found = _MORE.match(detail)
     return (
         Attempts(int(found[1]), datetime.fromisoformat(found[2]).replace(tzinfo=UTC))
@@ -137,12 +135,12 @@ def sums_among(lines: Iterable[int]) -> dict[int, int]:
 
 
 def is_sum_of(detail: str, line: int) -> bool:
-    """Whether a line with this detail is the sum of what was counted after that line."""
+    """Whether a line with this detail is the sum of the counts after that line."""
     return detail.startswith(f"{SUM_BEGINS}{line}: ")
 
 
 def sums_after(lines: Iterable[int]) -> dict[int, tuple[str, int | None]]:
-    """What was counted after these lines, in words, by their number, and the line that says so (None: it is still being counted)."""
+    """The counts after these lines, in words, by line number, and the number of the sum line (None while counting continues)."""
     rows = list(CountedLine.objects.filter(line__in=list(lines)))
     summed = dict(AuditEvent.objects.filter(number__in=[row.sum_line for row in rows if row.sum_line]).values_list("number", "detail"))
     found: dict[int, tuple[str, int | None]] = {}
@@ -156,7 +154,7 @@ def sums_after(lines: Iterable[int]) -> dict[int, tuple[str, int | None]]:
 
 
 def attempts_after() -> dict[int, Attempts]:
-    """The lines after which attempts are still being counted, by number, with those so far."""
+    """The lines after which attempts are still being counted, by number, with the count so far."""
     rows = CountedLine.objects.filter(sum_line=None).exclude(last_at=None)
     return {row.line: Attempts(number, row.last_at) for row in rows if row.last_at and (number := _attempts(row))}
 
@@ -172,7 +170,7 @@ def _open(key: str) -> CountedLine | None:
 def _count(row: CountedLine, what: str, network: str) -> Repetition:
     number = row.counts.get(what, 0) + 1
     row.counts[what] = number
-    # Behind a Unix socket nobody knows where a request came from.
+    # Behind a Unix socket, the address of a request is unknown.
     is_new = network != "" and network not in row.networks and len(row.networks) < MOST_NETWORKS
     if is_new:
         row.networks.append(network)
@@ -188,7 +186,7 @@ def _end_all(keys: Iterable[str | None]) -> None:
 
 
 def _close(row: CountedLine, visitor: Visitor | None = None) -> AuditEvent | None:
-    """The sum as a line. A single attempt needs none; a look always has an end."""
+    """Write the sum as a line. A single attempt needs none; a debug view always gets a last line."""
     began = AuditEvent.objects.get(number=row.line)
     if began.code and not row.counts:
         row.delete()
@@ -200,7 +198,7 @@ def _close(row: CountedLine, visitor: Visitor | None = None) -> AuditEvent | Non
 
 
 def _sum_of(row: CountedLine, began: AuditEvent, visitor: Visitor | None) -> AuditEvent:
-    """About the same person, conversation and owner as the line that began, whether or not they are still there."""
+    """The sum line has the same person, conversation and owner as the first line, even if they no longer exist."""
     if began.code:
         action, way, address = began.action, began.way, began.address
     elif visitor:

@@ -54,7 +54,7 @@ def head() -> Head | None:
 
 
 def verify(noted: Head | None = None) -> Report:
-    """Verify the whole log, in constant memory. ``noted`` is a head that was kept elsewhere: that line must still exist, unchanged."""
+    """Verify the whole log, in constant memory. ``noted`` is a head that was stored elsewhere: that line must still exist, unchanged."""
     report = Report()
     for problem in _walk(report, noted):
         report.count += 1

@@ -15,9 +15,11 @@ PAGE_LOOKS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """One debug view. ``number``: its first audit line; ``detail`` and ``seen`` are the log's own words, in English. ``seen`` is empty
-    where nothing was counted after that line."""
+class DebugView:
+    """One debug view. ``number``: its first audit line; ``detail`` and ``seen`` are the log's own words, in English.
+
+    ``seen`` is empty if nothing was counted after that line.
+    """
 
     number: int
     at: datetime
@@ -30,14 +32,14 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Looks, the newest first. ``older``: the line number from which the next page starts; None at the end."""
+    """Debug views, the newest first. ``older``: the line number from which the next page starts; None at the end."""
 
-    looks: tuple[Look, ...]
+    looks: tuple[DebugView, ...]
     older: int | None
 
 
 def page(filters: Filters, below: int | None = None) -> Page:
-    """The looks that match. Four statements, however many there are. Attempts that were refused are none."""
+    """A page of the debug views that match. Always four statements. Refused attempts are not included."""
     found = rows(filters).filter(code="", number__in=CountedLine.objects.values("line")).exclude(conversation_id=None)
     if below is not None:
         found = found.filter(number__lt=below)
@@ -45,12 +47,12 @@ def page(filters: Filters, below: int | None = None) -> Page:
     taken = list(found.order_by("-number").values_list(*columns)[: PAGE_LOOKS + 1])
     shown = taken[:PAGE_LOOKS]
     seen = _seen(row[0] for row in shown)
-    looks = tuple(replace(Look(*row), seen=seen.get(row[0], "")) for row in shown)
+    looks = tuple(replace(DebugView(*row), seen=seen.get(row[0], "")) for row in shown)
     return Page(looks, shown[-1][0] if len(taken) > PAGE_LOOKS else None)
 
 
 def count(filters: Filters) -> int:
-    """How many looks match."""
+    """How many debug views match."""
     return rows(filters).filter(code="", number__in=CountedLine.objects.values("line")).exclude(conversation_id=None).count()
 
 

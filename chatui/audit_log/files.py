@@ -14,7 +14,7 @@ from chatui.audit_log.record import HASHED_COLUMNS
 
 _CHUNK = 2000
 _NAMES = (*HASHED_COLUMNS, "hash")
-# What a spreadsheet takes for the start of a formula, also in full-width characters.
+# Characters that start a formula in a spreadsheet, including full-width ones.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
@@ -45,7 +45,7 @@ def _plain(value: object) -> object:
 
 
 def cell(value: object) -> object:
-    """The value as a spreadsheet may have it."""
+    """The value, made safe for a spreadsheet."""
     # People choose their name and the text of a reason: "=HYPERLINK(…)" must not become active in an auditor's spreadsheet.
     return f"'{value}" if isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA) else value
 

@@ -19,7 +19,7 @@ PAGE_LINES = 50
 class Filters:
     """Selects lines: by exact names, and by time from ``since`` to before ``before`` (UTC). Empty fields select everything.
 
-    ``except_ways`` leaves out the lines that came by one of these ways. ``actor`` is the key of the account that ``person`` names.
+    ``except_ways`` excludes lines with one of these ways. ``actor`` is the key of the account that ``person`` names.
     """
 
     person: str = ""
@@ -44,7 +44,7 @@ class Filters:
 class Line:
     """One line of the log, as a page shows it.
 
-    ``sum`` is what happened again after it, in words, and ``sum_number`` the line that says so (None while it is being counted).
+    ``sum`` is the count of repetitions after it, in words, and ``sum_number`` the number of the sum line (None while counting continues).
     """
 
     number: int
@@ -92,7 +92,7 @@ def rows(filters: Filters) -> QuerySet[AuditEvent]:
 def page(filters: Filters, *, below: int | None = None, above: int | None = None) -> Page:
     """The newest lines, the next ones below a number (older), or the next ones above a number (newer).
 
-    A sum is shown with the line that began, where the filter selects both, and then has no place of its own.
+    If the filter selects both a first line and its sum, the sum is shown with the first line and not by itself.
     """
     found = rows(filters).values_list(*_COLUMNS)
     if above is not None:
@@ -111,7 +111,7 @@ def page(filters: Filters, *, below: int | None = None, above: int | None = None
 def _folded(filters: Filters, lines: tuple[Line, ...]) -> tuple[Line, ...]:
     sums = aggregation.sums_among(line.number for line in lines)
     began = set(rows(filters).filter(number__in=sums.values()).values_list("number", flat=True))
-    # The table that connects two lines can be changed, the lines cannot: a line goes only where its own words name the other one.
+    # The table that links two lines can be changed, but the lines cannot: lines are joined only if the sum's own text names the first line.
     kept = [line for line in lines if sums.get(line.number) not in began or not aggregation.is_sum_of(line.detail, sums[line.number])]
     kept = kept or list(lines)  # a page of nothing but sums would look like the end of the log
     sums_after = aggregation.sums_after(line.number for line in kept)
@@ -119,7 +119,7 @@ def _folded(filters: Filters, lines: tuple[Line, ...]) -> tuple[Line, ...]:
 
 
 def _with_sum(line: Line, words: str, number: int | None) -> Line:
-    """The day is beside it already, where it is the same."""
+    """The day is omitted if it is the same as the line's."""
     return replace(line, sum=words.replace(f"last {line.at:%Y-%m-%d} ", "last "), sum_number=number)
 
 

@@ -35,15 +35,14 @@ class Cause(StrEnum):
 
 
 NOT_BY_PERSON = tuple(cause.value for cause in Cause if cause is not Cause.PERSON)
-"""Ways of attempts that say nothing against the person in whose browser they were made."""
+"""Ways of attempts that the person whose browser made them did not initiate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Who asks (None: not signed in), from which network address, by which way, and why their browser does.
-
-    The ways are page, socket, download, program, admin, shell; server for a sum that the product writes by itself. Lines from before
-    the admin pages had that name say office. An attempt that the person did not make themselves has its cause as its way.
+    """The origin of a request: the person (None: not signed in), the network address, the way, and the cause of the request. The ways are
+    page, socket, download, program, admin and shell; server for sums that the product writes by itself. Old lines say office for admin. An
+    attempt that the person did not make themselves has its cause as its way.
     """
 
     user: User | None
@@ -52,19 +51,19 @@ class Visitor:
     cause: Cause = Cause.PERSON
 
     def of(self, user: User) -> Visitor:
-        """The same place, for this person."""
+        """The same origin, for this person."""
         return Visitor(user, self.address, self.way)
 
     def as_nobody(self) -> Visitor:
-        """The same place, before anybody has shown who they are."""
+        """The same origin, without a person: before anybody has authenticated."""
         return Visitor(None, self.address, self.way)
 
 
 SHELL = Visitor(None, "", "shell")
-"""Whoever runs a management command: the operator, who has no account."""
+"""The visitor of management commands: the operator, who has no account."""
 
 About = Conversation | UUID | str | None
-"""What a line is about: a conversation, the id of one that may not exist, or the name of an account or group."""
+"""The subject of a line: a conversation, the id of one that may not exist, or the name of an account or group."""
 
 HASHED_COLUMNS = (
     "number",
@@ -125,7 +124,7 @@ def append(event: AuditEvent) -> AuditEvent:
 
 
 def lock() -> None:
-    """Be the only one who writes until the end of the transaction. On SQLite whoever has begun one is that already."""
+    """Lock the log until the end of the transaction. On SQLite, the transaction itself is already exclusive."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
@@ -142,7 +141,7 @@ def digest_of(values: Sequence[object]) -> str:
 
 
 def _subject(about: About) -> tuple[UUID | None, str]:
-    """The id of the conversation that a line is about, and the name: of its owner, or of what else it is about."""
+    """The id of the conversation that a line is about, and a name: of its owner, or of another subject."""
     if isinstance(about, Conversation):
         return about.pk, about.owner.get_username()
     return (None, about) if isinstance(about, str) else (about, "")

@@ -20,7 +20,7 @@ class Tally:
     """A count of audit lines: ``times`` of one person (empty: not signed in) on one day (UTC, such as 2026-11-20), about what is one
     owner's.
 
-    A column that was not asked for is None.
+    A column that was not requested is None.
     """
 
     day: str | None
@@ -54,13 +54,13 @@ _COLUMNS = {
 
 
 def _add_repetitions(times: Counter[tuple[str, ...]], filters: Filters, found: QuerySet[AuditEvent], names: list[str]) -> None:
-    """Put the attempts that a sum stands for in the place of its line, on their own day, and add those that no line sums up yet."""
+    """Replace a sum line by the attempts that it stands for, on their own day, and add those that no line sums up yet."""
     sums = found.filter(code__gt="", detail__startswith=aggregation.SUM_BEGINS)
     for detail, *group in sums.values_list("detail", *names).iterator():
         times[tuple(group)] -= 1
         _add(times, dict(zip(names, group, strict=True)), aggregation.attempts_in(detail), filters.since)
     counting = aggregation.attempts_after()
-    # What is counted now may have begun before the time that is asked about.
+    # Counters that are open now may have started before the requested period.
     began = _grouped(replace(filters, since=None), names).filter(number__in=counting)
     for number, *group in began.values_list("number", *names):
         _add(times, dict(zip(names, group, strict=True)), counting[number], filters.since)

@@ -19,7 +19,7 @@ def is_encrypted(path: Path) -> bool:
 
 
 def new_key(path: Path) -> str:
-    """Make a key, as age-keygen does, in a new file. Returns the public half, for which backups are encrypted. Raises OSError."""
+    """Create a key in a new file, as age-keygen does. Returns the public key, for which backups are encrypted. Raises OSError."""
     identity = pyrage.x25519.Identity.generate()
     public = str(identity.to_public())
     with private_file(path) as file:
@@ -58,7 +58,7 @@ def encrypt(source: BinaryIO, target: BinaryIO, keys: list[Any]) -> None:
 
 
 def decrypt(source: BinaryIO, target: BinaryIO, keys: list[Any]) -> None:
-    """Decrypt, in constant memory. Raises BackupError: for another key, or cut or changed."""
+    """Decrypt, in constant memory. Raises BackupError: for another key, or if the file is truncated or changed."""
     try:
         pyrage.decrypt_io(source, target, keys)
     except (pyrage.DecryptError, OSError) as error:

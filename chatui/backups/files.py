@@ -14,7 +14,7 @@ from urllib.parse import quote
 from django.db import connection
 
 SIDECARS = ("-wal", "-shm", "-journal")
-"""What SQLite keeps beside a database. With another database they destroy it."""
+"""The files that SQLite stores beside a database. Next to another database they would corrupt it."""
 
 
 class BackupError(Exception):
@@ -23,7 +23,7 @@ class BackupError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How much a database holds."""
+    """The numbers of rows in a database."""
 
     accounts: int
     conversations: int
@@ -34,27 +34,30 @@ class Counts:
 
 
 def database_file() -> Path:
-    """The product's own SQLite file. Raises BackupError where it uses PostgreSQL."""
+    """The product's own SQLite file. Raises BackupError if it uses PostgreSQL."""
     if connection.vendor != "sqlite":
         raise BackupError("This database is PostgreSQL: pg_dump and pg_restore do it, as docs/operating.md says.")
     return Path(connection.settings_dict["NAME"]).resolve()
 
 
 def private_file(path: Path) -> BinaryIO:
-    """A new file, open for writing, that its owner alone can read. Raises FileExistsError."""
+    """A new file, open for writing, that only its owner can read. Raises FileExistsError."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb")
 
 
 def copy_live(source: Path, target: Path) -> None:
-    """Copy a database as it is at one moment, with what its write-ahead log holds; others go on writing. ``target`` must not exist."""
+    """Copy a consistent snapshot of a database, including its write-ahead log, while others continue to write.
+
+    ``target`` must not exist.
+    """
     private_file(target).close()
     with closing(sqlite3.connect(f"file:{quote(str(source))}?mode=rw", uri=True, timeout=20)) as live, closing(opened(target)) as copy:
-        live.backup(copy)  # in one step, which is one read transaction: in smaller ones, each write of others begins it anew
+        live.backup(copy)  # in one step, which is one read transaction: with smaller steps, each write by others would restart the copy
     settle(target)
 
 
 def opened(path: Path) -> sqlite3.Connection:
-    """A connection of our own, past Django's."""
+    """A connection of our own, independent of Django's."""
     return sqlite3.connect(path, timeout=5, isolation_level=None)
 
 
@@ -85,7 +88,7 @@ def discard(path: Path) -> None:
 
 @contextmanager
 def in_use(path: Path) -> Iterator[None]:
-    """Have Django's models, in this thread, read and write this file."""
+    """A context manager in which Django's models, in this thread, use this file."""
     before = connection.settings_dict["NAME"]
     connection.close()
     connection.settings_dict["NAME"] = str(path)
@@ -97,7 +100,7 @@ def in_use(path: Path) -> Iterator[None]:
 
 
 def examine(path: Path) -> Counts:
-    """Read the whole file: whether SQLite finds it sound, and that it is a database of this product. Raises BackupError."""
+    """Check the whole file: SQLite's integrity check, and that it is a database of this product. Raises BackupError."""
     try:
         with closing(opened(path)) as database:
             problems = [row[0] for row in database.execute("PRAGMA integrity_check(3)")]

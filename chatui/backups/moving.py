@@ -31,15 +31,15 @@ MADE_BY_MIGRATIONS = (ContentType, Permission)
 SOURCE = "moved_from"
 """Django's name for the SQLite file while it is read."""
 _ROWS = 100
-"""At most in one statement."""
+"""The most rows in one statement."""
 _BYTES = 8 * 1024 * 1024
-"""About as much in one statement: a stored request, or a document, can have megabytes."""
+"""The approximate bytes in one statement: a stored request or a document can have megabytes."""
 _PRAGMAS = "PRAGMA foreign_keys=ON;"
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What was moved: ``rows`` by table, the same in both databases. ``log``: what the audit log is like, over there."""
+    """What was moved: ``rows`` by table, the same in both databases. ``log``: the verification of the audit log in the new database."""
 
     counts: Counts
     rows: dict[str, int]
@@ -47,17 +47,18 @@ class Moved:
 
 
 def move(source: Path, tell: Callable[[str], None] = lambda _line: None) -> Moved:
-    """Copy all rows of ``source`` into the database of the settings. ``source`` stays as it is. ``tell`` gets a line for each table.
+    """Copy all rows of ``source`` into the database of the settings. ``source`` is not changed. ``tell`` is called with a line for each
+    table.
 
     Raises:
-        BackupError: nothing was copied, and why.
+        BackupError: nothing was copied; the message has the reason.
     """
     if connection.vendor != "postgresql":
         raise BackupError("CHATUI_DATABASE_URL has to name the PostgreSQL database to move to.")
     if not source.is_file():
         raise BackupError(f"{source} is not there.")
     try:
-        # No server begins on it meanwhile, and no command writes: _reading holds SQLite's own lock.
+        # No server starts on it meanwhile, and no command writes: _reading holds SQLite's own lock.
         with file_locks.take(source, file_locks.SERVING):
             counts = files.examine(source)
             _check_same_version(source)
@@ -89,7 +90,7 @@ def _check_same_version(source: Path) -> None:
 def _move(source: Path, counts: Counts, tell: Callable[[str], None]) -> Moved:
     with _reading(source), transaction.atomic():
         models = _models()
-        for made in reversed(MADE_BY_MIGRATIONS):  # they stand in the source, too, perhaps with other keys
+        for made in reversed(MADE_BY_MIGRATIONS):  # the source has them, too, perhaps with other keys
             made._base_manager.all()._raw_delete(connection.alias)
         rows = {}
         for model in models:
@@ -98,7 +99,7 @@ def _move(source: Path, counts: Counts, tell: Callable[[str], None]) -> Moved:
         with connection.cursor() as cursor:
             for statement in connection.ops.sequence_reset_sql(no_style(), models):
                 cursor.execute(statement)
-            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # a row that refers to nothing is an error here, and not at the very end
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # a dangling reference raises here, not only at the commit
         ContentType.objects.clear_cache()
         log = chain.verify()
         record(ACTION, SHELL, detail="from SQLite to PostgreSQL")
@@ -112,7 +113,7 @@ def _models() -> list[type[Model]]:
 
 @contextmanager
 def _reading(source: Path) -> Iterator[None]:
-    """The file as Django's database ``SOURCE``, of one moment, and nobody else writes to it."""
+    """The file as Django's database ``SOURCE``, in one read transaction that also keeps others from writing."""
     options = {"transaction_mode": "IMMEDIATE", "timeout": 5, "init_command": _PRAGMAS}
     settings: dict[str, Any] = deepcopy(connection.settings_dict)
     connections.databases[SOURCE] = settings | {"ENGINE": "django.db.backends.sqlite3", "NAME": str(source), "OPTIONS": options}
@@ -128,16 +129,16 @@ def _reading(source: Path) -> Iterator[None]:
 
 
 def _copy(model: type[Model]) -> int:
-    """Copy one table, row by row as they are: no default, no time of change is set anew. Returns how many rows."""
+    """Copy one table, row by row and unchanged: no default or modification time is set again. Returns how many rows."""
     fields = [field for field in model._meta.local_concrete_fields if not field.generated]
     there = model._base_manager.using(SOURCE).order_by("pk")
     for batch in _batches(there.iterator(chunk_size=1), [field.attname for field in fields]):
         try:
             query = InsertQuery(model)
-            query.insert_values(fields, batch, raw=True)  # bulk_create would set the times of creation anew
+            query.insert_values(fields, batch, raw=True)  # bulk_create would set the creation times again
             query.get_compiler(connection=connection).execute_sql()
         except (DatabaseError, ValueError) as error:
-            # Only its kind: the words of the error quote what is in the row.
+            # Only its type: the message of the error quotes the row.
             which = f"{model._meta.db_table} with keys from {batch[0].pk} to {batch[-1].pk}"
             raise BackupError(f"A row of {which} does not fit ({type(error).__name__}), and nothing was moved.") from None
     count, came = there.count(), model._base_manager.count()
@@ -147,7 +148,7 @@ def _copy(model: type[Model]) -> int:
 
 
 def _batches(rows: Iterable[Model], names: Sequence[str]) -> Iterator[list[Model]]:
-    """So many at once as do not take too much memory."""
+    """Batches of rows that do not take too much memory."""
     batch: list[Model] = []
     size = 0
     for row in rows:

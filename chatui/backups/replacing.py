@@ -16,15 +16,15 @@ _IN_USE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 @dataclass(slots=True)
 class Current:
-    """The database that is to be replaced, locked while this is open. ``connection``: None where there is none, or a damaged one."""
+    """The database that is to be replaced, locked while this is open. ``connection``: None if there is no database, or a damaged one."""
 
     path: Path
     connection: sqlite3.Connection | None
 
     def replace(self, by: Path, kept: Path) -> bool:
-        """Put another database in its place, in one step; returns whether there was one, which has the name ``kept`` from now on."""
+        """Atomically replace it with another database. Returns whether there was an old one, which is now named ``kept``."""
         was_there = self.path.exists()
-        # A damaged database keeps its log, and the new one must not find it.
+        # A damaged database keeps its write-ahead log, which must not be applied to the new one.
         for ending in files.SIDECARS:
             if (beside := Path(f"{self.path}{ending}")).exists():
                 os.replace(beside, f"{kept}{ending}")
@@ -36,7 +36,7 @@ class Current:
         return was_there
 
     def close(self) -> None:
-        """Let others use it again."""
+        """Release the lock."""
         if self.connection is not None:
             self.connection.close()
             self.connection = None
@@ -48,7 +48,7 @@ def claim(path: Path) -> Current:
         return Current(path, None)
     connection = files.opened(path)
     try:
-        # Only the one connection that a database has may leave the mode with a write-ahead log.
+        # Leaving WAL mode only succeeds if this is the database's only connection.
         connection.execute("PRAGMA journal_mode=DELETE")
         connection.execute("BEGIN EXCLUSIVE")
     except sqlite3.DatabaseError as error:
@@ -60,7 +60,7 @@ def claim(path: Path) -> Current:
 
 
 def _link(path: Path, kept: Path) -> None:
-    """A second name, so that at no moment there is no database: a server that started then would make an empty one."""
+    """Create a hard link, so that a database exists at every moment: otherwise a server that starts then would create an empty one."""
     try:
         os.link(path, kept)
     except OSError:  # a file system without links

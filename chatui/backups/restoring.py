@@ -49,9 +49,8 @@ class RestoreOptions:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was restored, how many people were erased again, and where the former database is (None: there was none).
-
-    ``taken_back``: how many accounts, keys and links that worked in the backup do not any more; None where nobody knows.
+    """What was restored, how many people were erased again, and the path of the former database (None: there was none). ``taken_back``: how
+    many accounts, keys and links that were valid in the backup have been revoked again; None if unknown.
     """
 
     counts: Counts
@@ -61,11 +60,7 @@ class Restored:
 
 
 def restore(backup: Path, wanted: RestoreOptions) -> Restored:
-    """Put a backup in the place of the database.
-
-    Raises:
-        BackupError: it was not done, and the database is as it was.
-    """
+    """Replace the database with a backup. Raises: BackupError: nothing was done, and the database is unchanged."""
     database = files.database_file()
     connection.close()
     try:
@@ -81,7 +76,7 @@ def restore(backup: Path, wanted: RestoreOptions) -> Restored:
 
 def _restore(backup: Path, current: Current, wanted: RestoreOptions) -> Restored:
     ready = Path(f"{current.path}.restoring")
-    files.discard(ready)  # one that was killed left it
+    files.discard(ready)  # left by a process that was killed
     try:
         _unpack(backup, ready, wanted.keys)
         files.examine(ready)
@@ -100,7 +95,7 @@ def _restore(backup: Path, current: Current, wanted: RestoreOptions) -> Restored
         was_there = current.replace(ready, kept)
     finally:
         files.discard(ready)
-        Path(f"{ready}.{file_locks.MIGRATING}").unlink(missing_ok=True)  # nobody else can wait for the lock of this file
+        Path(f"{ready}.{file_locks.MIGRATING}").unlink(missing_ok=True)  # nobody else uses this file
     return Restored(counts, erased, again, kept if was_there else None)
 
 
@@ -113,7 +108,7 @@ def _unpack(backup: Path, ready: Path, keys: Sequence[Any]) -> None:
             encryption.decrypt(source, target, list(keys))
         else:
             shutil.copyfileobj(source, target, 1024 * 1024)
-    # Not ours, but copied by hand: what was not yet merged is part of it.
+    # For a database copied by hand: its unmerged write-ahead log is part of it.
     log = Path(f"{backup}-wal")
     if log.exists():
         with log.open("rb") as source, files.private_file(Path(f"{ready}-wal")) as target:
@@ -121,7 +116,7 @@ def _unpack(backup: Path, ready: Path, keys: Sequence[Any]) -> None:
 
 
 def _erasures(ready: Path, current: Current, wanted: RestoreOptions) -> list[Erasure]:
-    """Who was erased since the backup: as lists say, and the database that is replaced, where it continues the backup's audit log."""
+    """The people erased since the backup: from lists, and from the replaced database if it continues the backup's audit log."""
     known = list(wanted.erasures or ())
     if current.connection is not None and (since := _recorded(current.connection, ready)) is not None:
         return known + since
@@ -134,7 +129,7 @@ def _erasures(ready: Path, current: Current, wanted: RestoreOptions) -> list[Era
 
 
 def _recorded(current: sqlite3.Connection, ready: Path) -> list[Erasure] | None:
-    """What the log of the current database says; None where it does not continue the backup's, or cannot be read."""
+    """The erasures in the current database's audit log; None if it does not continue the backup's, or cannot be read."""
     with closing(files.opened(ready)) as database:
         head = database.execute(_HEAD).fetchone()
     try:
@@ -157,7 +152,7 @@ def _make_ready(current: Current, erasures: list[Erasure], wanted: RestoreOption
     report = chain.verify()
     if not report.is_whole and not wanted.accept_broken_log:
         raise BackupError("The audit log of the backup is not intact; --accept-broken-log restores it all the same.")
-    # Some of them were ended, used or taken back since.
+    # Some of them were ended, used or revoked since.
     Session.objects.all().delete()
     now = timezone.now()
     Invitation.objects.filter(used_at=None, revoked_at=None).update(revoked_at=now)
@@ -171,7 +166,7 @@ def _make_ready(current: Current, erasures: list[Erasure], wanted: RestoreOption
 
 
 def _told(head: Head | None, current: Current) -> str:
-    """For the log: where it goes on, and what the log was that it takes the place of."""
+    """The detail for the audit log: where it continues, and which log it replaces."""
     lost = None
     if current.connection is not None:
         try:

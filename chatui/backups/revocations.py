@@ -1,6 +1,6 @@
 """Keeps a restored backup from reviving what was revoked since: accounts, API keys and share links.
 
-The database that is replaced knows of it. Where a row is there no more it was deleted, which takes it back as well.
+The replaced database has this information. A missing row was deleted, which counts as revoked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ActiveAccess:
 
 
 def active_access(current: sqlite3.Connection) -> ActiveAccess | None:
-    """Read it; None where that cannot be read."""
+    """Read it from the current database; None if that is impossible."""
     try:
         return ActiveAccess(*(frozenset(UUID(key) for (key,) in current.execute(query)) for query in (_CLOSED, _KEYS, _LINKS)))
     except (sqlite3.DatabaseError, ValueError, TypeError):
@@ -40,9 +40,8 @@ def active_access(current: sqlite3.Connection) -> ActiveAccess | None:
 
 
 def revoke_again(held: ActiveAccess) -> int:
-    """Do it again in the database that Django uses now. Returns how many accounts, keys and links that were; the first two are recorded.
-
-    An account that must stay open, as the last one that looks after the others, stays so, and the log says that too.
+    """Repeat the revocations in the database that Django uses now. Returns the numbers of accounts, keys and links; the first two are
+    recorded. The last account manager stays open, which is also recorded.
     """
     people = [person for person in User.objects.filter(is_active=True) if person.pk in held.closed]
     count = sum(_closes(person) for person in people)

@@ -18,9 +18,9 @@ ACCENT = "#0b6355"
 
 @dataclass(frozen=True, slots=True)
 class Brand:
-    """The operator's brand. ``mark`` and ``digest`` are empty where the operator has none; ``has_accent``: there are style sheets.
+    """The operator's brand. ``mark`` and ``digest`` are empty if the operator has none; ``has_accent``: there are style sheets.
 
-    ``mark_sizes``: as in a manifest, such as 512x512; ``accent``: as #rrggbb, the product's own where the operator has none.
+    ``mark_sizes``: as in a manifest, such as 512x512; ``accent``: as #rrggbb, the product's own if the operator has none.
     """
 
     name: str
@@ -34,27 +34,27 @@ class Brand:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of the brand as it is served."""
+    """A file of the brand to serve."""
 
     content_type: str
     data: bytes
 
 
 def brand() -> Brand:
-    """The brand that the settings describe. What in them cannot be used is left out; ``manage.py check`` says so."""
+    """The brand that the settings describe. Unusable values are ignored; ``manage.py check`` reports them."""
     env = environment()
     return _brand(env.name, env.mark, env.accent)
 
 
 def file(digest: str, name: str) -> File | None:
-    """One of the brand's files, by the name in its address; None where there is no such one."""
+    """One of the brand's files, by the name in its address; None if there is none."""
     env = environment()
     found = _files(env.mark, env.accent).get(name)
     return found if digest == brand().digest else None
 
 
 def is_name(name: str) -> bool:
-    """Whether a name can stand in a title: something, on one line, and not long."""
+    """Whether a name can be used in a title: not empty, on one line, and short."""
     return bool(name.strip()) and name.isprintable() and len(name) <= MAX_NAME
 
 

@@ -23,7 +23,7 @@ def name(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def mark_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """CHATUI_MARK must be a small picture that runs nothing."""
+    """CHATUI_MARK must be a small picture without scripts."""
     path = environment().mark
     try:
         if path:
@@ -35,7 +35,7 @@ def mark_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def accent(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """CHATUI_ACCENT must be a colour; where it could not be read, it says which one takes its place."""
+    """CHATUI_ACCENT must be a colour; if it is not readable enough, the check names its replacement."""
     text = environment().accent
     if not text:
         return []

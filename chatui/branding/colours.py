@@ -10,17 +10,17 @@ Colour = tuple[int, int, int]
 """Red, green and blue, each from 0 to 255."""
 
 ENOUGH = 4.5
-"""The contrast that WCAG AA asks for between text and what is behind it."""
+"""The contrast between text and background that WCAG AA requires."""
 
 _BLACK, _WHITE = (0, 0, 0), (255, 255, 255)
-# What stands behind links and other text in the accent colour, in static/css/base/tokens.css: paper, raised, sunken, hover, question.
+# The backgrounds of links and other text in the accent colour, from static/css/base/tokens.css: paper, raised, sunken, hover, question.
 LIGHT_PAPERS = ("#fbfaf8", "#ffffff", "#f3f1ed", "#ebe8e2", "#efece6")
 DARK_PAPERS = ("#17181a", "#1f2123", "#111214", "#292c2f", "#26292c")
 
 
 @dataclass(frozen=True, slots=True)
 class Accent:
-    """The accent of one theme: as text and as a button, a button under the pointer, what is written on it, and a tint behind text."""
+    """The accent of one theme: as text and as a button, a button under the pointer, the text on it, and a tint behind text."""
 
     colour: Colour
     hover: Colour
@@ -45,17 +45,17 @@ def contrast(one: Colour, other: Colour) -> float:
 
 
 def least_contrast(colour: Colour, papers: Sequence[str]) -> float:
-    """The contrast with the paper on which the colour is hardest to read."""
+    """The lowest contrast of the colour with any of these backgrounds."""
     return min(contrast(colour, _known(paper)) for paper in papers)
 
 
 def light(colour: Colour) -> Accent:
-    """The accent for the light theme: the colour itself, or the nearest darker one that can be read."""
+    """The accent for the light theme: the colour itself, or the nearest darker one that is readable."""
     return _readable(colour, LIGHT_PAPERS, towards=_BLACK, tint=0.1)
 
 
 def dark(colour: Colour) -> Accent:
-    """The accent for the dark theme: the colour itself, or the nearest lighter one that can be read."""
+    """The accent for the dark theme: the colour itself, or the nearest lighter one that is readable."""
     return _readable(colour, DARK_PAPERS, towards=_WHITE, tint=0.14)
 
 

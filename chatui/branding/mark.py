@@ -16,7 +16,7 @@ class MarkError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The file's bytes, and what they are."""
+    """The file's bytes and type."""
 
     name: str
     content_type: str
@@ -24,7 +24,7 @@ class Mark:
 
     @property
     def sizes(self) -> str:
-        """Width and height in pixels, as a manifest names them: 512x512; ``any`` for what can be drawn at every size."""
+        """Width and height in pixels, as a manifest names them: 512x512; ``any`` for a vector image."""
         if not self.data.startswith(_PNG):
             return "any"
         width, height = (int.from_bytes(self.data[at : at + 4], "big") for at in (16, 20))
@@ -33,10 +33,10 @@ class Mark:
 
 @lru_cache(maxsize=8)
 def read(path: Path) -> Mark:
-    """Read the file, once in the life of a process.
+    """Read the file, once per process.
 
     Raises:
-        MarkError: it cannot be read, is too large, or is no such picture.
+        MarkError: it cannot be read, is too large, or is not such a picture.
     """
     try:
         with path.open("rb") as file:
@@ -55,9 +55,9 @@ def read(path: Path) -> Mark:
 
 
 _PNG = b"\x89PNG\r\n\x1a\n"
-# A comment, the XML declaration and a document type may stand before the picture.
+# A comment, the XML declaration and a document type may precede the picture.
 _SVG = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?[^>]{0,500}>\s*|<!--.{0,2000}?-->\s*|<!DOCTYPE[^>\[]{0,500}>\s*)*<svg[\s>]", re.DOTALL)
-# Nothing of this runs or loads in an img element; the file is served by its address, too, so it is refused.
+# An img element would not run or load any of this, but the file can also be opened by its address, so it is refused.
 _ACTIVE = re.compile(
     rb"<\s*(?:script|foreignObject|iframe|image|handler)\b|\son\w+\s*=|<!ENTITY|javascript:|href\s*=\s*[\"']\s*(?!#)|url\(\s*[\"']?\s*(?!#)",
     re.IGNORECASE,

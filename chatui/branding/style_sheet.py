@@ -10,7 +10,7 @@ from chatui.branding.colours import Accent, Colour, written
 
 @lru_cache(maxsize=8)
 def sheets(accent: str) -> dict[str, str]:
-    """The sheets by file name. None where there is no accent, or none that can be understood."""
+    """The sheets by file name. None if there is no accent, or an invalid one."""
     colour = colours.parse(accent)
     if colour is None:
         return {}
@@ -19,7 +19,7 @@ def sheets(accent: str) -> dict[str, str]:
 
 
 def light_accent(accent: str) -> str:
-    """The accent of the light theme, as #rrggbb; empty where there is none, or none that can be understood."""
+    """The accent of the light theme, as #rrggbb; empty if there is none, or an invalid one."""
     colour = colours.parse(accent)
     return written(colours.light(colour).colour) if colour else ""
 

@@ -21,7 +21,7 @@ def recommended_settings(report: Report, before: BackendSpec) -> dict[str, Value
     if best is None:
         raise ValueError("no wire format works, so there is nothing to write")
     changes: dict[str, Value] = {}
-    # A kind that is left to the server is written down once another one is better than the one that it leads to.
+    # An automatic kind is replaced only if another kind is better than the one it selects.
     kind = report.configured if before.kind == AUTO else before.kind
     if best.family != kind.split("-")[0]:
         changes["kind"] = best.kind
@@ -31,7 +31,7 @@ def recommended_settings(report: Report, before: BackendSpec) -> dict[str, Value
         changes["summaries"] = "none"
         if before.summary_review:
             changes["summary_review"] = False
-    # Where a server calls a cut answer complete, it is noticed by a limit that is known.
+    # If a server reports a cut answer as complete, only a known limit reveals it.
     is_cut_unsaid = any(finding.fault is Fault.CUT_UNSAID for finding in best.findings)
     if is_cut_unsaid and not before.max_answer_tokens and report.identity.context:
         changes["max_answer_tokens"] = report.identity.context // 2

@@ -26,7 +26,7 @@ from chatui.second_reader.process import SecondReader
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 
 SECONDS = 55.0
-"""How long an examination takes at most, where nobody says."""
+"""The default time limit of an examination."""
 _FAMILIES = ("harmony", "responses", "chat")
 _PRODUCTS = {name.lower().replace(".", ""): name for name in DIALECTS}
 _CONTEXT_TOO_SMALL, _CONTEXT_MODEST = 4096, 16_384
@@ -41,7 +41,7 @@ _UNREACHED = {
 LEAST_SECONDS = 1.0
 """With less than this left, no further question is asked."""
 Progress = Callable[[str, int], None]
-"""Is told before each question: in which wire format it is asked, and how many were asked before. It must not block."""
+"""Called before each question, with its wire format and the number of questions asked before. It must not block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class _Examination:
         return self._report(self._identity, list(self._general(asked[0])), reports)
 
     async def _chosen_kind(self) -> str:
-        """The kind that is examined as the configured one: where it is left to the server, the one that the product would choose."""
+        """The kind that is examined as the configured one: for an automatic kind, the one that the product would choose."""
         if self._target.kind != AUTO:
             return self._target.kind
         question = Question(self._target.model, self._target.vocabulary, self._target.summaries == "server")

@@ -83,7 +83,7 @@ class Finding:
 
 
 def worst(findings: Iterable[Finding]) -> Level:
-    """The highest level among them; NOTE where there are none."""
+    """The highest level among them; NOTE if there are none."""
     return max((finding.level for finding in findings), default=Level.NOTE)
 
 

@@ -13,7 +13,7 @@ from renderer.frame_kinds import is_preamble
 from renderer.frames import Terminator
 
 _STRETCH = 40
-"""Characters in a row that the answer to a small sum and its reasoning cannot share by chance."""
+"""The number of consecutive characters that the answer to a small sum and its reasoning cannot share by chance."""
 _TOKENS_BESIDE_TEXT = 16
 """An answer has no more tokens than characters; the messages' headers, and how servers count, take a few more."""
 _SUMMARY_STRETCH = 60

@@ -9,9 +9,9 @@ from chatui.backends.base import SampleRequest
 from renderer.frames import Frame, Header, Role
 
 CUT_AT = 24
-"""Tokens. Far less than two hundred numbers take, and more than servers count before the first word."""
+"""In tokens: far fewer than two hundred numbers need, and more than servers count before the first word."""
 LONGEST = 400
-"""Tokens that the other answers may have, reasoning and all."""
+"""The most tokens of the other answers, including reasoning."""
 _ANIMALS = ("badger", "cormorant", "dormouse", "heron", "ibex", "jackdaw", "lynx", "marten", "otter", "plover", "stoat", "vole")
 
 

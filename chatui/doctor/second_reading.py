@@ -15,7 +15,7 @@ from renderer.harmony.vocabulary import SPECIAL_IDS, Vocabulary, marker_name
 
 _MOST_CHARS = 100_000
 _MOST_TOLD = 3
-# A reply's header or a constraint's place is read differently in whole messages too; the others show that something is not well-formed.
+# A reply's header or the position of a constraint is read differently in whole messages, too; the other differences mean malformed output.
 _HARMLESS = frozenset({Kind.REPLY_WITHOUT_RECIPIENT, Kind.CONSTRAINT_IS_NO_RECIPIENT, Kind.CONSTRAINT_WORD})
 
 
@@ -36,7 +36,7 @@ def read_again(trials: Mapping[str, Trial], vocabulary: Vocabulary, second: Seco
 
 
 def sampled_ids(events: Sequence[IdEvent], vocabulary: Vocabulary, *, is_llama: bool) -> list[int]:
-    """All sampled ids in order; where llama.cpp leaves some out (inside a character), those of its text."""
+    """All sampled ids in order; where llama.cpp omits some (inside a character), those of its text."""
     return list(chain.from_iterable(_filled(event, vocabulary) if is_llama else event.ids for event in events))
 
 
@@ -55,7 +55,7 @@ def _filled(event: IdEvent, vocabulary: Vocabulary) -> list[int]:
     if any(number in SPECIAL_IDS or not 0 <= number < SPECIAL_IDS.start for number in known):
         return list(event.ids)
     sampled, told = vocabulary.decode(known), text.encode("utf-8", "replace")
-    # The end of a character, whose beginning came in no event; ids that say something else than the text are believed.
+    # The end of a character whose beginning was in no event; if ids contradict the text, the ids count.
     is_end = sampled != told and told.endswith(sampled)
     return [*(vocabulary.encode(text) if is_end else known), *([last] if is_marker else [])]
 

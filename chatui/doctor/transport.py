@@ -13,9 +13,9 @@ from chatui.doctor.trial import Trial
 from renderer.errors import Code
 
 SLOW_SECONDS = 10.0
-# From which on an answer can be expected to come in several events.
+# The length from which an answer should arrive in several events.
 _LEAST_CHARS = 80
-# What was held back and then let go comes in a read or two. So may a short answer of a fast server, and what a busy machine reads late.
+# Buffered text arrives in one or two reads. So may a short answer of a fast server, or data that a busy machine reads late.
 _LEAST_PIECES, _LEAST_SECONDS, _MOST_READS = 12, 2.0, 2
 _NO_MODEL = re.compile(
     r"model_not_found|try pulling|\bmodel\b[^{}]{0,200}?(?:not found|not exist|not available|not loaded)"

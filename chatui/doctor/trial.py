@@ -15,7 +15,7 @@ from renderer.frames import Channel, Frame, Intent
 from renderer.gate import Audience, may_see, show
 
 MOST_BYTES = 4 << 20
-"""How much of an answer is kept. What comes later is read, and thrown away."""
+"""How much of an answer is stored. The rest is read and discarded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 CHARS = 1500
-"""Of a passage, about 400 tokens of English."""
+"""The length of a passage, about 400 tokens of English."""
 _LEAST = 600
-"""Shorter ones are not ended for a heading or a paragraph."""
+"""The shortest passage that may end before a heading or a paragraph."""
 _ENDS = tuple(re.compile(sign) for sign in (r"\n(?=#{1,6} )", r"\n\n", r"\n", r"[.!?。！？]\s*", r"\s"))
-"""Where a passage may end, the best place first: before a heading, between paragraphs, lines, sentences, words."""
+"""Where a passage may end, the best position first: before a heading, between paragraphs, lines, sentences, words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage of part ``number``, from 1: so many characters from ``start`` on."""
+    """A passage of part ``number``, from 1, beginning at the character offset ``start``."""
 
     number: int
     start: int
@@ -24,7 +24,10 @@ class Chunk:
 
 
 def chunks(texts: Iterable[str]) -> Iterator[Chunk]:
-    """The passages of a document, in order. ``texts``: of its parts. No passage goes over the end of a part, so each has one page."""
+    """The passages of a document, in order.
+
+    ``texts``: the texts of its parts. No passage crosses the end of a part, so each is on one page.
+    """
     for number, text in enumerate(texts, 1):
         start = 0
         while start < len(text):

@@ -1,6 +1,6 @@
 """Cleans text from untrusted files: removes invisible and reordering characters, and normalizes Unicode.
 
-Words that mean something to a model stay: they are ordinary text, and whoever makes a prompt of them encodes them as such.
+Control tokens spelled in text stay: they are ordinary text, and are encoded as such when a prompt is built.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ _INVISIBLE = re.compile(
     "\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _PIECE = re.compile(r"[\s\S]{1,400}(?=[\x00-\x7f\u3000-\u3029\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]|\Z)|[\s\S]{1,400}")
-"""Up to a character that never joins the one before it. Putting a run of combining characters in order takes a time that grows with the
-square of its length, so no piece is long."""
+"""A piece ends before a character that never combines with the previous one.
+
+Sorting a run of combining characters takes quadratic time, so pieces are short.
+"""
 
 
 def clean(text: str) -> str:
-    """The text with ``\\n`` between its lines, in normal form C. Linear in its length, whatever it is."""
+    """The text with ``\\n`` between its lines, in normal form C. Always linear in its length."""
     plain = _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text))
     if plain.isascii():
         return plain
@@ -27,5 +29,5 @@ def clean(text: str) -> str:
 
 
 def has_no_invisible(text: str) -> bool:
-    """Whether there is nothing in it that ``clean`` takes out."""
+    """Whether it contains nothing that ``clean`` removes."""
     return _INVISIBLE.search(text) is None

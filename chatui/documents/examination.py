@@ -21,20 +21,20 @@ _once = threading.Lock()
 
 
 def is_confined() -> bool:
-    """Whether files can be read here; tried once in a process, which takes a tenth of a second. What is missing is logged."""
+    """Whether files can be read safely here; tested once per process, which takes 0.1 seconds. Missing requirements are logged."""
     with _once:
         return _is_confined()
 
 
 def faults() -> list[str]:
-    """What is wrong with reading files here, bombs included; empty if nothing is. Takes one to two seconds."""
+    """The problems with reading files here, including decompression bombs; empty if there are none. Takes one to two seconds."""
     return ways_out() + [
         f"a bomb of {name} did not end within its limits" for name, limits in _BOMBS.items() if not _ends(f"bomb of {name}", limits)
     ]
 
 
 def ways_out() -> list[str]:
-    """What such a process can do and must not."""
+    """The forbidden actions that such a process can carry out."""
     answer = process.run("probes", os.fsencode(__file__), _MOST_BYTES, Limits())
     if answer.reason:
         return ["no process could be confined for it"]
@@ -45,7 +45,7 @@ def ways_out() -> list[str]:
 @cache
 def _is_confined() -> bool:
     if not sys.platform.startswith("linux"):
-        return True  # There the limits have to do.
+        return True  # There, the resource limits must suffice.
     found = ways_out()
     if found:
         log.error("files that people bring are not read: %s", "; ".join(found))

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 HEAD_BYTES = 8192
-"""How much of a file is looked at."""
+"""How many bytes of a file are checked."""
 
 
 class Reason(StrEnum):
     """The reasons why a file has no text."""
 
     NONE = ""
-    SCANNED = "scanned"  # pages without text: pictures of them
-    BLANK = "blank"  # nothing in it
+    SCANNED = "scanned"  # pages without text, such as scans
+    BLANK = "blank"  # an empty file
     PICTURE = "picture"
-    TYPE = "type"  # a type that is not read, or a name that says something else than the content
+    TYPE = "type"  # an unsupported type, or a name that does not match the content
     ENCRYPTED = "encrypted"
     BROKEN = "broken"
-    TOO_LONG = "too-long"  # more bytes than a file may have
-    LIMIT = "limit"  # it takes more time, memory or room than reading may take
-    UNAVAILABLE = "unavailable"  # nothing can be read on this machine now
+    TOO_LONG = "too-long"  # larger than a file may be
+    LIMIT = "limit"  # it takes more time, memory or space than allowed
+    UNAVAILABLE = "unavailable"  # no files can be read on this machine at present
 
 
 class Content(StrEnum):
@@ -31,7 +31,7 @@ class Content(StrEnum):
     TEXT = "text"
     PDF = "pdf"
     ZIP = "zip"
-    OFFICE_97 = "office 97"  # also what an encrypted file of a newer Office is wrapped in
+    OFFICE_97 = "office 97"  # also the container of an encrypted newer Office file
     PICTURE = "picture"
     OTHER = "other"
 
@@ -55,10 +55,10 @@ TEXTS = {
     "xhtml": "html",
     "xml": "xml",
 }
-"""Kinds of text by the ending of the name. Any other text is ``text``: source code has a hundred endings, and none that means harm."""
+"""Kinds of text by the ending of the name. Any other text is ``text``: source code has a hundred extensions, all harmless."""
 
 PLAIN = frozenset({*TEXTS.values(), "text"} - {"html"})
-"""Kinds whose text is the file as it stands."""
+"""Kinds whose text is the file itself."""
 
 UNPACKED = {"docx": "docx", "odt": "odt", "pptx": "pptx", "xlsx": "xlsx"}
 """Kinds that are zip archives, by the ending of the name."""
@@ -82,16 +82,16 @@ _PICTURE_SIGNS = (
 _ZIP = re.compile(rb"PK(?:\x03\x04|\x05\x06)")
 _OFFICE_97 = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
-"""Byte order marks: what follows is text, whatever its bytes are. Four bytes for each character begin like two for each."""
+"""Byte order marks: the rest is text, whatever its bytes are. The UTF-32 mark begins like that of UTF-16."""
 _NEVER_IN_TEXT = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 _FEW = 100
-"""Of so many bytes one may be a control character: logs have them."""
+"""One in this many bytes may be a control character, as in logs."""
 _PDF_BYTES = 1024
-"""A PDF may begin with so much of something else, as its readers have it."""
+"""A PDF may begin with this many other bytes, as PDF readers allow."""
 
 
 def known(name: str, data: bytes) -> DetectedKind:
-    """What a file is read as, or why it is not."""
+    """The type that a file is read as, or the reason why it is not read."""
     ending = ending_of(name)
     if ending in PICTURES:
         return DetectedKind("picture", Reason.PICTURE)
@@ -108,7 +108,7 @@ def known(name: str, data: bytes) -> DetectedKind:
 
 
 def content(data: bytes, kind: str = "") -> Content:
-    """What the first bytes look like. ``kind``: what the name says; a PDF may begin with something else."""
+    """The content type by the first bytes. ``kind``: the type by the name; a PDF may begin with other bytes."""
     head = data[:HEAD_BYTES]
     if any(sign.match(head) for sign in _PICTURE_SIGNS) and not head.startswith(_MARKS):
         return Content.PICTURE
@@ -122,7 +122,7 @@ def content(data: bytes, kind: str = "") -> Content:
 
 
 def ending_of(name: str) -> str:
-    """The ending of a name in lower case, as systems read it: by the order of its characters, not by how they are shown."""
+    """The extension of a name in lower case, in the logical order of its characters, not as displayed."""
     last = re.split(r"[/\\]", name)[-1].rstrip(". ")
     stem, dot, ending = last.rpartition(".")
     return ending.lower() if dot and stem else ""

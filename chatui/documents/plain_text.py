@@ -6,7 +6,7 @@ import codecs
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is its beginning
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is a prefix of it
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -23,12 +23,12 @@ def prepare() -> None:
 
 
 def decoded(data: bytes, most_bytes: int) -> str:
-    """The text of a file's first bytes. What is no character is shown as the sign for that; nothing else is guessed, UTF-7 least of all."""
+    """The text of a file's first bytes. Invalid bytes become U+FFFD; no other encoding is guessed, least of all UTF-7."""
     head = data[:most_bytes]
     if (text := marked(head)) is not None:
         return text
     try:
-        # Of a cut file the last character may be incomplete.
+        # The last character of a truncated file may be incomplete.
         return codecs.getincrementaldecoder("utf-8")().decode(head, final=len(head) == len(data))
     except UnicodeDecodeError:
         return head.decode(_FALLBACK, "replace")
@@ -43,5 +43,5 @@ def marked(data: bytes) -> str | None:
 
 
 def of_ascii(data: bytes) -> str:
-    """The clean text of bytes that are all ASCII, in a few milliseconds for as many megabytes: each step is one pass of the C library."""
+    """The clean text of bytes that are all ASCII, at about a millisecond per megabyte: each step is one pass of the C library."""
     return data.replace(b"\r\n", b"\n").translate(_LINE_ENDS, _CONTROLS).decode("ascii")

@@ -32,7 +32,7 @@ _AT_A_LIMIT = (-signal.SIGXCPU, -signal.SIGKILL, -signal.SIGALRM)
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a process found; ``parts``: label and text of each. With a ``reason`` there are none."""
+    """The result of a process; ``parts``: label and text of each. With a ``reason`` there are none."""
 
     reason: Reason
     places: int = 0
@@ -42,9 +42,9 @@ class Answer:
 
 
 def run(kind: str, data: bytes, most_bytes: int, limits: Limits) -> Answer:
-    """Read one file. Blocks for as long as the limits say, at most; the bytes of large files are never held by Python's lock for long.
+    """Read one file. Blocks at most as long as the limits allow; large files never hold Python's global lock for long.
 
-    ``kind``: a name of ``worker.READERS``. ``most_bytes``: of text.
+    ``kind``: a name of ``worker.READERS``. ``most_bytes``: the limit of text.
     """
     arguments = [kind, *map(str, (most_bytes, limits.cpu_seconds, limits.memory_bytes, limits.wall_seconds))]
     try:
@@ -72,7 +72,7 @@ def run(kind: str, data: bytes, most_bytes: int, limits: Limits) -> Answer:
 
 @contextlib.contextmanager
 def _file_of(data: bytes) -> Iterator[IO[bytes]]:
-    """A file in memory, where the system has such files: what people bring is on no disk."""
+    """A file in memory, if the system supports it, so that uploads are not written to disk."""
     with open(os.memfd_create("file"), "w+b", 0) if hasattr(os, "memfd_create") else tempfile.TemporaryFile(buffering=0) as file:
         view = memoryview(data)
         while view:
@@ -82,7 +82,7 @@ def _file_of(data: bytes) -> Iterator[IO[bytes]]:
 
 
 def _all_of(process: subprocess.Popen[bytes], most_bytes: int, seconds: float) -> bytes:
-    """What it writes, until it ends. One that writes too much or for too long is killed."""
+    """All output of the process. It is killed if it writes too much or takes too long."""
     if process.stdout is None:
         raise ValueError("there is no output to read")
     end = time.monotonic() + seconds
@@ -107,11 +107,7 @@ def _all_of(process: subprocess.Popen[bytes], most_bytes: int, seconds: float) -
 
 
 def _understood(said: bytes, most_bytes: int) -> Answer:
-    """The answer, checked as if the file had written it.
-
-    Raises:
-        ValueError, KeyError, TypeError: it is none.
-    """
+    """The answer, validated as untrusted, as if the file had written it. Raises: ValueError, KeyError, TypeError: it is invalid."""
     length = int.from_bytes(said[:LENGTH_BYTES], "big")
     head = said[LENGTH_BYTES : LENGTH_BYTES + length]
     if len(said) < LENGTH_BYTES + length or length > _MOST_HEAD_BYTES:
@@ -134,7 +130,7 @@ def _understood(said: bytes, most_bytes: int) -> Answer:
 
 
 def _checked(text: str, most_chars: int) -> str:
-    """In slices: between them, other threads of the server go on."""
+    """Checked in slices: in between, other threads of the server run."""
     if len(text) > most_chars or not all(has_no_invisible(text[at : at + _SLICE_CHARS]) for at in range(0, len(text), _SLICE_CHARS)):
         raise ValueError
     return text

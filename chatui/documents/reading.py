@@ -13,11 +13,11 @@ from chatui.documents.kinds import Reason
 from chatui.sandbox.confinement import Limits
 
 MOST_BYTES = 20_000_000
-"""Of a file. A longer one is not looked at."""
+"""The largest file. A larger one is not read."""
 TEXT_BYTES = 4_000_000
-"""Of text, in UTF-8. Reading stops there."""
+"""The most text, in UTF-8. Reading stops there."""
 AT_A_TIME = 2
-"""Files that are read at once in this process of the server."""
+"""The number of files that this server process reads at once."""
 
 
 class State(StrEnum):
@@ -32,7 +32,7 @@ class State(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Part:
     """A part of a file's text. ``label``: "page 3", "sheet Q1", "slide 4"; empty for a text that has no parts. ``text`` is clean, see
-    ``cleaning``, and empty for a place without text: the third part is the third page."""
+    ``cleaning``, and empty for a page without text: the third part is the third page."""
 
     label: str
     text: str = field(repr=False)
@@ -40,8 +40,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Where ``state`` is READ, a part has text; otherwise there are no parts. ``places``: pages, sheets or slides in all, 0 where there are
-    none. ``is_cut``: the text goes on, but no more of it was read.
+    """If ``state`` is READ, at least one part has text; otherwise there are no parts. ``places``: the number of pages, sheets or slides, or
+    0. ``is_cut``: the text was truncated.
     """
 
     state: State
@@ -64,7 +64,7 @@ _STATES = {
 
 
 async def read(name: str, data: bytes, limits: Limits | None = None) -> Reading:
-    """Read a file. Whatever the file is, this returns. Other files may have to be read first: two at a time are."""
+    """Read a file. Returns for any file. Waits if two other files are already being read."""
     if len(data) > MOST_BYTES:
         return _without_text("", Reason.TOO_LONG)
     known = kinds.known(name, data)

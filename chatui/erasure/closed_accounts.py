@@ -34,7 +34,7 @@ class Done:
 
 
 def carry_out(visitor: Visitor) -> Iterator[Done]:
-    """Hand over and erase what is due, account by account. Recorded. Raises NoHeirError before anything is done."""
+    """Transfer conversations and erase the accounts that are due, one by one. Recorded. Raises NoHeirError before anything is done."""
     found = due()
     heir = _heir() if found and environment().closed_accounts == "hand-over" else None
     for person in found:
@@ -46,12 +46,12 @@ def carry_out(visitor: Visitor) -> Iterator[Done]:
 
 
 def due() -> list[User]:
-    """The accounts to erase now, the longest closed first; none where closed accounts are kept for good."""
+    """The accounts to erase now, the longest closed first; none if closed accounts are retained forever."""
     return [row.user for row in _due().select_related("user").order_by("closed_at")]
 
 
 def _is_taken(person: User) -> bool:
-    """Whether it is still due, as it may have been opened again while others were erased; from here on nobody opens it any more."""
+    """Claim the account, if it is still due: it may have been reopened while others were erased. Afterwards it cannot be reopened."""
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=person.pk)
         return bool(_due().filter(user=person).update(is_going=True))

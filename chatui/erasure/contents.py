@@ -25,7 +25,7 @@ class Contents:
         return ", ".join(f"{getattr(self, field.name)} {field.name.replace('_', ' ')}" for field in fields(self))
 
     def in_words(self) -> str:
-        """The same for a page, in the reader's language."""
+        """The counts for a page, in the reader's language."""
         words = (
             ngettext("%(count)d conversation", "%(count)d conversations", self.conversations) % {"count": self.conversations},
             ngettext("%(count)d folder", "%(count)d folders", self.folders) % {"count": self.folders},
@@ -39,7 +39,7 @@ class Contents:
 
 
 def contents_of(person: User) -> Contents:
-    """Count what is theirs. Debug requests are those that they made, and those about what they wrote."""
+    """Count a person's rows. Debug requests are those that they made, and those about their conversations."""
     own = Conversation.objects.filter(owner=person)
     asked = DebugRequest.objects.filter(person=person)
     return Contents(

@@ -24,12 +24,12 @@ class Erasure:
     at: str
 
     def line(self) -> str:
-        """As it stands in a file."""
+        """The line for a file."""
         return json.dumps(asdict(self), ensure_ascii=False) + "\n"
 
 
 class BadListError(Exception):
-    """A file is no list of erasures; ``number`` is the line, from 1."""
+    """A file is not a list of erasures; ``number`` is the line, from 1."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"line {number} is no erasure")
@@ -37,13 +37,13 @@ class BadListError(Exception):
 
 
 def recorded() -> Iterator[Erasure]:
-    """The erasures that the audit log tells of, oldest first, each person once."""
+    """The erasures in the audit log, oldest first, each person once."""
     found = rows(Filters(action=ACTION)).order_by("number").values_list("detail", "owner_name", "at")
     return erasures_of((detail, name, at.isoformat()) for detail, name, at in found.iterator())
 
 
 def erasures_of(lines: Iterable[tuple[str, str, str]]) -> Iterator[Erasure]:
-    """The same of lines of the log that tell of erasures: their detail, name and time."""
+    """The same from the values of audit lines about erasures: detail, name and time."""
     seen: set[str] = set()
     for detail, name, at in lines:
         if (match := _ID.match(detail)) and match[1] not in seen:
@@ -57,7 +57,7 @@ def read(lines: Iterable[str]) -> list[Erasure]:
 
 
 def restored(erasures: Iterable[Erasure]) -> list[User]:
-    """Who of them is there (again). By id alone: somebody else may have the name by now."""
+    """The people among them who exist in the database again. Found by id alone: somebody else may have the name by now."""
     return list(User.objects.filter(pk__in=[erasure.id for erasure in erasures]).order_by("date_joined"))
 
 

@@ -39,16 +39,16 @@ from chatui.store.short_transactions import short_transaction
 from chatui.tools.python import python_tool
 
 ACTION = "account erased"
-"""What the line in the audit log says. Its detail begins with the person's id; the log keeps the name."""
+"""The action in the audit log. Its detail begins with the person's id; the log keeps the name."""
 
 
 _KEPT_IN_MEMORY = timedelta(days=1)
-"""An interpreter that was idle for longer has ended by itself, also one of a patient service."""
+"""An interpreter that was idle for longer has ended by itself, even with the longest timeout."""
 
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """Who was erased, and what there was. ``warning``: what the operator still has to see to; empty where there is nothing."""
+    """The erased person, and the counts. ``warning``: what the operator still has to do; empty if nothing."""
 
     name: str
     contents: Contents
@@ -56,10 +56,8 @@ class Erased:
 
 
 def erase(visitor: Visitor, person: User, *, vacuum: bool = False) -> Erased:
-    """Erase a person and all that is theirs. Takes a while where that is much; others write meanwhile.
-
-    Raises a database error, before anything is gone, where the line in the audit log cannot be written; and NotFoundError where the
-    visitor is a person who may not erase it (any more).
+    """Erase a person and all that is theirs. This may take a while; others can write meanwhile. Raises a database error, before anything is
+    deleted, if the audit line cannot be written; and NotFoundError if the visitor may not erase it.
     """
     name, contents = person.get_username(), contents_of(person)
     with short_transaction():
@@ -67,7 +65,7 @@ def erase(visitor: Visitor, person: User, *, vacuum: bool = False) -> Erased:
         record(ACTION, visitor, name, detail=f"id {person.pk}: {contents}")
         four_eyes.note(visitor.user, [person.pk], ACTION)
         _shut(visitor, person)
-    # What is lost while Redis is away costs seconds, no more: a turn whose conversation has gone may not write, and notices.
+    # A message lost while Redis is down costs only seconds: a turn whose conversation was deleted cannot write, and notices that.
     access_removal.end_what_runs(person)
     aggregation.end_all_of(person)
     theirs = Conversation.objects.filter(owner=person)
@@ -82,7 +80,7 @@ def erase(visitor: Visitor, person: User, *, vacuum: bool = False) -> Erased:
 
 
 def _ask_rights(visitor: Visitor, person: User) -> None:
-    """Once both accounts are held. The operator is nobody here, and may."""
+    """Check permissions after both accounts are locked. The operator has no account, and may erase."""
     if visitor.user is None:
         return
     staff = account_managers.lock_for(visitor.user, [person.pk])
@@ -91,7 +89,7 @@ def _ask_rights(visitor: Visitor, person: User) -> None:
 
 
 def _shut(visitor: Visitor, person: User) -> None:
-    """From now on they cannot come back in."""
+    """End all access: from now on the person cannot sign in."""
     person.is_active = False
     person.set_unusable_password()
     person.save(update_fields=["is_active", "password"])
@@ -99,7 +97,7 @@ def _shut(visitor: Visitor, person: User) -> None:
 
 
 def _erase_rows(person: User, name: str) -> None:
-    """What names the person outside their own conversations; the audit log, which must keep the name, excepted."""
+    """Delete rows that name the person outside their own conversations, except the audit log, which must keep the name."""
     for rows in (
         ActiveLeaf.objects.filter(person=person),
         ShareLink.objects.filter(created_by=person),
@@ -114,6 +112,7 @@ def _erase_rows(person: User, name: str) -> None:
         made.objects.filter(made_by_name=name).update(made_by_name="")
     ClosedAccount.objects.filter(by_name=name).update(by_name="")
     Invitation.objects.filter(used_by=person).update(note="")  # whom it was for
-    # Who changed whom stays for a while, by key, or somebody could become two people with an account in between. What it was called goes.
+    # The record of who changed whom stays for a while, by key: otherwise an intermediate account could defeat the four-eyes rule. The names
+    # in it are deleted.
     AccountChange.objects.filter(changed_id=person.pk).update(what=ACTION)
     LogEntry.objects.filter(content_type=ContentType.objects.get_for_model(User), object_id=str(person.pk)).delete()

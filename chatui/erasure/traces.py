@@ -19,11 +19,11 @@ POSTGRESQL = noop(
 
 
 def wipe(*, vacuum: bool = False) -> str:
-    """Take what was deleted out of the database's files. A sentence for the operator where that could not be done; else empty.
+    """Remove deleted data from the database's files. Returns a sentence for the operator if that failed; else an empty text.
 
-    SQLite overwrites with zeros what it deletes (``secure_delete`` in the settings). What is left are words in the search index, until
-    it is merged, and the pages of the write-ahead log. ``vacuum`` writes the whole file anew as well: that gives room back, removes what
-    was deleted before the setting was there, and lets nobody else write meanwhile.
+    SQLite overwrites deleted data with zeros (``secure_delete`` in the settings). What remains are words in the search index, until it is
+    merged, and the pages of the write-ahead log. ``vacuum`` also rewrites the whole file: that frees space and removes data that was
+    deleted before the setting existed, but blocks all writes meanwhile.
     """
     if connection.vendor != "sqlite":
         return POSTGRESQL
@@ -33,6 +33,6 @@ def wipe(*, vacuum: bool = False) -> str:
     with connection.cursor() as cursor:
         if vacuum:
             cursor.execute("VACUUM")
-        # Waits for readers as long as any statement waits (the setting's "timeout"), and says whether it was in vain.
+        # Waits for readers up to the setting's "timeout", and returns whether that failed.
         is_empty = any(cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0 for _ in range(_TRIES))
     return "" if is_empty else BUSY

@@ -10,7 +10,7 @@ _EMBEDDING = (
     (IPv6Network("64:ff9b::/96"), 0),  # NAT64
     (IPv6Network("2002::/16"), 80),  # 6to4
 )
-"""Networks whose addresses lead to an IPv4 address, and how many bits stand behind that address."""
+"""Networks whose addresses lead to an IPv4 address, and how many bits follow that address."""
 _NEVER_V4 = tuple(map(IPv4Network, ("0.0.0.0/8", "100.64.0.0/10", "168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15")))
 """This network, carriers' own, Azure's host (a public address that leads to the machine's own settings), protocol assignments (some clouds'
 metadata), relays and benchmarks. Most are here for older versions of Python."""

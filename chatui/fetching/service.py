@@ -21,7 +21,7 @@ class ServiceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ServiceRequest:
-    """A request: a GET with ``params``, or a POST of ``body`` where there is one."""
+    """A request: a GET with ``params``, or a POST of ``body`` if there is one."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -30,10 +30,8 @@ class ServiceRequest:
 
 
 async def ask(question: ServiceRequest, seconds: float = SECONDS) -> dict[str, Any]:
-    """The JSON object that the service answers. Redirects are not followed: the key belongs to this address.
-
-    Raises:
-        ServiceError: it did not answer so.
+    """The JSON object in the service's response. Redirects are not followed: the key belongs to this address. Raises: ServiceError: it did
+    not respond with one.
     """
     method = "GET" if question.body is None else "POST"
     try:

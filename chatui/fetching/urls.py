@@ -18,7 +18,7 @@ _PLAIN = re.compile(r"https?://[^\s\\\x00-\x20\x7f-\xa0]+", re.IGNORECASE)
 _HOST = re.compile(r"(?=.{1,253}\Z)(?:(?!-)[a-z0-9_-]{1,63}(?<!-)\.)*(?!-)[a-z0-9_-]{1,63}(?<!-)")
 _NUMBER = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)")
 _LOCAL = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "localdomain")
-"""Names that never are on the public internet, or that clouds give their metadata. The check of addresses decides all the same."""
+"""Names that are never on the public internet, or that clouds use for metadata. Addresses are checked as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """Which hosts may be asked at all. ``allowed``: only these, where it is not empty. A name stands for its subdomains, too."""
+    """The hosts that requests may be sent to. ``allowed``: only these, if it is not empty. A name includes its subdomains."""
 
     allowed: Collection[str] = ()
     denied: Collection[str] = ()
 
     def admit(self, host: str) -> bool:
-        """Whether this host may be asked."""
+        """Whether requests may be sent to this host."""
         if _within(host, self.denied):
             return False
         return not self.allowed or _within(host, self.allowed)
@@ -57,7 +57,7 @@ def target(url: str, ports: Collection[int] = (80, 443)) -> Target:
     """The target of an absolute address.
 
     Raises:
-        AddressRefusedError: it is no http or https address, has a user or another port, or its host is no plain name or address.
+        AddressRefusedError: it is not an http or https address, has a user or another port, or its host is not a plain name or address.
     """
     if len(url) > URL_CHARS or not _PLAIN.fullmatch(url):
         raise AddressRefusedError
@@ -73,7 +73,7 @@ def target(url: str, ports: Collection[int] = (80, 443)) -> Target:
 
 
 def joined(base: str, reference: str) -> str | None:
-    """The web address that a link of a page leads to, without its fragment; None where it leads elsewhere than to the web."""
+    """The web address that a link of a page leads to, without its fragment; None if it does not lead to the web."""
     try:
         found = urljoin(base, reference.strip()).partition("#")[0]
     except ValueError:
@@ -87,7 +87,7 @@ def _is_host(host: str) -> bool:
     except ValueError:
         pass
     *_, last = host.split(".")
-    # A name that ends in a number is an address in one of its odd forms (0x7f.1, 2130706433), which programs read differently.
+    # A name that ends in a number is an address in an unusual form (0x7f.1, 2130706433), which programs read differently.
     return _HOST.fullmatch(host) is not None and not _NUMBER.fullmatch(last) and last not in _LOCAL
 
 

@@ -11,19 +11,19 @@ from django.utils.translation import get_language, get_language_bidi
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 LANGUAGES = {"en": "English", "de": "Deutsch", "zh-hans": "简体中文", "ko": "한국어"}
-"""Codes as Django writes them, each with what its speakers call it. The names are never translated."""
+"""Codes as Django writes them, each with its native name. The names are never translated."""
 
 SOURCE = "en"
-"""The language in which sentences stand in the code, which needs no catalogue."""
+"""The language of the sentences in the code, which needs no catalogue."""
 
-# What browsers ask for where the script is not said: these regions write simplified Chinese.
+# Browsers' codes without a script: these regions write simplified Chinese.
 _SIMPLIFIED = {"zh", "zh-cn", "zh-sg", "zh-my", "zh-hans"}
 _MOST_ASKED = 500
 
 
 @dataclass(frozen=True, slots=True)
 class PageLanguage:
-    """What a page says of its language: ``tag`` is for ``lang`` attributes (BCP 47), ``direction`` is ``ltr`` or ``rtl``."""
+    """The language attributes of a page: ``tag`` is for ``lang`` attributes (BCP 47), ``direction`` is ``ltr`` or ``rtl``."""
 
     code: str
     tag: str
@@ -37,7 +37,7 @@ def page_language() -> PageLanguage:
 
 
 def tag(code: str) -> str:
-    """The code as browsers write it: ``zh-Hans`` for ``zh-hans``."""
+    """The code in browsers' form: ``zh-Hans`` for ``zh-hans``."""
     language, dash, rest = code.partition("-")
     return language + dash + (rest.capitalize() if len(rest) > 2 else rest.upper())
 
@@ -48,7 +48,7 @@ def is_offered(code: str) -> bool:
 
 
 def asked_for(header: str) -> str:
-    """The first of our languages that an ``Accept-Language`` header names; empty where it names none, or makes no sense."""
+    """The first of our languages in an ``Accept-Language`` header; empty if there is none, or the header is invalid."""
     for asked, weight in parse_accept_lang_header(header[:_MOST_ASKED]):
         if asked == "*":
             return ""
@@ -63,5 +63,5 @@ def _nearest(asked: str) -> str:
     if asked in _SIMPLIFIED or asked.startswith("zh-hans-"):
         return "zh-hans"
     language = asked.partition("-")[0]
-    # Whoever asks for traditional Chinese has not asked for simplified: what they ask for next, or English, serves them as well.
+    # A request for traditional Chinese does not match simplified: the next requested language, or English, is used.
     return language if language in LANGUAGES else ""

@@ -1,6 +1,6 @@
 """Compiles translation catalogues (``.po`` to ``.mo``), only those that have changed.
 
-The ``.mo`` files are not part of the project. ``make`` and the Dockerfile make them, and so do the tests; no other program is needed.
+The ``.mo`` files are not part of the project. ``make``, the Dockerfile and the tests create them; no other program is needed.
 Without them every page is in English.
 """
 
@@ -13,7 +13,7 @@ from chatui.env import LOCALE_DIR
 
 
 def compile_stale(directory: Path = LOCALE_DIR) -> list[Path]:
-    """Compile each catalogue that is newer than what was made of it. Returns those that were compiled."""
+    """Compile each catalogue that is newer than its compiled file. Returns those that were compiled."""
     stale = [path for path in sorted(directory.glob("*/LC_MESSAGES/*.po")) if _is_stale(path)]
     for path in stale:
         _compile(path)
@@ -31,13 +31,13 @@ def _is_stale(path: Path) -> bool:
 
 
 def _compile(path: Path) -> None:
-    # Here, because no process that answers people needs it.
+    # Imported here, because no process that serves requests needs it.
     from babel.messages.mofile import write_mo
     from babel.messages.pofile import read_po
 
     with path.open("rb") as file:
         catalogue = read_po(file, abort_invalid=True)
-    # Several processes may do this at once: each writes a file of its own, and the last one stays.
+    # Several processes may do this at once: each writes a temporary file, and the last one wins.
     unfinished = path.with_suffix(f".{os.getpid()}.tmp")
     with unfinished.open("wb") as made:
         write_mo(made, catalogue)

@@ -1,6 +1,6 @@
 """The messages of error codes in the reader's language.
 
-The codes themselves have theirs in English, for logs and commands. Those of ``renderer``, which knows no languages, are listed here again,
+The codes themselves have English messages, for logs and commands. Those of ``renderer``, which has no translations, are listed here again,
 so that they are in the catalogues; a test compares them.
 """
 
@@ -18,7 +18,7 @@ def sentence_of(code: ErrorCode) -> str:
 
 
 def translated(sentence: str) -> str:
-    """One of the sentences below that ``renderer`` has made, translated."""
+    """One of the sentences below that ``renderer`` returned, translated."""
     return gettext(sentence)
 
 

@@ -14,7 +14,7 @@ register = template.Library()
 
 
 class GapNode(template.Node):
-    """Puts what it renders under a name instead of on the page."""
+    """Stores its rendered content under a name instead of writing it to the page."""
 
     def __init__(self, name: str, nodelist: NodeList) -> None:
         self._name = name

@@ -19,8 +19,7 @@ PRINT = "-"
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The written settings. ``place``: the file that was written; None where none was. ``toml``: the table, or the values that were
-    changed."""
+    """The written settings. ``place``: the path of the written file; None if there is none. ``toml``: the table, or the changed values."""
 
     words: str
     toml: str
@@ -29,8 +28,11 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the operator wants: ``where``, a file, ``-`` to print, or empty for their own file; the back end's ``name``, empty for one
-    that is made up; ``force`` to let a back end be changed that the file has already."""
+    """The operator's options:
+
+    ``where``, a file, ``-`` to print, or empty for their own file; the back end's ``name``, empty to generate one; ``force`` to change a
+    back end that the file already has.
+    """
 
     where: str
     name: str = ""
@@ -41,7 +43,8 @@ def write(report: Report, spec: BackendSpec, wish: Wish, *, is_new: bool) -> Wri
     """Write the settings that ``report`` recommends. ``is_new``: ``spec`` was made from an address only.
 
     Raises:
-        ValueError: there is nothing good to write, the file has that back end and is not to be forced, or it cannot be changed safely.
+        ValueError: there is nothing useful to write, the file already has that back end and ``force`` is not set, or it cannot be changed
+        safely.
     """
     changes = recommended_settings(report, spec)
     spec = spec.model_copy(update={"name": wish.name or name_for(report)}) if is_new else spec
@@ -69,7 +72,7 @@ def write(report: Report, spec: BackendSpec, wish: Wish, *, is_new: bool) -> Wri
 
 
 def _place(where: str, spec: BackendSpec, *, is_new: bool) -> Path | None:
-    """A back end of the admin pages or of the variables is not in the operator's file: written there it would be there twice."""
+    """A back end of the admin pages or of the variables is not in the operator's file: writing it there would duplicate it."""
     if where == PRINT:
         return None
     if where:
@@ -81,21 +84,21 @@ def _place(where: str, spec: BackendSpec, *, is_new: bool) -> Path | None:
 
 
 def _whole(spec: BackendSpec, changes: dict[str, writing.Value]) -> dict[str, writing.Value]:
-    """A whole table: what the spec says that is not the default, and the changes."""
+    """A complete table: the spec's values that are not defaults, and the changes."""
     defaults = {name: field.get_default(call_default_factory=True) for name, field in BackendSpec.model_fields.items()}
     said = {name: value for name, value in spec.model_dump().items() if value != defaults[name]}
-    # It is printed, and may be kept where others read it.
+    # It is printed, and may be stored where others can read it.
     said |= {"proxy": without_credentials(spec.proxy)} if spec.proxy else {}
     return {"name": spec.name, "kind": spec.kind, **said, **changes}
 
 
 def _read(place: Path) -> str:
-    """With its line ends as they are."""
+    """The text with its line ends unchanged."""
     return place.read_bytes().decode("utf-8")
 
 
 def _replace(place: Path, text: str) -> None:
-    """All or nothing: a server that starts meanwhile reads the old file or the new one."""
+    """Replace the file atomically: a server that starts meanwhile reads the old file or the new one."""
     place = place.resolve()
     place.parent.mkdir(parents=True, exist_ok=True)
     handle, scratch = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")

@@ -1,6 +1,6 @@
 """Runs work in a forked process, so that its memory is freed when it ends.
 
-A new interpreter would have to import for seconds what this one has.
+A new interpreter would need seconds to import everything again.
 """
 
 from __future__ import annotations
@@ -17,16 +17,15 @@ from django.db import connections
 
 _SET_DEATH_SIGNAL = 1
 _BY_SIGNAL = 128
-"""What a shell adds to the number of the signal that ended a program."""
+"""A shell's exit code for a program that was ended by a signal is this plus the signal's number."""
 
 
 def run(work: Callable[[], object]) -> None:
-    """Do it as a management command would. Where it fails, that is said as a command says it, and this process ends with its exit code.
-
-    To be called while this process has one thread: in the other process, no other one goes on, and what it held stays locked.
+    """Run ``work`` like a management command. If it fails, the error is printed like a command's, and this process exits with its exit
+    code. Call it while this process has one thread: other threads do not survive a fork, and their locks would stay locked.
     """
     for each in connections.all(initialized_only=True):
-        each.close()  # no connection can be used on both sides of a fork
+        each.close()  # a connection must not be used on both sides of a fork
         getattr(each, "close_pool", lambda: None)()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -42,7 +41,7 @@ def _exit_code(process: int) -> int:
     try:
         _, status = os.waitpid(process, 0)
     except BaseException:
-        # What interrupts this process ends that one as well: nobody else is to wait for its locks.
+        # Interrupting this process ends the child as well, so that nobody waits for its locks.
         os.kill(process, signal.SIGTERM)
         os.waitpid(process, 0)
         raise
@@ -61,17 +60,17 @@ def _work_and_end(work: Callable[[], object], parent: int) -> None:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
         code = error.returncode
     except KeyboardInterrupt:
-        pass  # the process that waits for this one was interrupted as well, and says so
+        pass  # the parent process was interrupted as well, and reports it
     except BaseException:  # noqa: BLE001 - it is said here; nothing of this process may go on as if it were the one that serves
         traceback.print_exc()
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(code)  # past what the process that was forked does once at its own end
+        os._exit(code)  # skip the exit handlers of the parent process
 
 
 def _end_with(parent: int) -> None:
-    """Let the system end this process with the one that waits for it, however that ends: this one has the lock of serving as well."""
+    """Let the kernel end this process when its parent ends for any reason: it also holds the serve lock."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:

@@ -97,7 +97,7 @@ def _unconfigured(options: dict[str, Any]) -> BackendSpec:
 
 
 def _key(spec: BackendSpec, options: dict[str, Any]) -> str | None:
-    """That of ``--key-env``; else that of the spec, which for an address given by hand is the configured one of its origin, if any."""
+    """The key of ``--key-env``, else the spec's. For an address given by hand, that is the key configured for its origin, if any."""
     if name := options["key_env"]:
         key = os.environ.get(name, "")
         if not key:
@@ -130,7 +130,7 @@ class AnswerSoFar:
     assembler: Assembler = field(default_factory=Assembler, repr=False)
 
     async def run(self, backend: Backend, request: SampleRequest, see: Callable[[RawEvent], None]) -> None:
-        """Ask; ``see`` gets each event. A failure of the server is kept, not raised."""
+        """Ask; ``see`` gets each event. A failure of the server is stored, not raised."""
         try:
             async with aclosing(backend.sample(request)) as events:
                 async for event in events:

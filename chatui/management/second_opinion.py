@@ -27,7 +27,7 @@ class Opinion:
 
     @property
     def is_bad(self) -> bool:
-        """Whether there is a difference that is not on purpose."""
+        """Whether there is an unexpected difference."""
         return self.comparison is not None and not self.comparison.is_as_meant
 
     def as_json(self) -> dict[str, object]:
@@ -61,9 +61,8 @@ class Opinion:
 
 
 def second_opinion(frames: Callable[[], tuple[Frame, ...]] | None, second: SecondReader | None = None) -> Opinion:
-    """The opinion on ``frames``, which are read when everything else is there; None where they are too many to be kept.
-
-    Blocks for as long as the second reader may take.
+    """The opinion on ``frames``, which are read when everything else is ready; None if there are too many to hold in memory. Blocks until
+    the second reader finishes or times out.
     """
     if frames is None:
         return Opinion(why=f"it is larger than {MOST_KEPT_BYTES >> 20} MB")

@@ -20,14 +20,14 @@ from chatui.throttle import CACHE_ERRORS
 log = logging.getLogger(__name__)
 
 ASK_SECONDS = 60
-"""How often a server is asked at most, by all processes together."""
+"""The shortest interval between queries to a server, by all processes together."""
 KEEP_SECONDS = 24 * 60 * 60
-"""How long an answer counts, so that a server which is down for a while keeps its models."""
+"""How long a result is cached, so that a server that is down for a while keeps its models."""
 MOST = 5000
-"""Far more than any gateway has. Whoever names more is not serving people, and the log says so."""
+"""The most models of one server, far more than any gateway has. If a server reports more, the log says so."""
 
 _read_last: dict[str, tuple[str, ...]] = {}
-"""What this process last read for each spec, used while the cache is down."""
+"""The last result for each spec in this process, used while the cache is down."""
 
 
 def models(spec: BackendSpec) -> tuple[str, ...]:
@@ -60,12 +60,12 @@ def _ask(spec: BackendSpec, cache_key: str) -> None:
         log.warning("back end %s names %d models: only the first %d are offered; list those that you want", spec.name, len(names), MOST)
         names = names[:MOST]
     if names:
-        with contextlib.suppress(*CACHE_ERRORS):  # it is asked again in a minute
+        with contextlib.suppress(*CACHE_ERRORS):  # it is queried again in a minute
             cache.set(cache_key, names, KEEP_SECONDS)
 
 
 async def _named(spec: BackendSpec) -> tuple[str, ...]:
-    """What the first of its addresses that answers says."""
+    """The models reported by the first of its addresses that responds."""
     key = connected.key_of(spec)
     *others, last = (spec.url, *spec.more_urls)
     for url in others:

@@ -25,7 +25,7 @@ from chatui.models import StoredBackend
 
 @register()
 def backends_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Mistakes in CHATUI_BACKENDS_FILE: entries with a mistake are left out."""
+    """Reports mistakes in CHATUI_BACKENDS_FILE: such entries are ignored."""
     env = environment()
     if env.backends_file is None:
         return []
@@ -42,7 +42,7 @@ def backends_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def files_of_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """The files with certificates should be there: without them no request reaches the server."""
+    """Reports missing certificate files: without them no request reaches the server."""
     return [
         Error(_sentence(f"back end {spec.name!r}: {name} does not name a file"), id="chatui.E016")
         for spec in configured.base(environment())
@@ -80,7 +80,7 @@ def stored_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         waiting = list(StoredBackend.objects.filter(is_enabled=True).exclude(unconfirmed_by="").values_list("name", "unconfirmed_by"))
         groups = set(Group.objects.values_list("name", flat=True))
     except DatabaseError:
-        return []  # not migrated yet, or down: other checks report that
+        return []  # the database is not migrated yet, or down: other checks report that
     outside = configured.base(env)
     taken = {spec.name for spec in outside}
     stored = [spec for spec in rows.specs if spec.name not in taken]
@@ -110,7 +110,7 @@ def stored_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def title_model(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """The back end for titles should exist. It may be one of the admin pages, so this is a warning."""
+    """Reports a missing back end for titles. It may be defined on the admin pages, so this is a warning."""
     env = environment()
     if not env.titles or not env.title_model or find(connected.specs(), env.title_model) is not None:
         return []

@@ -19,7 +19,10 @@ from chatui.env import Environment
 from chatui.models import StoredBackend
 
 OTHER_SETTINGS = ("api_root", "ask_for_reasoning", "key_header", "model_sampling", "more_urls", "query", "sampling", "server_tools")
-"""What a row of the admin pages can say besides its columns. Not what names a file of the machine, or a way through its network."""
+"""The settings that a row of the admin pages can have besides its columns.
+
+None that names a file of the machine, or a route through its network.
+"""
 ENVIRONMENT_NAME = "main"
 """The name of the single back end of the CHATUI_BACKEND_… variables."""
 
@@ -33,7 +36,7 @@ class Rows:
 
 
 def base(env: Environment) -> tuple[BackendSpec, ...]:
-    """The back ends set up outside the admin pages: those of the file, else that of the variables. Invalid ones are left out."""
+    """The back ends set up outside the admin pages: those of the file, else that of the variables. Invalid ones are ignored."""
     if env.backends_file is not None:
         return file(env.backends_file).specs
     if not env.backend_url:
@@ -62,7 +65,7 @@ def of_environment(env: Environment) -> BackendSpec:
     """The back end of the ``CHATUI_BACKEND_…`` variables. Its key is ``env.key()``.
 
     Raises:
-        SpecError: one of them is wrong.
+        SpecError: one of them is invalid.
     """
     return _checked(
         name=ENVIRONMENT_NAME,
@@ -86,13 +89,13 @@ def of_environment(env: Environment) -> BackendSpec:
 
 @lru_cache(maxsize=8, typed=True)
 def _checked(*, models: tuple[str, ...], query: str, sampling: str, **more: str | float | bool | None) -> BackendSpec:
-    """Checked once: every turn asks several times which back ends there are."""
+    """Cached, because every turn reads the back ends several times."""
     read = {"models": list(models), "query": dict(parse_qsl(query, keep_blank_values=True)), "sampling": _numbers(sampling)}
     return check_spec({**more, **read})
 
 
 def _numbers(text: str) -> dict[str, float]:
-    """``temperature=0.7,top_p=0.9``, as of CHATUI_BACKEND_SAMPLING."""
+    """``temperature=0.7,top_p=0.9``, the format of CHATUI_BACKEND_SAMPLING."""
     pairs = [part.partition("=") for part in text.split(",") if part.strip()]
     try:
         return {name.strip(): int(value) if value.strip().lstrip("-").isdecimal() else float(value) for name, _, value in pairs}
@@ -103,7 +106,7 @@ def _numbers(text: str) -> dict[str, float]:
 @cache
 def demo() -> BackendSpec:
     """The built-in demo, as if the operator had configured it."""
-    # Its summary lines are part of this product, and it has no model that could review them.
+    # Its summary lines are part of this product, and the demo has no model that could review them.
     return BackendSpec(name=DEMO, label="Demo", kind=DEMO, summaries="model", summarizer=DEMO, summary_review=False)
 
 
@@ -123,7 +126,7 @@ def of_row(row: StoredBackend, groups: Iterable[str]) -> BackendSpec:
     """A row of the admin pages as a spec.
 
     Raises:
-        SpecError: something in it is wrong.
+        SpecError: something in it is invalid.
     """
     return check_spec(
         {
@@ -155,7 +158,7 @@ def _other_settings(text: str) -> dict[str, Any]:
         why = error if isinstance(error, tomllib.TOMLDecodeError) else "too many brackets"
         raise SpecError([f"other_settings must be lines such as sampling = {{ temperature = 0.7 }}: {why}"]) from None
     if holds_key(said.get("server_tools")):
-        # A row is read by staff, and by whoever has a backup; what changes in it stands in the audit log.
+        # Staff can read a row, as can anybody with a backup; its changes are in the audit log.
         raise SpecError(["server_tools must hold no key, and no headers: only the operator's file may say them"])
     if of_operator := sorted(set(said) & (set(BackendSpec.model_fields) - set(OTHER_SETTINGS))):
         raise SpecError(

@@ -61,11 +61,8 @@ def specs() -> tuple[BackendSpec, ...]:
 
 
 def spec_of(choice: str = "") -> BackendSpec:
-    """The spec that a choice means: ``name``, ``name/model``, or the first for the empty choice. Whether a person may choose it, and
-    whether there is such a model, is for ``access`` to say.
-
-    Raises:
-        BackendError: there is no such back end, or not any more.
+    """The spec of a choice: ``name``, ``name/model``, or the first for the empty choice. ``access`` checks whether a person may choose it,
+    and whether the model exists. Raises: BackendError: there is no such back end, or it was removed.
     """
     found = choices.find(specs(), choice)
     if found is None:
@@ -78,10 +75,10 @@ def spec_of(choice: str = "") -> BackendSpec:
 def backend(choice: str = "") -> Backend:
     """The back end of a choice for the running event loop: an HTTP client belongs to the loop that it was first used on.
 
-    It is made once, and anew when its spec or key changes. One that is not wanted any more is closed as soon as no sample uses it.
+    It is created once, and again when its spec or key changes. An old one is closed as soon as no request uses it.
 
     Raises:
-        BackendError: there is no such back end, or its key cannot be had or is not for its address.
+        BackendError: there is no such back end, or its key is missing or not for its address.
     """
     wanted = spec_of(choice)
     connected = _connected.setdefault(asyncio.get_running_loop(), {})
@@ -99,7 +96,7 @@ def backend(choice: str = "") -> Backend:
 
 
 def known_context(choice: str = "") -> int | None:
-    """How many tokens the chosen model can read at once, as far as the operator says or this process has heard. Asks nobody."""
+    """The chosen model's context length in tokens, if the operator has set it or this process knows it. Never queries a server."""
     try:
         wanted = spec_of(choice)
     except BackendError:
@@ -114,7 +111,7 @@ def known_context(choice: str = "") -> int | None:
 
 
 def build(wanted: BackendSpec, key: str | None, **limits: float) -> Backend:
-    """A new back end, with other ``limits`` than its spec's where they are given. Raises ValueError where there can be none."""
+    """A new back end, with other ``limits`` than its spec's if given. Raises ValueError if it cannot be created."""
     endpoint = Endpoint(
         wanted.url,
         key,
@@ -142,7 +139,7 @@ def key_of(wanted: BackendSpec) -> str | None:
     """The key that may be sent to this server, None if it needs none.
 
     Raises:
-        KeyUnusableError: it does not exist, or is not for this server. Then nothing may be sent.
+        KeyUnusableError: it does not exist, or is not for this server. No request may be sent then.
     """
     env = environment()
     if not wanted.is_demo and env.backends_file is None and wanted in sources.base(env):
@@ -151,7 +148,7 @@ def key_of(wanted: BackendSpec) -> str | None:
 
 
 def environment_key() -> str | None:
-    """The key of the ``CHATUI_BACKEND_…`` variables. Raises KeyUnusableError where its file has none."""
+    """The key of the ``CHATUI_BACKEND_…`` variables. Raises KeyUnusableError if its file has none."""
     env = environment()
     try:
         key = env.key()
@@ -169,7 +166,10 @@ def forget_rows() -> None:
 
 @cache
 def gpt_oss_vocabulary() -> Vocabulary:
-    """The vocabulary, loaded when the first question needs it: half a second and 80 MB. Raises VocabularyError if it is not installed."""
+    """The vocabulary, loaded when the first question needs it, which takes half a second and 80 MB.
+
+    Raises VocabularyError if it is not installed.
+    """
     return vocabulary.load(environment().data_dir)
 
 
@@ -186,7 +186,8 @@ def _rows() -> sources.Rows:
             _read.rows = sources.rows()
             _read.has_been = True
         except (DatabaseError, InterfaceError) as error:
-            # If the database is down, the rows read before still count. Before the first migration this is normal and not worth a warning.
+            # If the database is down, the rows read before are still used. Before the first migration, this is normal and not worth a
+            # warning.
             level = logging.WARNING if _read.has_been else logging.DEBUG
             log.log(level, "the back ends of the admin pages could not be read (%s)", type(error).__name__)
         _read.at = now

@@ -20,7 +20,10 @@ class NoSuchModelError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A model that a person may choose. ``value`` is what a Conversation and a Turn keep; ``effort`` is where a new conversation begins."""
+    """A model that a person may choose.
+
+    ``value`` is stored with a Conversation and a Turn; ``effort`` is the default of a new conversation.
+    """
 
     value: str
     label: str
@@ -29,12 +32,12 @@ class Choice:
 
 
 def choices_for(user: User | None) -> tuple[Choice, ...]:
-    """The choices of this person at the composer, the default first. Never waits for a model server."""
+    """The choices of this person in the composer, the default first. Never waits for a model server."""
     return tuple(choice for spec in _usable_specs(user) for choice in _choices_of(spec))
 
 
 def offered_as(choices: Iterable[Choice], kept: str) -> str | None:
-    """The one of ``choices`` that a stored choice means: itself, or its replacement at the same back end. None if it is gone."""
+    """The one of ``choices`` that a stored choice refers to: itself, or its replacement at the same back end. None if it is gone."""
     values = [choice.value for choice in choices]
     if kept in values:
         return kept
@@ -57,7 +60,7 @@ def chosen(user: User | None, choice: str) -> str:
 
 
 def server_tools(user: User | None, choice: str) -> tuple[str, ...]:
-    """The types of the tools that the model server of a choice may run by itself; none where there is no such choice."""
+    """The types of the tools that the model server of a choice may run by itself; none if there is no such choice."""
     spec = find(_usable_specs(user), choice)
     return tuple(str(each["type"]) for each in spec.server_tools) if spec is not None else ()
 
@@ -72,7 +75,7 @@ def _usable_specs(user: User | None) -> list[BackendSpec]:
     if user is None or not user.is_active:
         return []
     specs = connected.specs()
-    # Queried only if needed, and every time: a revoked membership counts at once.
+    # Queried only if needed, but every time: a revoked membership takes effect at once.
     mine = set(user.groups.values_list("name", flat=True)) if any(spec.groups for spec in specs) else set()
     return [spec for spec in specs if not spec.groups or mine.intersection(spec.groups) or user.is_superuser]
 

@@ -19,7 +19,7 @@ _LATER = "no wire format chosen yet for back end %s (%s); its server is asked ag
 
 
 def announce(spec: BackendSpec) -> threading.Thread | None:
-    """Ask this server in the background; the log gets one line. None if there is nothing to ask."""
+    """Query this server in the background and log one line. None if there is nothing to query."""
     if spec.kind != AUTO:
         return None
     thread = threading.Thread(target=_say, args=(spec,), name=f"wire format of {spec.name}", daemon=True)
@@ -39,7 +39,7 @@ def _say(spec: BackendSpec) -> None:
 
 
 async def _choose(spec: BackendSpec) -> dict[int, BackendError]:
-    """Ask each of its addresses, also where one before it does not answer. Returns how those failed that did, by their place from 1."""
+    """Query each of its addresses, even if an earlier one does not respond. Returns the errors of those that failed, by number from 1."""
     key = connected.key_of(spec)
     failed: dict[int, BackendError] = {}
     for number, url in enumerate((spec.url, *spec.more_urls), 1):

@@ -1,7 +1,7 @@
 """Finds, loads and downloads the vocabulary of gpt-oss.
 
 It comes from this machine, a package registry, or the tokenizer's own address. Whatever the source, the content is compared with the
-digest that ``renderer.harmony.vocabulary`` knows. Nothing is downloaded unless asked for.
+digest that ``renderer.harmony.vocabulary`` knows. Nothing is downloaded unless requested.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from renderer.harmony.vocabulary import FILE_NAME, SHA256, Vocabulary, Vocabular
 
 DIRECTORY_VARIABLE = "TIKTOKEN_ENCODINGS_BASE"
 SECONDS = 180
-# A package that ships the rank file. It names it, as the tokenizer's cache does, by a digest of the file's public address.
+# A package that ships the rank file, named like in the tokenizer's cache: by a digest of the file's public address.
 _PACKAGE = "litellm==1.53.1 --hash=sha256:7a0b480c0bd4f9236910a426d8d8f46a517af4daae2a61d57e42bff4b4daf9b0"
 _CACHE_NAME = "fb374d419588a4632f3f557e76b4b70aebbca790"
 
 
 def find(data_dir: Path) -> Path | None:
-    """The rank file, if this machine has the correct one: in the data directory, or where TIKTOKEN_ENCODINGS_BASE says."""
+    """The rank file, if this machine has the correct one: in the data directory, or in TIKTOKEN_ENCODINGS_BASE."""
     return next((path for path in _places(data_dir) if path.is_file() and _is_right(path.read_bytes())), None)
 
 
@@ -42,7 +42,7 @@ def load(data_dir: Path) -> Vocabulary:
 
 
 def fetch(data_dir: Path, *, file: Path | None = None, say: Callable[[str], None] = lambda _: None) -> Path:
-    """Put the rank file into the data directory, unless it is already there. ``file``: a copy to use instead of downloading.
+    """Store the rank file in the data directory, unless it is already there. ``file``: a copy to use instead of downloading.
 
     Raises:
         VocabularyError: no source had it; the message gives the reason for each.
@@ -112,7 +112,7 @@ def _from_registry() -> bytes:
 
 
 def _from_tokenizer() -> bytes:
-    """tiktoken knows where its publisher keeps the file; here it loads it into a cache of our own."""
+    """tiktoken knows the file's public address; here it downloads it into a cache of our own."""
     with tempfile.TemporaryDirectory() as scratch:
         _run(sys.executable, "-c", "import tiktoken; tiktoken.get_encoding('o200k_base')", TIKTOKEN_CACHE_DIR=scratch)
         return _read(Path(scratch, _CACHE_NAME))

@@ -1,6 +1,5 @@
-"""Records that one person created or changed another's account. The four-eyes rule needs it.
-
-Where a second person has to approve, such a pair does not count as two people.
+"""Records that one person created or changed another's account. The four-eyes rule needs it: if a second person must approve, such a pair
+does not count as two people.
 """
 
 from __future__ import annotations

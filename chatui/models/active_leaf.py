@@ -9,7 +9,7 @@ from chatui.models.conversation import Conversation
 
 
 class ActiveLeaf(models.Model):
-    """The last message of the branch that ``person`` has open. Without a row they have opened none yet."""
+    """The last message of the branch that ``person`` has open. Without a row, they have not opened any yet."""
 
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="active_leaves")
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")

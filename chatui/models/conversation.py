@@ -103,7 +103,7 @@ class Conversation(models.Model):
             models.Index(fields=["owner", "-deleted_at", "-id"], name="conversation_in_bin", condition=models.Q(deleted_at__isnull=False)),
         ]
         constraints = [
-            # Two uploads of the same export at the same moment: the one that ends first is kept.
+            # Of two simultaneous uploads of the same export, the first to finish is kept.
             models.UniqueConstraint(
                 fields=["owner", "import_key"],
                 condition=models.Q(deleted_at=None) & ~models.Q(import_key=""),
@@ -122,5 +122,5 @@ class Conversation(models.Model):
 
     @property
     def has_words_of_others(self) -> bool:
-        """Whether somebody else may have written in it what stands there as its owner's words."""
+        """Whether somebody else may have written messages that appear as the owner's."""
         return self.imported_at is not None or self.handed_over_at is not None

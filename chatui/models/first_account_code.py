@@ -1,4 +1,4 @@
-"""The one-time code that lets a person at the console make the first account."""
+"""The one-time code that lets a person at the console create the first account."""
 
 from __future__ import annotations
 

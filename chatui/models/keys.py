@@ -14,5 +14,5 @@ def new_key() -> uuid.UUID:
 
 
 def first_key_at(moment: datetime) -> uuid.UUID:
-    """Below every key made since then: what is newer is found by the primary key, without an index of times."""
+    """A lower bound of all keys created since then: newer rows are found by primary key, without an index on time."""
     return uuid.UUID(int=max(int(moment.timestamp() * 1000), 0) << 80)

@@ -10,10 +10,10 @@ from chatui.models.keys import new_key
 
 
 class ShareLink(models.Model):
-    """A share link. ``leaf`` is the last message of the snapshot. Messages never change, so neither does what is above it.
+    """A share link. ``leaf`` is the last message of the snapshot. Messages never change, so neither do those above it.
 
     ``token`` is part of the address. ``title`` and ``shown_name`` (empty: nobody is named) are as they were when the link was created.
-    ``has_documents``: its owner ticked that the documents of the questions are shown.
+    ``has_documents``: its owner chose to show the documents of the questions.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

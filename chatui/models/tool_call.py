@@ -9,10 +9,8 @@ from chatui.models.turn import Turn
 
 
 class ToolCall(models.Model):
-    """A claimed tool call. ``call_id`` is that of the call's frame. What the tool replied is a message; a claim without one says that its
-    process ended.
-
-    Neither arguments nor replies are kept here: they are hidden, and stand in the frames.
+    """A claimed tool call. ``call_id`` is that of the call's frame. The tool's reply is a message; a claim without one means that its
+    process died. Neither arguments nor replies are stored here: they are hidden, and are in the frames.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

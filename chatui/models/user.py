@@ -37,7 +37,7 @@ class UserQuerySet(QuerySet["User"]):
     """Keeps the columns for look-alike names in step with the names."""
 
     def update(self, **kwargs: Any) -> int:
-        """Update the skeletons, too, where a name is changed in bulk."""
+        """Update the skeletons, too, when names are changed in bulk."""
         if "username" in kwargs:
             kwargs |= {column: of(str(kwargs["username"])) for column, of in SKELETONS.items()}
         return super().update(**kwargs)
@@ -86,7 +86,7 @@ class User(AbstractUser):
     objects: ClassVar[PersonManager] = PersonManager()
 
     def group_names(self) -> frozenset[str]:
-        """Of the groups that they are in. One statement."""
+        """The names of their groups. One statement."""
         return frozenset(self.groups.values_list("name", flat=True))
 
     def validate_unique(self, exclude: Collection[str] | None = None) -> None:
@@ -111,7 +111,7 @@ class User(AbstractUser):
 
 
 def check_looks(name: str, account: User | None = None) -> None:
-    """Raises ValidationError where the name looks like that of an account other than ``account``."""
+    """Raises ValidationError if the name looks like that of an account other than ``account``."""
     alike = Q(name_skeleton=skeleton(name)) | Q(folded_name_skeleton=folded_skeleton(name))
     others = User.objects.filter(alike)
     if (others.exclude(pk=account.pk) if account else others).exists():

@@ -19,17 +19,17 @@ from renderer.errors import Code
 
 
 def text() -> str:
-    """All of it, in Prometheus's text format."""
+    """All metrics, in Prometheus's text format."""
     stored = CollectorRegistry()
     stored.register(StoredCounts())
     return generate_latest(measures.REGISTRY).decode() + generate_latest(stored).decode()
 
 
 class StoredCounts(Collector):
-    """Counts of what the database holds. They are gauges: a purge lowers them, and every process gives the same."""
+    """Counts of rows in the database. They are gauges: a purge lowers them, and every process reports the same values."""
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """Ask the database."""
+        """Query the database."""
         yield from _turns()
         yield _tokens()
         yield _attempts()

@@ -19,15 +19,15 @@ from chatui.env import environment
 from chatui.model_servers import connected
 
 LEAST_FREE_BYTES = 100 * 1024 * 1024
-"""On the disk with the data directory. With less, a database or a log soon fails."""
+"""The least free space on the disk with the data directory. With less, a database or a log soon fails."""
 KEPT_SECONDS = 1.0
-"""For so long an answer is given again, so that whoever asks often costs nothing."""
+"""How long a result is cached, so that frequent checks cost nothing."""
 
 _pool = Pool("readiness", threads=1, waiting=0, seconds=5)
 
 
 class State(StrEnum):
-    """What was found of one thing that is needed."""
+    """The state of one requirement."""
 
     GOOD = "ok"
     FAILED = "failed"
@@ -39,7 +39,7 @@ _UNKNOWN: Findings = {"database": State.FAILED}
 
 
 class _Last:
-    """The last findings, and when they were made."""
+    """The last findings, and their time."""
 
     def __init__(self) -> None:
         self.findings: Findings = _UNKNOWN
@@ -50,13 +50,13 @@ _last = _Last()
 
 
 async def find() -> Findings:
-    """What is there and what is missing. Within five seconds, and from memory if that was found out just now."""
+    """The state of each requirement. Takes at most five seconds; recent results are cached."""
     if time.monotonic() - _last.at < KEPT_SECONDS:
         return _last.findings
     try:
         found = await _pool.run(_find)
     except DatabaseBusyError:
-        # Somebody else is asking already, or there is no answer.
+        # Another thread is already checking, or the check timed out.
         return _last.findings if time.monotonic() - _last.at < 2 * KEPT_SECONDS else _UNKNOWN
     _last.findings, _last.at = found, time.monotonic()
     return found
@@ -106,7 +106,7 @@ def _redis() -> bool:
 
 
 def _model_servers() -> bool:
-    """At least one is configured; whether it answers is seen in the metrics, and no reason to send people elsewhere."""
+    """At least one is configured; whether it responds is in the metrics, and is no reason to route traffic elsewhere."""
     return bool(connected.specs())
 
 

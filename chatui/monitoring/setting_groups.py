@@ -9,7 +9,7 @@ from django.utils.translation import gettext_noop as noop
 
 @dataclass(frozen=True, slots=True)
 class SettingGroup:
-    """A group of settings. ``begins``: how the names begin, in small letters and without ``CHATUI_``. ``page``: the file of the
+    """A group of settings. ``begins``: the prefixes of the names, in lower case and without ``CHATUI_``. ``page``: the file of the
     documentation."""
 
     heading: str
@@ -44,6 +44,6 @@ GROUPS = (
 
 
 def group_of(name: str) -> SettingGroup | None:
-    """That of a setting, by the longest beginning that fits; None where nobody has said."""
+    """The group of a setting, by its longest matching prefix; None if there is none."""
     fitting = [(len(start), number) for number, group in enumerate(GROUPS) for start in group.begins if name.startswith(start)]
     return GROUPS[max(fitting)[1]] if fitting else None

@@ -13,14 +13,14 @@ from chatui.monitoring.setting_groups import GROUPS, SettingGroup
 
 _SECRET = re.compile(r"(^|_)(key|keys|token|password|secret)(_|$)")
 _IN_ADDRESS = re.compile(r"(?s)(?<=://).*@")
-"""Up to the last sign of that kind: a password may hold one, a slash or a space, though none belongs there."""
+"""Matches up to the last "@": a password may contain one, or a slash or a space, even if unencoded."""
 _IN_QUERY = re.compile(r"(?i)(?<![a-z])([\w-]*(?:key|token|pass|passwd|password|secret|sig|signature|auth|credential|code)s?)=[^&\s]+")
 _SHOWN_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting in force. ``value``: as text, empty for a secret and for what is not set. ``is_set``: it was said, in the environment."""
+    """A setting in force. ``value``: as text, empty for a secret and for unset settings. ``is_set``: it is set in the environment."""
 
     name: str
     value: str
@@ -31,7 +31,7 @@ class Setting:
 
 
 def found_by(words: str) -> list[tuple[SettingGroup, list[Setting]]]:
-    """Those in whose name, value or meaning all the words are, under their headings. Of secrets there is no value to be found."""
+    """The settings with all the words in their name, value or meaning, under their headings. Values of secrets are not searched."""
     wanted = words.casefold().split()
     named: dict[str, list[Setting]] = {}
     for setting in settings_in_force():
@@ -43,7 +43,7 @@ def found_by(words: str) -> list[tuple[SettingGroup, list[Setting]]]:
 
 
 def settings_in_force() -> list[Setting]:
-    """All of them, those that were set first. What a file named .env says has been put into the environment when the process starts."""
+    """All settings, those that are set first. The content of a file named .env is loaded into the environment when the process starts."""
     said = {name.upper() for name in os.environ}
     found = [_setting(environment(), name, said) for name in Environment.model_fields]
     return sorted(found, key=lambda setting: not setting.is_set)
@@ -52,7 +52,7 @@ def settings_in_force() -> list[Setting]:
 def _setting(env: Environment, name: str, said: set[str]) -> Setting:
     field, value = Environment.model_fields[name], getattr(env, name)
     variable = f"CHATUI_{name.upper()}"
-    # Fails closed: what only sounds like a secret is one. The name of a file that holds one is none, nor is a number.
+    # Fails closed: a name that sounds like a secret counts as one, except names of files and numbers.
     sounds_secret = bool(_SECRET.search(name)) and not name.endswith("_file") and not isinstance(value, int | float)
     is_secret = field.repr is False or sounds_secret
     has_value = value not in ("", None, [], {})

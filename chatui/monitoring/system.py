@@ -42,12 +42,12 @@ def waiting() -> tuple[str, ...]:
 
 
 def free_bytes() -> int:
-    """On the disk with the data directory."""
+    """The free space on the disk with the data directory."""
     return shutil.disk_usage(environment().data_dir).free
 
 
 def system() -> System:
-    """All of it, as of now."""
+    """The current state of the system."""
     applied = MigrationRecorder(connection).applied_migrations().keys()
     own = sorted(name for app, name in applied if app == "chatui")
     files = FileContent.objects.aggregate(bytes=Sum("size"))
@@ -79,7 +79,7 @@ def _version() -> str:
 
 
 def _database_bytes() -> int:
-    """On SQLite with what has not been taken over from its log yet."""
+    """On SQLite, including the write-ahead log."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_database_size(current_database())")

@@ -20,7 +20,7 @@ _APART = "this account is out of reach from outside"
 
 
 class KeptOpenError(Exception):
-    """The account must stay open. ``why`` is a few words of ours; ``name`` and ``told`` are for the log."""
+    """The account must stay open. ``why`` is a fixed text; ``name`` and ``told`` are for the log."""
 
     def __init__(self, why: str, name: str, told: str) -> None:
         super().__init__(why)
@@ -28,14 +28,14 @@ class KeptOpenError(Exception):
 
 
 def close_account(person: User, cause: Cause, by: Visitor, *, source: str = "") -> bool:
-    """Close an account: from now on nobody is in it, and nothing runs for it. Recorded. Returns whether that changed anything.
+    """Close an account: all access ends, and nothing runs for it any more. Recorded. Returns whether that changed anything.
 
-    What was written there stays as it is until ``due`` erases it or hands it over, as the operator's settings say. ``source``: the key of
-    the provider that said so.
+    Its data stays until ``due`` erases or transfers it, according to the operator's settings. ``source``: the key of the provider that
+    requested this.
 
     Raises:
-        KeptOpenError: it is the last that looks after accounts, or one that nothing from outside may close. Recorded as well.
-        NotFoundError: staff wants it closed who may not change it (any more).
+        KeptOpenError: it is the last account manager, or one that no provider or directory may close. Recorded as well. NotFoundError: a
+        member of staff requested it who may not change the account.
     """
     try:
         with transaction.atomic():
@@ -47,15 +47,14 @@ def close_account(person: User, cause: Cause, by: Visitor, *, source: str = "") 
 
 
 def close_by_staff(person: User, by: Visitor) -> bool:
-    """``close_account`` for a member of staff. Raises as that, and NotFoundError where they may not change that account (any more)."""
+    """``close_account`` for a member of staff. Raises as that, and NotFoundError if they may not change that account."""
     return close_account(person, Cause.STAFF, by)
 
 
 def reopen_account(person: User, by: Visitor) -> bool:
-    """Open a closed account again. Recorded. Returns whether it was closed; one that is being erased stays so.
+    """Open a closed account again. Recorded. Returns whether it was closed; one that is being erased stays closed.
 
-    Sessions, keys and invitations that have ended stay ended. Raises NotFoundError where ``by`` is a person who may not change that account
-    (any more).
+    Sessions, keys and invitations that have ended stay ended. Raises NotFoundError if ``by`` is a person who may not change that account.
     """
     with transaction.atomic():
         _ask_rights(person, by)
@@ -74,16 +73,18 @@ def reopen_account(person: User, by: Visitor) -> bool:
 
 
 def closed_by(person: User) -> tuple[Cause, str] | None:
-    """Why an account is closed, and which provider said so; None where it is open, or was closed before reasons were kept."""
+    """Why an account is closed, and which provider requested it; None if it is open, or was closed before reasons were stored."""
     row = ClosedAccount.objects.filter(user=person).first()
     return (Cause(row.cause), row.source) if row else None
 
 
 def _ask_rights(person: User, by: Visitor) -> None:
-    """With the account held: whoever asked before may have lost what they had, or the account may have been given more than they have.
-    The operator, directories and sign-in services are nobody here, and their own authority."""
+    """Check permissions with the account locked: the person may have lost theirs, or the account may have gained more.
+
+    The operator, directories and sign-in services have no account and need no permission.
+    """
     if by.user is not None and by.user != person:
-        account_actions.held(by, person.pk)
+        account_actions.locked(by, person.pk)
 
 
 def _close(person: User, cause: Cause, by: Visitor, source: str) -> bool:
@@ -95,8 +96,8 @@ def _close(person: User, cause: Cause, by: Visitor, source: str) -> bool:
     defaults = {"cause": cause, "source": source, "by_name": by.user.get_username() if by.user and by.user != held else ""}
     row, is_new = ClosedAccount.objects.get_or_create(user=held, defaults=defaults)
     before = "" if is_new else f", before: {_words(Cause(row.cause), row.source)}"
-    # Whoever closed it first is who closed it: a directory that says so again does not take an admin's decision over. The other way round
-    # it does, or the directory could open it again.
+    # The first to close an account stays recorded: a directory that closes it again does not replace an admin's decision. An admin does
+    # replace a directory's, or the directory could reopen it.
     if not is_new and cause in (Cause.STAFF, Cause.OPERATOR) and Cause(row.cause).is_from_outside:
         is_new = bool(ClosedAccount.objects.filter(pk=row.pk).update(**defaults))
     if is_new:
@@ -105,7 +106,7 @@ def _close(person: User, cause: Cause, by: Visitor, source: str) -> bool:
     held.is_active = person.is_active = False
     held.save(update_fields=["is_active"])
     access_removal.end_rights(held, by)
-    # What runs for them is told when it is true: a socket that looked earlier would find an open account.
+    # Notified after the commit: a socket that checked earlier would still find an open account.
     transaction.on_commit(partial(access_removal.end_what_runs, held))
     return is_new
 

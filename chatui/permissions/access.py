@@ -53,8 +53,8 @@ def as_person(user: object) -> User | None:
 
 
 def own_conversation(user: User | None, conversation_id: object, *, deleted: bool = False, **also: Combinable) -> Conversation:
-    """The conversation of that id if it is this person's own. ``deleted`` asks for one in the bin instead. ``also``: what else to read in
-    the same statement, as attributes of the row.
+    """The conversation with that id if it is this person's own. ``deleted``: look in the bin instead. ``also``: attributes to read in the
+    same statement.
 
     Raises:
         NotFoundError: for everything else.
@@ -68,7 +68,7 @@ def own_conversation(user: User | None, conversation_id: object, *, deleted: boo
 
 
 def own_conversation_by(query: Query[Conversation], user: User, conversation_id: object) -> Conversation:
-    """The same by a query for ``owned_by`` the parameters ``owner`` and ``key``, worded once."""
+    """As ``own_conversation``, by a compiled query of ``owned_by`` with the parameters ``owner`` and ``key``."""
     found = query.models(owner=user.pk, key=_key(conversation_id)) if user.is_active else []
     if not found:
         raise NotFoundError
@@ -76,8 +76,8 @@ def own_conversation_by(query: Query[Conversation], user: User, conversation_id:
 
 
 def owned_by(owner: UUID | Parameter, key: UUID | Parameter, *, deleted: bool = False) -> QuerySet[Conversation]:
-    """The conversation of that key if it is this person's; ``deleted`` asks for one in the bin instead."""
-    # An import that is still being written is in the bin, too, and nobody takes it out of there.
+    """The query for a conversation with that key if it is this person's; ``deleted``: look in the bin instead."""
+    # An unfinished import is in the bin, too, and nobody may restore it.
     return Conversation.objects.filter(owner=owner, unfinished_until=None, pk=key, deleted_at__isnull=not deleted)
 
 
@@ -85,7 +85,7 @@ def own_conversations(
     user: User, limit: int, before: tuple[bool, datetime, UUID] | None = None, folder: UUID | None = None
 ) -> list[Conversation]:
     """The person's conversations in a folder, or in none, that are not in the archive, the pinned ones first, then the latest first. With
-    ``before`` only those that come after the one that is pinned or not, with this time and key. Each has ``is_running``: whether an answer
+    ``before`` (pinned or not, time and key) only those that come after it. Each has ``is_running``: whether an answer
     is being written in it."""
     running = Turn.objects.filter(conversation=OuterRef("pk"), state=TurnState.RUNNING)
     mine = listed(user).filter(deleted_at=None, archived_at=None, folder=folder).annotate(is_running=Exists(running))
@@ -94,13 +94,16 @@ def own_conversations(
         if is_pinned:
             mine = mine.filter(Q(is_pinned=False) | Q(active_at__lt=at) | Q(active_at=at, pk__lt=key))
         else:
-            # What an index can begin at: SQLite looks for no "NOT is_pinned" in one.
+            # A condition that an index can use: SQLite does not use one for "NOT is_pinned".
             mine = mine.filter(Q(active_at__lt=at) | Q(pk__lt=key), is_pinned__in=(False,), active_at__lte=at)
     return list(mine.order_by("-is_pinned", "-active_at", "-pk")[:limit])
 
 
 def own_folder(user: User, folder_id: object, *, held: bool = False) -> Folder:
-    """The folder of that id if it is this person's own, ``held`` until the transaction ends. NotFoundError for everything else."""
+    """The folder with that id if it is this person's own.
+
+    ``held``: locked until the transaction ends. Raises NotFoundError for everything else.
+    """
     folders = Folder.objects.select_for_update(no_key=True) if held else Folder.objects
     try:
         return folders.get(owner=user, pk=_key(folder_id))
@@ -109,14 +112,14 @@ def own_folder(user: User, folder_id: object, *, held: bool = False) -> Folder:
 
 
 def own_folders(user: User, *, whole: bool = False) -> list[Folder]:
-    """The person's folders by name, with instructions if ``whole``. ``has_news`` of each: a conversation in it has an unseen answer."""
+    """The person's folders by name, with instructions if ``whole``. Each has ``has_news``: a conversation in it has an unseen answer."""
     unseen = listed(user).filter(has_news=True, deleted_at=None, archived_at=None, folder=OuterRef("pk"))
     found = Folder.objects.filter(owner=user).defer(*() if whole else ("instructions",)).annotate(has_news=Exists(unseen))
     return sorted(found, key=lambda folder: (folder.name.casefold(), folder.pk))
 
 
 def own_archive(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
-    """The person's archived conversations, those first that were archived last; with ``before`` only those after this time and key."""
+    """The person's archived conversations, the last archived first; with ``before`` only those after this time and key."""
     archived = listed(user).filter(deleted_at=None, archived_at__isnull=False).order_by("-archived_at", "-pk")
     if before is not None:
         at, key = before
@@ -125,8 +128,10 @@ def own_archive(user: User, limit: int, before: tuple[datetime, UUID] | None = N
 
 
 def own_bin(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
-    """The person's conversations in the bin, those first that were deleted last; ``before`` as for ``own_archive``. What is still
-    being imported or already being erased is not among them."""
+    """The person's conversations in the bin, the last deleted first; ``before`` as for ``own_archive``.
+
+    Unfinished imports and conversations that are being erased are not included.
+    """
     binned = listed(user).filter(deleted_at__isnull=False, unfinished_until=None).order_by("-deleted_at", "-pk")
     if before is not None:
         at, key = before
@@ -135,7 +140,9 @@ def own_bin(user: User, limit: int, before: tuple[datetime, UUID] | None = None)
 
 
 def all_own_conversations(user: User) -> Iterator[Conversation]:
-    """Every conversation of the person's that is not in the bin, the oldest first; one at a time, with no cursor left open between two."""
+    """Every conversation of the person that is not in the bin, the oldest first; fetched one at a time, without an open cursor in
+    between.
+    """
     mine = listed(user).filter(deleted_at=None)
     for key in list(mine.order_by("created_at").values_list("pk", flat=True)):
         if (row := mine.filter(pk=key).first()) is not None:
@@ -143,14 +150,14 @@ def all_own_conversations(user: User) -> Iterator[Conversation]:
 
 
 def own_import_keys(user: User) -> set[str]:
-    """The digests of what the person has imported from exports, except for what is in the bin."""
+    """The digests of the conversations that the person has imported from exports, except those in the bin."""
     imported = listed(user).filter(deleted_at=None).exclude(import_key="")
     return set(imported.values_list("import_key", flat=True))
 
 
 def own_messages(user: User, keys: Iterable[UUID]) -> dict[UUID, Message]:
     """The visible messages among ``keys`` that are in this person's own conversations and not in the bin, by key."""
-    # Ownership is checked on the rows: with more conditions SQLite would scan everything that the person ever wrote.
+    # Ownership is checked on the rows: with more conditions in the query, SQLite would scan everything that the person ever wrote.
     found = Message.objects.filter(is_visible=True).select_related("conversation").in_bulk(list(keys))
     return {key: row for key, row in found.items() if row.conversation.owner_id == user.pk and is_listed(row.conversation)}
 
@@ -161,7 +168,10 @@ def own_conversations_of(user: User, keys: Iterable[UUID]) -> dict[UUID, Convers
 
 
 def message_of(conversation: Conversation, message_id: object, **also: Combinable) -> Message:
-    """A message, looked up through its conversation, so that an id from another conversation is not found. ``also``: what else to read."""
+    """A message, looked up through its conversation, so that an id from another conversation is not found.
+
+    ``also``: attributes to read in the same statement.
+    """
     try:
         return Message.objects.annotate(**also).get(pk=_key(message_id), conversation=conversation)
     except Message.DoesNotExist:
@@ -169,7 +179,7 @@ def message_of(conversation: Conversation, message_id: object, **also: Combinabl
 
 
 def turn_of(conversation: Conversation, turn_id: object, **also: Combinable) -> Turn:
-    """A turn, looked up through its conversation. ``also``: what else to read in the same statement."""
+    """A turn, looked up through its conversation. ``also``: attributes to read in the same statement."""
     turns = Turn.objects.annotate(**also).select_related("question", "continued_message").defer("request")
     try:
         return turns.get(pk=_key(turn_id), conversation=conversation)
@@ -178,7 +188,7 @@ def turn_of(conversation: Conversation, turn_id: object, **also: Combinable) -> 
 
 
 def can_see_hidden(user: User | None) -> bool:
-    """Whether the debug view exists for this person at all. Decides only what the pages offer; each access is checked again."""
+    """Whether the debug view exists for this person at all. Only for what pages offer; each access is checked again."""
     return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_hidden_channels")
 
 
@@ -188,7 +198,7 @@ def can_view_any(user: User | None) -> bool:
 
 
 def may_view_hidden(user: User | None, conversation: Conversation) -> bool:
-    """Whether this person may see the hidden channels of the conversation, once its debug view is open to them."""
+    """Whether this person may see the conversation's hidden channels, once they have opened its debug view."""
     return can_see_hidden(user) and (conversation.owner == user or can_view_any(user))
 
 
@@ -198,18 +208,21 @@ def can_read_audit(user: User | None) -> bool:
 
 
 def can_see_failures(user: User | None) -> bool:
-    """Whether this person may read why answers failed: those who look after the back ends."""
+    """Whether this person may read why answers failed: people who manage the back ends."""
     return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_storedbackend")
 
 
 def usable_tools(person: User, *, is_demo: bool) -> dict[str, Tool]:
-    """The tools that a model may call for this person, by name. At most one statement. ``is_demo``: the built-in demo is to answer."""
+    """The tools that a model may call for this person, by name. At most one statement. ``is_demo``: the built-in demo answers."""
     groups = person.groups.values_list("name", flat=True) if available.go_by_groups(is_demo=is_demo) else ()
     return available.offered_to(set(groups), is_demo=is_demo)
 
 
 def audit_reader(user: User | None) -> User:
-    """This person, if they may read the audit log. NotFoundError for everybody else: the log holds everybody's names and times."""
+    """This person, if they may read the audit log.
+
+    Raises NotFoundError for everybody else: the log contains everybody's names and times.
+    """
     if user is None or not can_read_audit(user):
         raise NotFoundError
     return user
@@ -232,8 +245,8 @@ def view_hidden(visitor: Visitor, conversation_id: object, *, action: str) -> Co
     """Grant one access to hidden channels: check permission and opt-in, and record the access before anything is shown.
 
     Raises:
-        RefusedError, NotFoundError: see ``debuggable_conversation``. Also refused is what a browser loads without anybody looking at it.
-        OptInNeededError: permitted, but the debug view of this conversation is not open. This does not count as an attempt.
+        RefusedError, NotFoundError: see ``debuggable_conversation``. Also refused: requests that a browser makes without anybody looking at
+        the page. OptInNeededError: permitted, but the debug view of this conversation is not open. This does not count as an attempt.
         DatabaseError: the access could not be recorded, so it is refused.
     """
     conversation = debuggable_conversation(visitor, conversation_id, action=action)
@@ -249,8 +262,8 @@ def view_hidden(visitor: Visitor, conversation_id: object, *, action: str) -> Co
 def recheck_hidden(visitor: Visitor, conversation_id: UUID, *, more: str = "") -> Conversation:
     """Check that an open debug stream may continue; raises as ``view_hidden`` if not.
 
-    Here the product asks by itself: losing the permission meanwhile is not an attempt. ``more``: something new is shown from now on, such
-    as another turn, and is recorded as that.
+    The product makes this check by itself: losing the permission meanwhile is not an attempt. ``more``: something new is shown from now on,
+    such as another turn; it is recorded.
     """
     conversation = _debuggable(visitor.user, conversation_id)
     request = open_request(visitor, conversation)
@@ -267,7 +280,7 @@ def _debuggable(user: User | None, conversation_id: object) -> Conversation:
     try:
         conversation = Conversation.objects.select_related("owner").get(pk=_key(conversation_id), deleted_at=None)
     except (Conversation.DoesNotExist, NotFoundError):
-        # Without permission for other people's conversations, "no such thing" must look like "not yours".
+        # Without permission for other people's conversations, "does not exist" must look like "not yours".
         if not can_view_any(user):
             raise RefusedError from None
         raise NotFoundError from None
@@ -277,12 +290,12 @@ def _debuggable(user: User | None, conversation_id: object) -> Conversation:
 
 
 def open_request(visitor: Visitor, conversation: Conversation) -> DebugRequest | None:
-    """The visitor's open debug view of this conversation, if there is one. Pending, declined and lapsed requests do not count."""
+    """The visitor's open debug view of this conversation, if there is one. Pending, declined and expired requests do not count."""
     return debug_requests_of(visitor, conversation).filter(expires_at__gt=timezone.now()).order_by("-expires_at").first()
 
 
 def debug_requests_of(visitor: Visitor, conversation: Conversation) -> QuerySet[DebugRequest]:
-    """The visitor's debug requests for this conversation that nobody has closed: open, pending, or lapsed."""
+    """The visitor's debug requests for this conversation that are not closed: open, pending, or expired."""
     return DebugRequest.objects.filter(conversation=conversation, person=visitor.user, closed_at=None)
 
 
@@ -291,7 +304,7 @@ def refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
     key = _as_uuid(conversation_id)
     conversation = Conversation.objects.select_related("owner").filter(pk=key).first() if key else None
     if conversation and visitor.way == "socket" and open_request(visitor, conversation):
-        # The page was open when the permission was revoked, and its socket came back by itself.
+        # The page was open when the permission was revoked, and its socket reconnected by itself.
         visitor = replace(visitor, cause=Cause.RECONNECT)
     attempts.record_attempt(visitor, conversation or key, action)
     raise RefusedError
@@ -300,7 +313,7 @@ def refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
 def visible_message(visitor: Visitor, conversation_id: object, message_id: object, *, action: str) -> Message:
     """A visible message of one's own conversation.
 
-    Asking for a hidden one by its id, in whosever conversation, is recorded as an attempt.
+    Requesting a hidden one by its id, in anybody's conversation, is recorded as an attempt.
 
     Raises:
         NotFoundError: for everything else.
@@ -317,7 +330,7 @@ def visible_message(visitor: Visitor, conversation_id: object, message_id: objec
 
 
 def person_of(visitor: Visitor) -> User:
-    """The person behind a visitor. NotFoundError if nobody is signed in: the page then looks as if it did not exist."""
+    """The person behind a visitor. Raises NotFoundError if nobody is signed in: the page then seems not to exist."""
     if visitor.user is None:
         raise NotFoundError
     return visitor.user

@@ -40,7 +40,7 @@ def undismissed(person: User, row: Conversation) -> list[AccessNotice]:
 
 @dataclass(frozen=True, slots=True)
 class AccessNews:
-    """The latest of a person's notices that they have not dismissed. ``others``: how many conversations besides have any."""
+    """The latest of a person's notices that they have not dismissed. ``others``: how many other conversations have notices."""
 
     notice: AccessNotice
     conversation_id: UUID
@@ -48,7 +48,7 @@ class AccessNews:
 
 
 def news(person: User) -> AccessNews | None:
-    """For pages that show no conversation. One statement, and none where owners are not notified."""
+    """The latest notice, for pages that show no conversation. One statement, or none if owners are not notified."""
     if not are_enabled():
         return None
     rows = list(_of(person).filter(owner_dismissed_at=None).select_related("conversation").order_by("-asked_at")[:_MOST])
@@ -81,7 +81,7 @@ def dismiss(person: User, conversation_id: UUID) -> Conversation:
 
 
 def _of(person: User) -> QuerySet[DebugRequest]:
-    """The debug requests that really opened: one that nobody approved showed nothing to anybody."""
+    """The debug requests that were really opened: an unapproved one showed nothing."""
     mine = DebugRequest.objects.filter(conversation__owner=person, conversation__deleted_at=None)
     return mine.exclude(person=F("conversation__owner")).exclude(expires_at=None)
 
@@ -96,5 +96,5 @@ def _notice(row: DebugRequest) -> AccessNotice:
 
 
 def _opened_at(request: DebugRequest) -> datetime:
-    """A request that needed approval was open from the approval on, not from when it was made."""
+    """The time when the request was opened: for one that needed approval, the time of the approval."""
     return request.decided_at or request.asked_at

@@ -38,7 +38,7 @@ def parts_of(user: User | None) -> tuple[Part, ...]:
         Part.REQUESTS: access.can_see_hidden(user),
         Part.LOOKS: access.can_read_audit(user),
         Part.USAGE: usage_reading.can_read_usage(user),
-        # Whoever may say which model server answers looks after the installation. The first account may, too.
+        # People who may configure model servers manage the installation. So may the first account.
         Part.SETTINGS: user.has_perm("chatui.change_storedbackend"),
         Part.SYSTEM: user.has_perm("chatui.change_storedbackend"),
     }
@@ -46,7 +46,7 @@ def parts_of(user: User | None) -> tuple[Part, ...]:
 
 
 def keeper(user: User | None, part: Part | None = None) -> User:
-    """This person, if that part exists for them; without a part, if any does. NotFoundError for everybody else."""
+    """This person, if that part exists for them; without a part, if any does. Raises NotFoundError for everybody else."""
     parts = parts_of(user)
     if user is None or not parts or (part is not None and part not in parts):
         raise NotFoundError
@@ -54,7 +54,7 @@ def keeper(user: User | None, part: Part | None = None) -> User:
 
 
 def may_examine(staff: User) -> bool:
-    """Whether they may have a model server asked test questions, with its key: whoever may say which model server answers."""
+    """Whether they may send test questions to a model server, with its key: people who may configure model servers."""
     return staff.is_active and staff.is_staff and staff.has_perms(("chatui.view_storedbackend", "chatui.change_storedbackend"))
 
 
@@ -69,7 +69,7 @@ def may_make_groups(staff: User) -> bool:
 
 
 def group_permissions(staff: User) -> QuerySet[Permission]:
-    """What they may give a group: what they hold, of what opens something here."""
+    """The permissions that they may grant to a group: those they hold, among those that have a meaning here."""
     named = Q(pk__in=[])
     for name in catalogue.WORDS:
         app, codename = name.split(".")
@@ -84,15 +84,15 @@ def may_change_group(staff: User, group: Group) -> bool:
     return staff.is_superuser or held_by(Q(group=group)) <= staff.get_all_permissions()
 
 
-def is_no_more(staff: User | AnonymousUser, person: User) -> bool:
-    """Whether this account has no more permissions than the member of staff, who could otherwise take it over."""
+def has_no_more(staff: User | AnonymousUser, person: User) -> bool:
+    """Whether this account has no more permissions than the member of staff. Otherwise they could gain permissions by taking it over."""
     if staff.is_superuser or person == staff:
         return True
     return not person.is_superuser and held_by(Q(user=person) | Q(group__user=person)) <= staff.get_all_permissions()
 
 
 def mightier(staff: User) -> QuerySet[User]:
-    """Everybody for whom ``is_no_more`` is false, each once."""
+    """Everybody with more permissions (``has_no_more`` is false), each once."""
     nobody: QuerySet[User] = User.objects.none()
     if staff.is_superuser:
         return nobody
@@ -103,15 +103,15 @@ def mightier(staff: User) -> QuerySet[User]:
 
 
 def may_change(staff: User, person: User) -> bool:
-    """Whether they may change that account on the pages for it. Never their own: there are the settings for that."""
+    """Whether they may change that account on the admin pages. Never their own: the settings page is for that."""
     can = staff.is_active and staff.is_staff and staff.has_perm("chatui.change_user")
-    return can and person != staff and is_no_more(staff, person)
+    return can and person != staff and has_no_more(staff, person)
 
 
 def may_erase(staff: User, person: User) -> bool:
     """As ``may_change``, for erasing it."""
     can = staff.is_active and staff.is_staff and staff.has_perm("chatui.delete_user")
-    return can and person != staff and is_no_more(staff, person)
+    return can and person != staff and has_no_more(staff, person)
 
 
 def movable(staff: User, group: Group, people: Collection[UUID]) -> set[UUID]:
@@ -122,12 +122,15 @@ def movable(staff: User, group: Group, people: Collection[UUID]) -> set[UUID]:
 
 
 def held_by(whose: Q) -> set[str]:
-    """The permissions in the database, by name. Django reports none for a deactivated account, but it would have them after activation."""
+    """The permissions in the database, by name.
+
+    Django reports none for a deactivated account, which would regain them when it is activated.
+    """
     return {f"{app}.{name}" for app, name in Permission.objects.filter(whose).values_list("content_type__app_label", "codename")}
 
 
 def held(staff: User | AnonymousUser) -> QuerySet[Permission]:
-    """Every permission that a member of staff holds, all there are for a superuser. What they hold they can give away."""
+    """Every permission that a member of staff holds; all permissions for a superuser. They can grant what they hold."""
     if staff.is_superuser:
         return Permission.objects.all()
     names = staff.get_all_permissions()
@@ -136,6 +139,6 @@ def held(staff: User | AnonymousUser) -> QuerySet[Permission]:
 
 
 def givable(staff: User | AnonymousUser) -> QuerySet[Group]:
-    """The groups into which they may put somebody: those that hold no permissions that they do not have."""
+    """The groups that they may add somebody to: those without permissions that they do not hold themselves."""
     groups = Group.objects.order_by("name")
     return groups if staff.is_superuser else groups.exclude(permissions__in=Permission.objects.exclude(pk__in=held(staff)))

@@ -1,7 +1,7 @@
 """Records unauthorized attempts to see hidden channels, and warns staff of people who keep trying.
 
-The first attempt on something is a line at once. Repetitions within an hour are counted, and so is whatever goes beyond a number of
-conversations: nobody can fill the log.
+The first attempt on a conversation writes a line at once. Repetitions within an hour are only counted, as are attempts on further
+conversations beyond a limit, so nobody can flood the log.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ LISTED_PER_HOUR = 20
 """How many lines an address that is not signed in (a /64 network, in IPv6) gets before they are only counted."""
 
 LISTED_PER_HOUR_IN_ALL = 500
-"""The same for all such addresses together, so that many addresses cannot flood the log either."""
+"""The same limit for all such addresses together, so that many addresses cannot flood the log either."""
 
 LISTED_OF_PERSON = 20
-"""On how many different things (an address of a conversation, say) a person's attempts within an hour get lines of their own."""
+"""For how many different targets (such as conversations) a person's attempts within an hour get lines of their own."""
 
 COUNTED_TOGETHER = timedelta(hours=1)
 """How long repetitions are counted after a first attempt, before one line says how many there were."""
@@ -46,8 +46,8 @@ _in_all = Throttle("strangers", attempts=LISTED_PER_HOUR_IN_ALL, seconds=3600)
 
 
 @dataclass(frozen=True, slots=True)
-class Warned:
-    """A person who asked too often on a day (UTC), and how often."""
+class UnacknowledgedWarning:
+    """A person with too many attempts on a day (UTC), and how many."""
 
     id: UUID
     person: str
@@ -71,15 +71,18 @@ def record_attempt(visitor: Visitor, target: Conversation | UUID | None, action:
 
 
 def attempts_of(person: User, since: datetime | None = None) -> int:
-    """How many attempts a person made themselves, with those that were only counted. A count that reaches into the time is whole."""
+    """How many attempts a person made themselves, including those that were only counted.
+
+    A count that overlaps the period is included in full.
+    """
     filters = Filters(actor=person.pk, code=Code.PERM_VISIBILITY, since=since, except_ways=NOT_BY_PERSON)
     return sum(tally.times for tally in tallies(filters, by=frozenset({"person"})))
 
 
-def unacknowledged() -> list[Warned]:
+def unacknowledged() -> list[UnacknowledgedWarning]:
     """The warnings that staff have not acknowledged yet, the newest first."""
     rows = AttemptWarning.objects.filter(acknowledged_at=None).order_by("-raised_at")[:50]
-    return [Warned(row.pk, row.person_name, row.day, row.attempts) for row in rows]
+    return [UnacknowledgedWarning(row.pk, row.person_name, row.day, row.attempts) for row in rows]
 
 
 def acknowledge(visitor: Visitor, warning_id: UUID) -> None:
@@ -93,7 +96,7 @@ def acknowledge(visitor: Visitor, warning_id: UUID) -> None:
 
 
 def _record_person(visitor: Visitor, person: User, target: Conversation | UUID | None, action: str) -> None:
-    # What a person did not do themselves is limited apart: no other site can use up the lines of their own attempts.
+    # Attempts that another site caused have a separate limit: no site can use up the lines for a person's own attempts.
     kind = f"{'attempt' if visitor.cause is Cause.PERSON else 'caused'}:{person.pk}:"
     conversation_id = target.pk if isinstance(target, Conversation) else target
     key, ends_at = f"{kind}{visitor.way}:{action}:{conversation_id or ''}", timezone.now() + COUNTED_TOGETHER
@@ -112,7 +115,7 @@ def _record_person(visitor: Visitor, person: User, target: Conversation | UUID |
 def _record_stranger(visitor: Visitor, target: Conversation | UUID | None, action: str) -> None:
     over = _by_address.count(address_group(visitor.address)) - LISTED_PER_HOUR
     if over < 1:
-        # Counted only while its own address is below the limit, so one stranger cannot use up the limit for all.
+        # Counted only while the address is below its own limit, so one stranger cannot use up the limit for all.
         over = _in_all.count() - LISTED_PER_HOUR_IN_ALL
     if over > 1:
         return

@@ -1,4 +1,4 @@
-"""The permission catalogue: the permissions that have a meaning here, in groups, each described in words."""
+"""The permission catalogue: the permissions that have a meaning here, in groups, each with a description."""
 
 from __future__ import annotations
 
@@ -53,8 +53,10 @@ GROUPS: dict[str, dict[str, str]] = {
         ),
     ),
 }
-"""Names of permissions, such as ``chatui.view_auditevent``, with what they allow, under headings. In English, as the audit log says them;
-pages translate them."""
+"""Permission names, such as ``chatui.view_auditevent``, with descriptions, under headings.
+
+In English, as in the audit log; pages translate them.
+"""
 
 WORDS: dict[str, str] = {name: words for group in GROUPS.values() for name, words in group.items()}
-"""The same without headings. What Django makes besides, such as "can add message", opens nothing here."""
+"""The same without headings. Django's other permissions, such as "can add message", have no effect here."""

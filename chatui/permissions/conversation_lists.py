@@ -8,10 +8,10 @@ from chatui.models import Conversation, User
 
 
 def listed(owner: User) -> QuerySet[Conversation]:
-    """This person's conversations but for the temporary ones, wherever they stand: in the list, a folder, the archive or the bin."""
+    """This person's conversations except temporary ones, wherever they are: in the list, a folder, the archive or the bin."""
     return Conversation.objects.filter(owner=owner, temporary_until=None)
 
 
 def is_listed(row: Conversation) -> bool:
-    """Whether a conversation is among those, and not in the bin."""
+    """Whether a conversation is one of those, and not in the bin."""
     return row.deleted_at is None and row.temporary_until is None

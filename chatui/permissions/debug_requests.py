@@ -1,6 +1,6 @@
 """Debug requests: how staff open the hidden channels of a conversation, with a reason and a time limit.
 
-Each step is recorded. If the operator requires a second person, somebody other than the asker approves or declines.
+Each step is recorded. If the operator requires a second person, somebody other than the requester approves or declines.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from chatui.permissions import access, debug_views, four_eyes
 from chatui.permissions.access import NotFoundError
 
 MINUTES = (15, 60, 240)
-"""The choices for how long a debug view may be open; the operator sets the longest."""
+"""The choices for how long a debug view may be open; the operator sets the maximum."""
 REASON_CHARS = range(10, 181)
 """How long a reason may be: one word is not a reason, and a longer text does not fit into a line of the audit log."""
 REQUEST_LASTS = timedelta(days=1)
@@ -32,23 +32,22 @@ _SHOWN = 100
 
 
 class ReasonNeededError(Exception):
-    """The debug view was requested without a reason, or for a time that is not offered."""
+    """The debug view was requested without a reason, or for a duration that is not offered."""
 
     code = ProductCode.REASON
 
 
 class NotIndependentError(Exception):
-    """The approver and the asker may be the same person: one made or changed the other's account. It has been recorded."""
+    """The approver and the requester may be the same person: one created or changed the other's account. The attempt has been recorded."""
 
     code = ProductCode.FOUR_EYES
 
 
 @dataclass(frozen=True, slots=True)
 class ShownRequest:
-    """One request as a page shows it, without any text of the conversation. ``is_own``: the viewer made it, so cannot decide it.
-
-    ``account_permissions``: what the asker and the viewer may do with accounts, in words. ``is_tied``: the viewer cannot approve it,
-    because one of the two made or changed the other's account.
+    """One request as a page shows it, without any text of the conversation. ``is_own``: the viewer's own request, which they cannot decide.
+    ``account_permissions``: what the requester and the viewer may do with accounts, in words. ``is_tied``: the viewer cannot approve it,
+    because one of the two created or changed the other's account.
     """
 
     id: str
@@ -74,17 +73,17 @@ class Open:
 
 
 def minutes_to_choose() -> tuple[int, ...]:
-    """For how many minutes a debug view may be opened, the shortest first."""
+    """The durations in minutes that a debug view may be opened for, the shortest first."""
     most = environment().debug_open_minutes
     return tuple(minutes for minutes in MINUTES if minutes <= most) or (most,)
 
 
 def open_debug_view(visitor: Visitor, conversation_id: object, reason: str, minutes: int | None = None) -> Conversation:
-    """Open the debug view, or request it if a second person has to approve. Recorded. Without ``minutes`` the shortest time counts.
+    """Open the debug view, or request it if a second person has to approve. Recorded. Without ``minutes``, the shortest duration applies.
 
     Raises:
         RefusedError, NotFoundError: as ``debuggable_conversation``.
-        ReasonNeededError: the reason is too short or too long, or the time is not offered.
+        ReasonNeededError: the reason is too short or too long, or the duration is not offered.
     """
     waits = environment().debug_approval
     action = "ask for debug view" if waits else "open debug view"
@@ -93,7 +92,7 @@ def open_debug_view(visitor: Visitor, conversation_id: object, reason: str, minu
     if len(reason) not in REASON_CHARS or minutes not in minutes_to_choose():
         raise ReasonNeededError
     now = timezone.now()
-    # A person has at most one request; a view that is opened again counts from now.
+    # A person has at most one request; reopening a view restarts its time.
     earlier = access.debug_requests_of(visitor, conversation)
     with transaction.atomic():
         _close(earlier.filter(expires_at=None) if waits else earlier, now)
@@ -107,7 +106,7 @@ def open_debug_view(visitor: Visitor, conversation_id: object, reason: str, minu
 
 
 def close_debug_view(visitor: Visitor, conversation_id: object) -> Conversation:
-    """Close the debug view, or withdraw the request for it. Recorded if there was one, with the sum of what was shown."""
+    """Close the debug view, or withdraw the request for it. Recorded if there was one, with a summary of what was shown."""
     conversation = access.debuggable_conversation(visitor, conversation_id, action="close debug view")
     now = timezone.now()
     open_or_waiting = access.debug_requests_of(visitor, conversation).filter(Q(expires_at__gt=now) | Q(expires_at=None))
@@ -119,13 +118,13 @@ def close_debug_view(visitor: Visitor, conversation_id: object) -> Conversation:
 
 
 def close_all_of(person: User) -> None:
-    """Close what a person has open, and withdraw what they asked for: their account is being closed. Looks are summed up in the log."""
+    """Close a person's open debug views and withdraw their requests, when their account is closed. The views are summed up in the log."""
     now = timezone.now()
     _close(DebugRequest.objects.filter(Q(expires_at__gt=now) | Q(expires_at=None), person=person, closed_at=None), now)
 
 
 def _close(requests: QuerySet[DebugRequest], now: datetime, visitor: Visitor | None = None) -> tuple[int, bool]:
-    """How many were closed, and whether a look was summed up with them."""
+    """Close them. Returns how many were closed, and whether a view was summed up."""
     taken = list(requests.select_for_update(of=("self",)))
     DebugRequest.objects.filter(pk__in=[request.pk for request in taken]).update(closed_at=now)
     return len(taken), debug_views.end(taken, visitor)
@@ -151,7 +150,7 @@ def waiting(visitor: Visitor) -> list[ShownRequest]:
 
 
 def to_decide(user: User | None) -> int | None:
-    """How many requests wait for this person's decision; None if they have no decisions to make at all."""
+    """How many requests wait for this person's decision; None if they may not decide any."""
     if user is None or not environment().debug_approval or not access.can_see_hidden(user):
         return None
     return _listed(user).exclude(person=user).count()
@@ -173,12 +172,12 @@ def open_view(visitor: Visitor, conversation: Conversation) -> Open | None:
 
 
 def decide(visitor: Visitor, conversation_id: object, request_id: UUID, *, approves: bool) -> None:
-    """Approve a request, whose time starts now, or decline it. Possible once, and recorded.
+    """Approve a request, so that its time starts now, or decline it. Possible only once. Recorded.
 
     Raises:
         RefusedError: without the permission for this conversation, or the request is one's own; recorded as ``E-PERM-VISIBILITY``.
-        NotFoundError: no such request is pending in this conversation, or the asker has lost the permission.
-        NotIndependentError: the approver made or changed the asker's account, or the other way round. Recorded.
+        NotFoundError: no such request is pending in this conversation, or the requester has lost the permission.
+        NotIndependentError: the approver created or changed the requester's account, or the other way round. Recorded.
     """
     action = "approve debug view" if approves else "decline debug view"
     conversation = access.debuggable_conversation(visitor, conversation_id, action=action)
@@ -215,7 +214,10 @@ def _decide(asked: DebugRequest, visitor: Visitor, *, approves: bool) -> None:
 
 
 def _about(asked: DebugRequest, visitor: Visitor, *, approves: bool) -> str:
-    """For whom and why, and for an approval which of the two could make or change accounts. The reason, which may be long, is last."""
+    """The text of the audit line: for whom and why, and for an approval, which of the two may create or change accounts.
+
+    The reason, which may be long, comes last.
+    """
     people = (("who asked", asked.person), ("who approves", access.person_of(visitor)))
     able = [words for words, person in people if approves and four_eyes.account_permissions(person)]
     account_permissions = f" ({' and '.join(able)} may change accounts)" if able else ""
@@ -240,6 +242,6 @@ def _shown(asked: DebugRequest, user: User | None) -> ShownRequest:
 
 
 def _may(name: str, words: Sequence[str]) -> str:
-    """In the language of whoever reads the page."""
+    """In the page's language."""
     listed = pgettext("between the things of a list", ", ").join(gettext(word) for word in words)
     return gettext("%(name)s may %(what)s") % {"name": name, "what": listed}

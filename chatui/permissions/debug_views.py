@@ -1,6 +1,6 @@
 """Records debug views of hidden channels: one audit line at once, then a count of pages and streams, and one line with the total.
 
-A look lasts as long as a debug view is open. What somebody takes away as a file gets lines of its own.
+One summary covers the time that a debug view is open. Each downloaded file gets a line of its own.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from chatui.models import AuditEvent, DebugRequest
 
 DOWNLOADS = ("whole download", "prompt download", "file download")
 LISTED_DOWNLOADS = 20
-"""How many files of one kind get a line in one look; the sum counts all of them."""
+"""How many files of one kind get a line in one debug view; the summary counts all of them."""
 
 
 def begin(line: AuditEvent, request: DebugRequest) -> None:
-    """The line that opened the debug view begins the look."""
+    """Begin counting, with the line that opened the debug view."""
     if request.expires_at:
         aggregation.begin(line, _key(request), request.person, request.expires_at)
 
@@ -32,7 +32,7 @@ def record_access(visitor: Visitor, request: DebugRequest, action: str) -> None:
     is_download = action in DOWNLOADS
 
     def first() -> AuditEvent:
-        # The view was opened by somebody else's approval: nobody has a line yet that says who looks, and from where.
+        # The view was opened by another person's approval, so no line yet says who views it, and from where.
         approved_by = f", approved by {request.decided_by.get_username()}" if request.decided_by else ""
         return record(action, visitor, request.conversation, detail=f"{request.minutes} min{approved_by}: {request.reason}")
 
@@ -43,7 +43,7 @@ def record_access(visitor: Visitor, request: DebugRequest, action: str) -> None:
 
 
 def end(requests: Iterable[DebugRequest], visitor: Visitor | None = None) -> bool:
-    """Sum up the looks of debug requests that are closed, by a visitor or (None) by the product. Whether there was one."""
+    """Sum up the views of debug requests that are closed, by a visitor or (None) by the product. Returns whether there was one."""
     lines = [aggregation.end(_key(request), visitor) for request in requests]
     return any(lines)
 

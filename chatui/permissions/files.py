@@ -14,22 +14,24 @@ from chatui.permissions.access import NotFoundError
 
 
 def own_file(user: User | None, file_id: UUID) -> StoredFile:
-    """The file with its content. One that is somebody else's, in the bin, or was never there is not found alike.
+    """The file with its content. Somebody else's file, one in the bin, and one that does not exist all look the same.
 
     Raises:
         NotFoundError: see above.
     """
     if user is None or not user.is_active:
         raise NotFoundError
-    # The conversation's owner counts as well: an import that is half-written, or an erasure that has begun, has no readers. A file that
-    # waits to be sent is in none.
+    # The conversation's owner is checked as well: unfinished imports and conversations that are being erased have no readers. A file that
+    # was not sent yet is in no conversation.
     waits = Q(conversation=None, source=FileSource.PERSON)
     kept = Q(conversation__owner=user, conversation__deleted_at=None, conversation__unfinished_until=None, conversation__isnull=False)
     return _first(StoredFile.objects.filter(waits | kept, owner=user, pk=file_id).select_related("content").first())
 
 
 def own_documents(user: User) -> QuerySet[StoredFile]:
-    """What this person may send again, in no order: what they have sent in conversations that are neither temporary nor in the bin."""
+    """The files that this person may send again, unordered: those they have sent in conversations that are neither temporary nor in the
+    bin.
+    """
     conversations = conversation_lists.listed(user).filter(deleted_at=None, unfinished_until=None)
     return StoredFile.objects.filter(owner=user, source=FileSource.PERSON, conversation__in=conversations)
 

@@ -18,13 +18,13 @@ ACCOUNT_PERMISSIONS = {
     "auth.change_group": noop("change groups"),
     "chatui.delete_user": noop("delete accounts"),
 }
-"""Permissions with which one person could become two."""
+"""Permissions that allow one person to act as two."""
 
 _LONGEST_CHAIN = 8
 
 
 def note(changer: User | None, changed: Iterable[UUID], what: str) -> None:
-    """Remember that ``changer`` made or changed these accounts, except their own. The operator (None) has no account to remember."""
+    """Record that ``changer`` created or changed these accounts, except their own. The operator (None) has no account to record."""
     if changer is not None:
         AccountChange.objects.bulk_create(
             AccountChange(changer_id=changer.pk, changed_id=key, what=what[:200]) for key in changed if key != changer.pk
@@ -32,7 +32,7 @@ def note(changer: User | None, changed: Iterable[UUID], what: str) -> None:
 
 
 def are_tied(one: User, other: User) -> bool:
-    """Whether one made or changed the other's account, also through accounts in between, within ``CHATUI_FOUR_EYES_DAYS``."""
+    """Whether one created or changed the other's account, also through accounts in between, within ``CHATUI_FOUR_EYES_DAYS``."""
     return _reaches(one.pk, other.pk) or _reaches(other.pk, one.pk)
 
 
@@ -42,7 +42,7 @@ def account_permissions(person: User) -> tuple[str, ...]:
 
 
 def _reaches(changer: UUID, changed: UUID) -> bool:
-    """Whether a chain of changes leads from one account to the other: who makes a third account may use it to change a fourth."""
+    """Whether a chain of changes leads from one account to the other: a person who creates an account may use it to change a third one."""
     since = timezone.now() - timedelta(days=environment().four_eyes_days)
     reached = front = {changer}
     for _ in range(_LONGEST_CHAIN):
@@ -53,4 +53,4 @@ def _reaches(changer: UUID, changed: UUID) -> bool:
         if not front:
             return False
         reached = reached | front
-    return True  # the chain is too long to follow; two accounts not known to be two people count as one
+    return True  # the chain is too long to follow: when in doubt, the two accounts count as one person

@@ -10,7 +10,7 @@ NEEDED = ("chatui.view_user", "chatui.add_user")
 
 
 def may_invite(maker: User, group: Group | None) -> bool:
-    """Whether this person may let somebody in now, into that group if there is one."""
+    """Whether this person may invite somebody at present, into that group if one is given."""
     if not maker.is_staff or not maker.has_perms(NEEDED):
         return False
     given = Permission.objects.filter(group=group) if group else Permission.objects.none()

@@ -12,18 +12,18 @@ from renderer.frame_kinds import is_answer
 from renderer.frames import Header
 
 EXPORT, HIDDEN_EXPORT = "ratings export", "ratings export with hidden channels"
-"""What the lines in the audit log say."""
+"""The texts of the lines in the audit log."""
 
 
 def ratable(visitor: Visitor, conversation_id: object, message_id: object) -> Message:
-    """An answer that this person may rate: one that a model has finished writing for them here. An imported one is nobody's of ours.
+    """An answer that this person may rate: one that a model has finished writing for them here. Imported answers cannot be rated.
 
     Raises:
-        NotFoundError: for everything else. Asking for a hidden message is recorded, as everywhere.
+        NotFoundError: for everything else. Requesting a hidden message is recorded, as everywhere.
     """
     message = access.visible_message(visitor, conversation_id, message_id, action="rate an answer")
     turn = message.turn
-    # Nothing of a temporary conversation goes anywhere.
+    # Nothing from a temporary conversation may be exported.
     is_ours = (
         message.conversation.temporary_until is None
         and message.author == Author.MODEL
@@ -42,20 +42,23 @@ def can_export(user: User | None) -> bool:
 
 
 def exporter(visitor: Visitor) -> User:
-    """This visitor, if they may export ratings. NotFoundError for everybody else."""
+    """This visitor, if they may export ratings. Raises NotFoundError for everybody else."""
     if visitor.user is None or not can_export(visitor.user):
         raise access.NotFoundError
     return visitor.user
 
 
 def can_export_hidden(user: User | None) -> bool:
-    """Whether an export for this person may hold hidden channels: it is of everybody's conversations, so they need to see those of all.
-    Where the operator wants a second person to approve each look, nobody takes many at once."""
+    """Whether an export for this person may contain hidden channels.
+
+    It covers everybody's conversations, so they need the permission for all of them. If the operator requires a second person to approve
+    each view, nobody may export hidden channels.
+    """
     return access.can_see_hidden(user) and access.can_view_any(user) and not environment().debug_approval
 
 
 def hidden_exporter(visitor: Visitor) -> User:
-    """The same for an export with hidden channels.
+    """As ``exporter``, for an export with hidden channels.
 
     Raises:
         NotFoundError: they may not export ratings at all.

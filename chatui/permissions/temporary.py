@@ -7,7 +7,7 @@ from chatui.permissions import access
 
 
 def own_kept(user: User | None, conversation_id: object) -> Conversation:
-    """The person's own conversation that is not temporary: one that can be listed, named, moved, shared and taken along.
+    """The person's own conversation that is not temporary: one that can be listed, renamed, moved, shared and exported.
 
     Raises:
         NotFoundError: for everything else.
@@ -19,7 +19,7 @@ def own_kept(user: User | None, conversation_id: object) -> Conversation:
 
 
 def own_temporary(user: User | None, conversation_id: object) -> Conversation:
-    """The person's own temporary conversation. NotFoundError for everything else."""
+    """The person's own temporary conversation. Raises NotFoundError for everything else."""
     row = access.own_conversation(user, conversation_id)
     if row.temporary_until is None:
         raise access.NotFoundError

@@ -16,19 +16,20 @@ from chatui.tools.documents import FIND
 from chatui.tools.tool import Tool
 
 _BY_SERVER = "tools of the model server"
-"""Stands for what a model server has used by itself; no tool of ours has such a name."""
+"""The name that stands for tools that a model server has used by itself; no tool of ours has such a name."""
 
 
 def switched_off(conversation: Conversation | None) -> set[str]:
-    """The names of the tools that its owner does not want in a conversation."""
+    """The names of the tools that the owner has switched off in a conversation."""
     if conversation is None:
         return set()
     return set(ToolRule.objects.filter(conversation=conversation, is_allowed=False).values_list("tool", flat=True))
 
 
 def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) -> Combination:
-    """What a model may call for this person there: what they are offered, without what they switched off, and one side of what does not go
-    together. None: a new conversation. At most five statements, and one where nothing is offered."""
+    """The tools that a model may call for this person there: those available to them, except those they switched off, and only one side
+    of incompatible tools. ``conversation`` None: a new one. At most five statements, and only one if no tool is available.
+    """
     offered = access.usable_tools(person, is_demo=is_demo)
     if conversation is not None and not is_demo and passages.are_in(conversation.pk):
         offered[FIND.name] = FIND
@@ -47,9 +48,11 @@ def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) 
 
 
 def server_tools_go_with(tools: Collection[Tool], conversation: Conversation | None) -> bool:
-    """Whether a model server may run tools of its own in a conversation beside these. Nobody here knows what they read, nor what becomes
-    of what they are given: they go with nothing that reads or sends, nor with what was attached or read before. At most two statements.
-    None: a new conversation."""
+    """Whether a model server may run its own tools in a conversation together with these.
+
+    We cannot know what such tools read, or where they send their input, so they are incompatible with tools that read or send, and with
+    documents attached or pages read before. At most two statements. ``conversation`` None: a new one.
+    """
     if environment().tool_combinations == "any":
         return True
     if any(tool.reads_private_data or tool.sends_outside for tool in tools):
@@ -61,7 +64,10 @@ def server_tools_go_with(tools: Collection[Tool], conversation: Conversation | N
 
 
 def own_approval(visitor: Visitor, conversation_id: UUID, approval_id: UUID) -> ToolApproval:
-    """A call that waits for this person, or has waited, with its turn and conversation. NotFoundError for everything else."""
+    """A call that waits, or has waited, for this person's approval, with its turn and conversation.
+
+    Raises NotFoundError for everything else.
+    """
     conversation = access.own_conversation(visitor.user, conversation_id)
     found = ToolApproval.objects.filter(pk=approval_id, turn__conversation=conversation).exclude(arguments="")
     row = found.select_related("turn__conversation__owner").defer("turn__request").first()

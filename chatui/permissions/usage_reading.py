@@ -12,7 +12,7 @@ def can_read_usage(user: User | None) -> bool:
 
 
 def usage_reader(user: User | None) -> User:
-    """This person, if they may see everybody's usage. NotFoundError for everybody else: it holds everybody's names."""
+    """This person, if they may see everybody's usage. Raises NotFoundError for everybody else: the page shows everybody's names."""
     if user is None or not can_read_usage(user):
         raise NotFoundError
     return user

@@ -8,5 +8,5 @@ from pathlib import Path
 
 @cache
 def read(name: str) -> str:
-    """The words of ``name``, without the line break at their end."""
+    """The text of the prompt ``name``, without the final line break."""
     return (Path(__file__).parent / f"{name}.md").read_text(encoding="utf-8").strip()

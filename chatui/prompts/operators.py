@@ -28,21 +28,22 @@ class GroupInstructions:
 
 
 def of_groups() -> GroupInstructions:
-    """What the file says, read once in a process."""
+    """The content of the file, read once per process."""
     path = environment().group_instructions_file
     return GroupInstructions() if path is None else read_file(path)
 
 
 def instructions_for(groups: Callable[[], Collection[str]]) -> str:
-    """What the operator tells a model that answers this person: first what is for everybody, then that of each of their groups, in the
-    order of the file. ``groups``: reads their names; called only where it matters."""
+    """The operator's instructions to a model that answers this person: first those for everybody, then those of each of their groups,
+    in the order of the file. ``groups``: reads their names; called only if needed.
+    """
     said = of_groups().texts
     names = set(groups()) if said else set()
     return "\n\n".join(filter(None, (environment().instructions, *(text for name, text in said.items() if name in names))))
 
 
 def secrets() -> dict[str, str]:
-    """Every text of the operator's, by what it is called where staff read of it."""
+    """All instruction texts of the operator, by the name that staff see."""
     found = {f"instructions of the group {name}": text for name, text in of_groups().texts.items()}
     return {"instructions": environment().instructions} | found
 
@@ -61,7 +62,7 @@ def parsed(text: str) -> GroupInstructions:
     try:
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        # Without what stands before the place: some messages quote the file.
+        # Without the text before the position: some messages quote the file.
         return GroupInstructions(problems=(f"the file is not TOML: {str(error).rpartition('(')[2].rstrip(')')}",))
     table = said.get(TABLE, {})
     if not isinstance(table, dict):
@@ -89,5 +90,5 @@ def _problems(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _is_text(text: object) -> bool:
-    # No database takes the character NUL.
+    # No database can store the character NUL.
     return isinstance(text, str) and bool(text.strip()) and "\0" not in text

@@ -8,19 +8,18 @@ _PLACE = "{preferences}"
 
 
 def worded(instructions: str) -> str:
-    """The product's words with the person's in them, each line of theirs marked: text cannot leave its lines, so it cannot forge others.
-
-    Control markers are not touched here. Every back end escapes them in all text, or encodes text so that none can come of it.
+    """The product's text with the person's instructions in it, each of their lines marked: text cannot leave its lines, so it cannot forge
+    others. Control markers are not changed here. Every back end escapes them in all text, or encodes text so that it cannot produce any.
     """
     return _marked("preferences", _PLACE, instructions)
 
 
 def worded_of_program(instructions: str) -> str:
-    """The same for the instructions of a program that asks by a key."""
+    """The same for the instructions of a program with an API key."""
     return _marked("program", "{instructions}", instructions)
 
 
 def _marked(name: str, place: str, instructions: str) -> str:
     before, _, after = prompts.read(name).partition(place)
-    # All that Unicode or Python takes for the end of a line ends one here, or the next line would be without its mark.
+    # Splits at everything that Unicode or Python treats as a line end; otherwise the next line would have no mark.
     return before + "\n".join(f"> {line}" for line in instructions.splitlines()) + after

@@ -1,4 +1,4 @@
-"""The attributes that a directory sends about a person, from a whole resource or a PATCH. None means that it sent nothing."""
+"""The attributes that a directory sends about a person, from a whole resource or a PATCH. None means that it was not sent."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class PersonAttributes:
     active: bool | None = None
 
     def columns(self) -> dict[str, str]:
-        """What is said, but for ``active``."""
+        """The attributes that were sent, except ``active``."""
         found = {name: getattr(self, name) for name in (*_LONGEST, "email")}
         return {name: value for name, value in found.items() if value is not None}
 
 
 def of_resource(body: Mapping[str, Any]) -> PersonAttributes:
-    """Of a POST or a PUT. Raises ScimError where a field is not as it must be, or there is no userName."""
+    """The attributes in a POST or PUT. Raises ScimError if a field is invalid, or userName is missing."""
     fields = {str(name).lower(): value for name, value in body.items()}
     name = fields.pop("name", None)
     parts = {f"name.{str(part).lower()}": value for part, value in name.items()} if isinstance(name, dict) else {}
@@ -45,7 +45,7 @@ def of_resource(body: Mapping[str, Any]) -> PersonAttributes:
 
 
 def of_changes(changes: Iterable[Change]) -> PersonAttributes:
-    """Of a PATCH. What is not kept here is passed over. Raises ScimError."""
+    """The attributes in a PATCH. Attributes that are not stored here are ignored. Raises ScimError."""
     said = PersonAttributes()
     for change in changes:
         said = _with(said, change)
@@ -64,7 +64,7 @@ def _with(said: PersonAttributes, change: Change) -> PersonAttributes:
     if column is None:
         return said
     if is_removed and column in ("user_name", "external_id"):
-        # Without it nobody could tell any more whose account it is.
+        # Without it, the account could no longer be identified.
         raise ScimError("userName and externalId cannot be removed.", "mutability")
     text: dict[str, Any] = {column: "" if is_removed else _text(column, change.value)}
     return replace(said, **text)
@@ -79,12 +79,12 @@ def _text(column: str, value: object) -> str:
 
 
 def _is_of_another_kind(change: Change) -> bool:
-    """Whether the path picks an address that is not kept here: such as the one at home."""
+    """Whether the path selects an address that is not stored here, such as a home address."""
     return change.only is not None and change.only[0] == "type" and change.only[1].lower() != "work"
 
 
 def _email(change: Change) -> str:
-    """The work address or the one that is primary; empty where there is none that is well-formed."""
+    """The work or primary address; empty if there is no well-formed one."""
     value = [change.value] if isinstance(change.value, dict) else change.value
     if isinstance(value, list):
         listed = [each for each in value if isinstance(each, dict)]

@@ -18,7 +18,10 @@ from chatui.provisioning.scope import whole
 
 
 def arrive(visitor: Visitor, provider: Provider, said: PersonClaims, invitation: str = "") -> User:
-    """As ``account_linking``'s. The directory's name for a person may become known only now: then account and row are connected."""
+    """As ``account_linking.find_or_create_account``.
+
+    The directory's id of a person may become known only now: then account and row are connected.
+    """
     identities = OutsideIdentity.objects.filter(issuer=provider.issuer, subject=said.subject)
     identities.exclude(directory_id=said.directory_id).update(directory_id=said.directory_id)
     _settle(visitor, provider, said)
@@ -26,7 +29,10 @@ def arrive(visitor: Visitor, provider: Provider, said: PersonClaims, invitation:
 
 
 def connect(visitor: Visitor, provider: Provider, said: PersonClaims) -> None:
-    """As ``account_linking.connect``. Nobody connects with what the directory has closed, or with what is closed in another account."""
+    """As ``account_linking.connect``.
+
+    Refused if the directory has closed the account, or the identity belongs to another closed account.
+    """
     row = _row(provider, said)
     if row is not None and not row.user.is_active:
         raise NotAdmittedError("the account that the directory means is closed")
@@ -35,7 +41,7 @@ def connect(visitor: Visitor, provider: Provider, said: PersonClaims) -> None:
 
 
 def _row(provider: Provider, said: PersonClaims) -> ProvisionedAccount | None:
-    """Also one of somebody whom the directory has deleted: they are closed."""
+    """The directory's row for this person, including a deleted one, which counts as closed."""
     rows = ProvisionedAccount.objects.filter(issuer=provider.issuer, external_id=said.directory_id).select_related("user")
     return rows.first() if said.directory_id else None
 
@@ -45,7 +51,7 @@ def _settle(visitor: Visitor, provider: Provider, said: PersonClaims) -> None:
     others = [user for user in matching.used_by(provider, said.directory_id) if row and user.pk != row.user_id]
     if row is None or not others:
         return
-    # An account that must not change stays as it is, and that is recorded: whoever is in it can still look after accounts.
+    # The last account manager stays unchanged, which is recorded: they can still manage accounts.
     with contextlib.suppress(ScimError), whole(visitor, provider):
         account_managers.lock([row.user_id, *(user.pk for user in others)])
         matching.settle(visitor, provider, row)

@@ -17,11 +17,11 @@ from chatui.provisioning.patches import Change
 from chatui.provisioning.scope import whole, within_reach
 
 MOST_GROUPS = 5000
-"""Of one provider: more would be a mistake of the directory's, and each costs a row."""
+"""The most groups of one provider: more would be the directory's mistake, and each costs a row."""
 
 
 def found(provider: Provider, filter_text: str) -> QuerySet[ProvisionedGroup]:
-    """Those that pass a filter; all without one. Raises ScimError for a filter that is not understood."""
+    """The groups that match a filter; all without one. Raises ScimError for an unsupported filter."""
     rows = ProvisionedGroup.objects.filter(issuer=provider.issuer).order_by("id")
     if not filter_text:
         return rows
@@ -45,7 +45,7 @@ def members_of(provider: Provider, row: ProvisionedGroup) -> QuerySet[Provisione
 
 
 def create(visitor: Visitor, provider: Provider, body: Mapping[str, Any]) -> ProvisionedGroup:
-    """Make a group with its members. Recorded. Raises TakenError and ScimError."""
+    """Create a group with its members. Recorded. Raises TakenError and ScimError."""
     changes = _of_resource(body)
     if ProvisionedGroup.objects.filter(issuer=provider.issuer).count() >= MOST_GROUPS:
         raise ScimError("There are too many groups.", "tooMany")
@@ -58,12 +58,12 @@ def create(visitor: Visitor, provider: Provider, body: Mapping[str, Any]) -> Pro
 
 
 def replace(visitor: Visitor, provider: Provider, key: str, body: Mapping[str, Any]) -> ProvisionedGroup:
-    """What a PUT says. Without ``members`` those stay. Raises as ``patch``."""
+    """Apply a PUT. Without ``members``, the members stay. Raises as ``patch``."""
     return patch(visitor, provider, key, _of_resource(body))
 
 
 def patch(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Change]) -> ProvisionedGroup:
-    """Carry out changes, all or none. Recorded. Raises NoSuchResourceError, TakenError, OutOfReachError and ScimError."""
+    """Apply changes, all or none. Recorded. Raises NoSuchResourceError, TakenError, OutOfReachError and ScimError."""
     with whole(visitor, provider):
         row = one(provider, key)
         _keep(visitor, provider, row, changes)
@@ -71,7 +71,7 @@ def patch(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Chan
 
 
 def delete(visitor: Visitor, provider: Provider, key: str) -> None:
-    """Delete a group; its members lose what it stood for. Recorded. Raises NoSuchResourceError and OutOfReachError."""
+    """Delete a group; its members lose the groups mapped to it. Recorded. Raises NoSuchResourceError and OutOfReachError."""
     with whole(visitor, provider):
         row = one(provider, key)
         members = set(row.members.values_list("pk", flat=True))
@@ -93,7 +93,7 @@ def _keep(visitor: Visitor, provider: Provider, row: ProvisionedGroup, changes: 
     after = set(row.members.values_list("pk", flat=True))
     is_renamed = ProvisionedGroup.objects.exclude(name=row.name, external_id=row.external_id).filter(pk=row.pk).exists()
     row.save()
-    # Another name may stand for something else: then it is about all of them.
+    # Another name may map to other groups: then all members are affected.
     memberships.sync_members(visitor, provider, before | after if is_renamed else before ^ after)
 
 
@@ -118,7 +118,7 @@ def _change_members(provider: Provider, row: ProvisionedGroup, change: Change) -
         gone = row.members.all() if change.value is None else row.members.filter(pk__in=_uuids(patches.ids(change.value)))
         row.members.remove(*gone)
         return
-    # Ids that this directory cannot reach stand for nobody, as ids that do not exist.
+    # Ids out of this directory's reach are ignored, like ids that do not exist.
     wanted = within_reach(provider).filter(pk__in=_uuids(patches.ids(change.value)))
     row.members.set(wanted) if change.kind == "replace" else row.members.add(*wanted)
 
@@ -130,7 +130,7 @@ def _text(value: object) -> str:
 
 
 def _uuids(keys: Iterable[str]) -> list[UUID]:
-    """Those that are ids at all."""
+    """The valid ids."""
     good = []
     for key in keys:
         try:

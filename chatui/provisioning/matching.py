@@ -12,9 +12,8 @@ from chatui.provisioning.scope import is_in_reach
 
 
 def called(provider: Provider, external_id: str) -> list[User]:
-    """Who signs in with this provider and is called so by its directory.
-
-    Where the directory calls people by what the sign-in knows them by (``sub``), whoever has not signed in for long is found as well.
+    """The people who sign in with this provider and have this id in its directory. If the directory's id equals the sign-in's subject
+    (``sub``), people who have not signed in for a long time are found as well.
     """
     if not external_id:
         return []
@@ -24,23 +23,23 @@ def called(provider: Provider, external_id: str) -> list[User]:
 
 
 def used_by(provider: Provider, external_id: str) -> list[User]:
-    """Those of them that the directory may change."""
+    """The accounts among them that the directory may change."""
     return [user for user in called(provider, external_id) if is_in_reach(user)]
 
 
 def accounts_of(provider: Provider, row: ProvisionedAccount) -> list[User]:
-    """All accounts that the directory means with one of its own: more than one only where they could not be made one."""
+    """All accounts that belong to one row of the directory: several only if they could not be merged."""
     return [row.user, *(user for user in used_by(provider, row.external_id) if user.pk != row.user_id)]
 
 
 def settle(visitor: Visitor, provider: Provider, row: ProvisionedAccount) -> None:
-    """Let ``row`` mean the account into which its person signs, and close the one that was made instead. In a transaction. Recorded.
+    """Point ``row`` to the account that its person signs in to, and close the duplicate. Call it in a transaction. Recorded.
 
-    An account that was closed as theirs is closed in the other one, too. Where both have been used, or the other one is meant by another
-    row, they stay two, of which the log tells, and are closed together.
+    If one of the two was closed, so is the other. If both have been used, or another row refers to the other one, they stay separate, which
+    is recorded, and are closed together.
 
     Raises:
-        KeptOpenError, LastAccountManagerError: an account that is closed, or loses its rights by this, is the last account manager.
+        KeptOpenError, LastAccountManagerError: an account that this closes, or that loses permissions, is the last account manager.
     """
     others = [user for user in used_by(provider, row.external_id) if user.pk != row.user_id]
     if not others:
@@ -64,7 +63,7 @@ def settle(visitor: Visitor, provider: Provider, row: ProvisionedAccount) -> Non
 
 
 def _is_unused(row: ProvisionedAccount) -> bool:
-    """Whether the directory made the account, and nobody has been in it."""
+    """Whether the directory created the account, and nobody has used it."""
     user = row.user
     is_known = user.has_usable_password() or user.last_login is not None or OutsideIdentity.objects.filter(user=user).exists()
     return row.made_account and not is_known and not user.conversations.exists()

@@ -20,15 +20,17 @@ from chatui.provisioning.scope import within_reach
 
 
 def values_of(account: ProvisionedAccount) -> frozenset[str]:
-    """The groups that somebody is in, as the table may name them: as people call them, or by the directory's ids."""
+    """The names and directory ids of somebody's groups, either of which the table may use."""
     return frozenset(word for group in account.groups.all() for word in (group.name, group.external_id) if word)
 
 
 def sync_members(visitor: Visitor, provider: Provider, keys: Collection[UUID]) -> None:
-    """Add and remove our groups according to the directory groups of these accounts. In the transaction that changed them. Raises
-    LastAccountManagerError."""
+    """Add and remove our groups according to the directory groups of these accounts.
+
+    Call it in the transaction that changed them. Raises LastAccountManagerError.
+    """
     rows = within_reach(provider).filter(pk__in=keys)
-    # Of two changes for one person, the second sees the first: what each person is in is read only when nobody else decides about them.
+    # Of two changes for one person, the second must see the first: memberships are read only after locking.
     account_managers.lock(list(rows.values_list("user_id", flat=True)))
     for account in rows.prefetch_related("groups"):
         _give(visitor, provider, account.user, values_of(account))

@@ -21,9 +21,8 @@ _CORE = re.compile(r"urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):", re
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change: ``kind`` is add, replace or remove. ``attribute`` is in lower case, with a part behind a full stop.
-
-    ``only``: the attribute and the value, in lower case, by which the path picks one of several; None where it takes all.
+    """One change: ``kind`` is add, replace or remove. ``attribute`` is in lower case, with a sub-attribute after a full stop. ``only``: the
+    attribute and value, in lower case, with which the path selects one of several; None if it selects all.
     """
 
     kind: str
@@ -33,7 +32,7 @@ class Change:
 
 
 def changes(body: Mapping[str, Any]) -> list[Change]:
-    """What a PATCH asks for, in order. Raises ScimError for what is not understood: a removal that is passed over would leave access."""
+    """The changes in a PATCH, in order. Raises ScimError for anything unsupported: ignoring a removal would leave access in place."""
     said = {name.lower(): value for name, value in body.items()}.get("operations")
     if not isinstance(said, list) or not 0 < len(said) <= MOST_OPERATIONS:
         raise ScimError("Operations must be a list, and neither empty nor too long.", "invalidSyntax")
@@ -55,7 +54,7 @@ def filtered(text: str, *attributes: str) -> tuple[str, str]:
 
 
 def is_storable(text: str) -> bool:
-    """Whether every database takes it: no NUL, and no half of a pair of surrogates."""
+    """Whether every database can store it: no NUL and no lone surrogate."""
     return "\0" not in text and not any("\ud800" <= each <= "\udfff" for each in text)
 
 
@@ -98,7 +97,7 @@ def _of(operation: object) -> Iterator[Change]:
 
 
 def _parts(kind: str, name: str, value: object) -> Iterator[Change]:
-    """``{"name": {"givenName": …}}`` says the same as ``name.givenName``."""
+    """``{"name": {"givenName": …}}`` is equivalent to ``name.givenName``."""
     if name.lower() == "name" and isinstance(value, dict):
         for part, each in value.items():
             yield _change(kind, f"name.{part}", each)
@@ -109,7 +108,7 @@ def _parts(kind: str, name: str, value: object) -> Iterator[Change]:
 def _change(kind: str, path: str, value: object) -> Change:
     plain = _CORE.sub("", path.strip())
     if _EXTENSION.match(plain):
-        return Change(kind, "extension", value)  # such as a department: nothing of it is kept here
+        return Change(kind, "extension", value)  # such as a department, which is not stored here
     match = _PATH.fullmatch(plain)
     if match is None:
         raise ScimError("The path is not understood.", "invalidPath")

@@ -24,7 +24,7 @@ from chatui.provisioning.scope import is_in_reach, whole, within_reach
 
 
 def found(provider: Provider, filter_text: str) -> QuerySet[ProvisionedAccount]:
-    """Those that pass a filter; all without one. Raises ScimError for a filter that is not understood."""
+    """The accounts that match a filter; all without one. Raises ScimError for an unsupported filter."""
     rows = within_reach(provider)
     if not filter_text:
         return rows
@@ -50,8 +50,8 @@ def create(visitor: Visitor, provider: Provider, words: PersonAttributes) -> Pro
     """Create an account, or adopt the one that the directory means by ``externalId``. Recorded.
 
     Raises:
-        TakenError: there is one already, as when a create is repeated.
-        OutOfReachError: it means an account that it may not change.
+        TakenError: it already exists, as when a create request is repeated. OutOfReachError: it refers to an account that the directory may
+        not change.
     """
     if not words.external_id:
         raise ScimError("externalId is needed: it says which sign-in is this person's.", "invalidValue")
@@ -64,12 +64,15 @@ def create(visitor: Visitor, provider: Provider, words: PersonAttributes) -> Pro
 
 
 def change(visitor: Visitor, provider: Provider, key: str, words: PersonAttributes) -> ProvisionedAccount:
-    """Apply the attributes that were sent, and leave the rest. Recorded. Raises NoSuchResourceError, TakenError and OutOfReachError."""
+    """Apply the attributes that were sent, and leave the others unchanged.
+
+    Recorded. Raises NoSuchResourceError, TakenError and OutOfReachError.
+    """
     with whole(visitor, provider):
         row = one(provider, key)
         called = row.external_id if words.external_id is None else words.external_id
         account_managers.lock([row.user_id, *(user.pk for user in matching.used_by(provider, called))])
-        row = one(provider, key)  # as it is now that nobody else changes it
+        row = one(provider, key)  # read again after locking
         _change(visitor, provider, row, words)
         matching.settle(visitor, provider, row)
         if words.active is not None:
@@ -78,7 +81,7 @@ def change(visitor: Visitor, provider: Provider, key: str, words: PersonAttribut
 
 
 def patch(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Change]) -> ProvisionedAccount:
-    """The same, of a PATCH."""
+    """The same for a PATCH."""
     return change(visitor, provider, key, attributes.of_changes(changes))
 
 

@@ -11,10 +11,10 @@ from chatui.tools.tool import ToolUnusableError
 
 
 def fault(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | None:
-    """The first thing that is wrong with the arguments, in words for the model; None where nothing is. All of them could be very many.
+    """The first error in the arguments, in words for the model; None if they are valid. Only the first, because there could be very many.
 
     Raises:
-        ToolUnusableError: the schema is none, or too much of one.
+        ToolUnusableError: the schema is invalid or too complex.
     """
     try:
         return checking.fault(schema, dict(arguments))

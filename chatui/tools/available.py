@@ -11,23 +11,23 @@ from chatui.tools.servers import registry as servers
 from chatui.tools.tool import Tool
 
 MOST_OFFERED = 20
-"""More than that a model chooses badly among, and each costs about 60 tokens of every prompt."""
+"""The most tools offered at once: models choose badly among more, and each costs about 60 tokens of every prompt."""
 
 
 def are_any(*, is_demo: bool) -> bool:
-    """Whether anybody is offered anything."""
+    """Whether any tool is available to anybody."""
     return is_demo or bool(environment().tools)
 
 
 def go_by_groups(*, is_demo: bool) -> bool:
-    """Whether it matters which groups a person is in."""
+    """Whether availability depends on a person's groups."""
     return not is_demo and any(environment().tools.values())
 
 
 def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
     """The tools by name, in the order of their names, so that the prompt begins with the same text each time. ``groups``: the person's.
 
-    ``is_demo``: the built-in demo answers. It has its own tools, which are scripts like the demo itself, and no others.
+    ``is_demo``: the built-in demo answers. It has only its own tools, which are scripts like the demo itself.
     """
     known = catalogue.tools()
     if is_demo:
@@ -39,14 +39,15 @@ def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
 
 
 def all_named() -> dict[str, Tool]:
-    """Those that the operator offers to anybody."""
+    """The tools that the operator makes available to anybody."""
     known = catalogue.tools()
     return {name: _with_facts(each) for name, each in sorted(known.items()) if each.offered_as in _rules() and not each.is_for_demo}
 
 
 def asks_first(tool: Tool) -> bool:
-    """Whether each call waits for the person: always, unless the operator has declared the tool harmless, or the person has asked for a
-    document to be searched."""
+    """Whether each call waits for the person: always, unless the operator has declared the tool harmless, or the tool searches
+    documents that the person has attached.
+    """
     if (tool.source, tool.name) == (documents.FIND.source, documents.FIND.name):
         return False
     if tool.is_for_demo:
@@ -55,7 +56,7 @@ def asks_first(tool: Tool) -> bool:
 
 
 def _with_facts(tool: Tool) -> Tool:
-    """The tool, with what the operator says of it: they know what their wiki holds, and its author does not."""
+    """The tool, with the operator's facts about it: they know what their wiki contains, and the tool's author does not."""
     facts = environment().tool_facts.get(tool.offered_as)
     if facts is None:
         return tool

@@ -12,11 +12,13 @@ from renderer.frames import Header, Role
 
 
 class CallIds:
-    """Replaces repeated call ids. ``feed`` each event of a turn: a call with an id that was used before gets another one, and so does a
-    reply to it."""
+    """Replaces repeated call ids.
+
+    ``feed`` each event of a turn: a call with an id that was used before gets a new one, and so does its reply.
+    """
 
     def __init__(self, used: Iterable[str]) -> None:
-        """``used``: the ids of the calls before."""
+        """``used``: the ids of earlier calls."""
         self._used = set(used)
         self._renamed: dict[str, str] = {}
 

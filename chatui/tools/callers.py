@@ -1,7 +1,7 @@
 """Makes tools of the functions that a program sends with its request. They are offered to the model, but never executed here.
 
-A program may tell the model what it likes in its instructions, so its words are bounded, not judged. What matters is that nothing of them
-ends a definition or a message, and that its schema can be checked in bounded time.
+A program may write anything in its instructions anyway, so its texts are only bounded in length. What matters is that they cannot end a
+definition or a message, and that its schema can be checked in bounded time.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from chatui.tools.remote.schemas import reduced
 from chatui.tools.tool import TRAINED_NAMES, Tool, ToolError, ToolUnusableError
 
 MOST_FUNCTIONS = 128
-"""Of one request."""
+"""The most functions in one request."""
 DESCRIPTION_CHARS = 2000
 SOURCE = "program"
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""What a program may call a function, by the specification."""
+"""The names that a program may give a function, by the API's specification."""
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,53}")
-"""What a model can be told: with ``functions.`` before it, it has to fit into the header of a call."""
+"""The names that a model can use: with ``functions.`` in front, they must fit into the header of a call."""
 _MOST = 54
 _HASH = 8
 
 
 def model_name(name: str) -> str:
-    """The name under which the model is offered a function: its own wherever that can be told. The same name always gives the same."""
+    """The name of a function for the model: its own name wherever that is possible. The result depends only on the name."""
     if _PLAIN.fullmatch(name) and name not in TRAINED_NAMES:
         return name
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
@@ -37,11 +37,11 @@ def model_name(name: str) -> str:
 
 
 def function_of(name: str, description: str, parameters: Mapping[str, Any] | None, *, is_strict: bool = False) -> Tool:
-    """A program's function as a tool. ``is_strict``: its calls have no arguments but those that the schema names, also where it leaves
-    that open.
+    """A program's function as a tool. ``is_strict``: its calls may only have arguments that the schema names, even if the schema allows
+    others.
 
     Raises:
-        ToolUnusableError: its name or its schema cannot be told to a model, or not be checked. The text names nothing of it.
+        ToolUnusableError: its name or schema cannot be shown to a model, or the schema cannot be checked. The message quotes nothing of it.
     """
     if not NAME.fullmatch(name):
         raise ToolUnusableError("its name has to be 1 to 64 letters, digits, _ or -")

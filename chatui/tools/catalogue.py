@@ -21,13 +21,13 @@ _OWN = "chatui"
 
 
 def tools() -> dict[str, Tool]:
-    """By name. What cannot be offered is left out. Where another server's tool has the name of one that is installed, that counts."""
+    """All tools by name, without unusable ones. If a tool server's tool has the name of an installed one, the installed one counts."""
     return {**registry.tools(), **installed()}
 
 
 @cache
 def installed() -> dict[str, Tool]:
-    """By name. What cannot be offered is left out, and logged with the reason; of two tools with one name, the second is."""
+    """The installed tools by name. Unusable ones are left out and logged with the reason, as is the second of two tools with one name."""
     clock = tool_of(built_in.current_time, "current_time", _OWN)
     found = {each.name: each for each in (clock, *_demo_tools(), PYTHON, *browser_tools())}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):

@@ -1,7 +1,7 @@
 """Prevents dangerous tool combinations: one that reads private data and one that sends data out are never offered together.
 
-A model that has read what a stranger wrote may do what that stranger wants. With both it could carry the data away; with one side alone it
-cannot. A tool that does both by itself is a combination with every other tool of either kind, but not with itself.
+A model that reads a stranger's text may follow instructions in it (prompt injection). With both kinds of tools it could exfiltrate data;
+with one kind alone it cannot. A tool that does both is incompatible with every other tool of either kind, but not with itself.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class Combination:
 
 
 def combine(tools: Mapping[str, Tool], used: Collection[str] = (), *, has_foreign_text: bool = False) -> Combination:
-    """Those that may be offered in one conversation. ``used``: the names of all tools that were called in it before, because what one of
-    them has read may be in every later prompt. ``has_foreign_text``: its person attached a file, imported the conversation, or was handed
-    it over: that is as private as what a tool reads, and a stranger may have written it.
+    """The tools that may be offered in one conversation. ``used``: the names of all tools that were called in it before, because their
+    results may be in every later prompt. ``has_foreign_text``: the person attached a file, imported the conversation, or inherited it: such
+    text is as private as a tool's result, and a stranger may have written it.
 
-    Those that only read come first, then those that only send, then those that do both: the most of what people look things up with stays.
+    Tools that only read take precedence, then those that only send, then those that do both, so that most look-up tools stay.
     """
     if environment().tool_combinations == "any":
         return Combination(dict(tools), {})
@@ -45,7 +45,7 @@ def combine(tools: Mapping[str, Tool], used: Collection[str] = (), *, has_foreig
 
 
 def _against(tool: Tool, others: Iterable[Tool]) -> list[Tool]:
-    """The others of which one side and this tool's other side are a combination."""
+    """The other tools that are incompatible with this one."""
     return [
         other for other in others if (tool.reads_private_data and other.sends_outside) or (tool.sends_outside and other.reads_private_data)
     ]

@@ -1,7 +1,8 @@
 """The document search tool, for documents that do not fit into the model's context window.
 
-It is offered where there are such documents, whatever the operator offers: without it they could not be read at all. It reads what its
-person has brought, and nothing else; so no tool is offered beside it that sends something out, unless the operator allows it.
+It is available whenever there are such documents, whatever tools the operator enables: otherwise they could not be read at all. It reads
+only files that the person has uploaded, which are private; so no tool that sends data out is offered together with it, unless the operator
+allows that.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def _begin(turn: CallingTurn) -> Callable[[Mapping[str, Any]], Any]:
 
 
 def _cursor(pages: dict[int, Cited], excerpt: Excerpt) -> int:
-    """By which the model cites an excerpt: the same each time that it is found in a conversation."""
+    """The cursor with which the model cites an excerpt. It stays the same within a conversation."""
     cited = Cited(excerpt.url, _title(excerpt))
     known = next((cursor for cursor, page in pages.items() if page == cited), None)
     cursor = max(pages, default=-1) + 1 if known is None else known
@@ -47,7 +48,7 @@ def _cursor(pages: dict[int, Cited], excerpt: Excerpt) -> int:
 
 
 def shown(found: Sequence[tuple[int, Excerpt]]) -> str:
-    """The reply, as a model reads it: each excerpt with the cursor by which it is cited, and numbered lines, as pages of the browser."""
+    """The reply for the model: each excerpt with its cursor for citations, and numbered lines, like pages of the browser."""
     return "\n\n".join([_HEAD, *(f"[{cursor}] {_title(each)}\n{_numbered(each.text)}" for cursor, each in found)])
 
 

@@ -1,8 +1,8 @@
 """Executes tools with a time limit, in threads where they cannot block the server's event loop or another turn.
 
-A plain function runs in a thread of its own, of which there are only so many; a coroutine runs on one event loop that all tools share,
-in a thread. A thread cannot be ended from outside: one that goes on after its time keeps its place until it ends, and its result is
-dropped. A long function asks ``is_cancelled`` now and then.
+A plain function runs in its own thread, of which there is a limited number; a coroutine runs on one event loop that all tools share, in a
+thread. A thread cannot be killed: one that continues after its time limit occupies its slot until it ends, and its result is dropped. A
+long function should check ``is_cancelled`` now and then.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ class ToolsBusyError(Exception):
 
 
 class ToolFailedError(Exception):
-    """The tool raised something else than a ToolError, or returned what is no JSON. The text is the name of the exception."""
+    """The tool raised something other than a ToolError, or returned something that is not JSON. The text is the name of the exception."""
 
 
 def is_cancelled() -> bool:
-    """For a tool that is a plain function: whether nobody waits for its reply any more."""
+    """Whether the call was cancelled. For tools that are plain functions."""
     event = _cancelled.get()
     return event is not None and event.is_set()
 
 
 def cancel_all() -> None:
-    """The process ends: tell every tool that nobody waits any more."""
+    """Cancel all tools, because the process ends."""
     for execution in list(_running):
         execution.cancel(ToolCancel(execution.call_id, "shutdown"))
 
@@ -55,7 +55,7 @@ def run_on_tools_loop(task: Coroutine[Any, Any, None]) -> concurrent.futures.Fut
 
 @dataclass(frozen=True, slots=True)
 class ToolCancel:
-    """The event ``tool.cancel`` (specification section 9): the call is not waited for any more. ``reason``: a word for the log."""
+    """The event ``tool.cancel`` (specification section 9): the call is cancelled. ``reason``: a word for the log."""
 
     call_id: str
     reason: str
@@ -76,10 +76,8 @@ class Execution:
         """What the tool returned, as JSON of bounded length.
 
         Raises:
-            TimeoutError: it took longer than ``seconds``.
-            ToolsBusyError: it could not even begin in that time.
-            ToolError: the tool says what went wrong.
-            ToolFailedError: it failed in another way.
+            TimeoutError: it took longer than ``seconds``. ToolsBusyError: it could not even start in that time. ToolError: the tool reports
+            an error. ToolFailedError: it failed in another way.
         """
         if self.tool.is_callers:
             raise ToolFailedError("a program's own function")
@@ -101,7 +99,7 @@ class Execution:
             _running.discard(self)
 
     def cancel(self, event: ToolCancel) -> None:
-        """Nobody waits any more. A coroutine is cancelled; a function can see it."""
+        """Cancel the call. A coroutine is cancelled; a function can check for it."""
         if not self._cancel.is_set():
             # Without the call's id: it is the model server's text.
             log.info("tool.cancel (%s)", event.reason)
@@ -113,7 +111,7 @@ class Execution:
             if time.monotonic() + _WAIT_SECONDS >= until:
                 raise ToolsBusyError
             await asyncio.sleep(_WAIT_SECONDS)
-        # A daemon: a function that never ends must not keep the process from ending.
+        # A daemon: a function that never ends must not keep the process from exiting.
         threading.Thread(target=self._in_thread, name=f"tool {self.tool.name}", daemon=True).start()
 
     def _in_thread(self) -> None:
@@ -132,7 +130,7 @@ class Execution:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            # Also a CancelledError of the tool's own: passed on, it would look as if the person had pressed Stop.
+            # Includes a CancelledError raised by the tool itself: passed on, it would look as if the person had pressed Stop.
             raise _failure(error) from None
 
     def _settle(self, result: str = "", error: Exception | None = None) -> None:
@@ -146,7 +144,7 @@ class Execution:
 
 
 _running: set[Execution] = set()
-"""Of this process, all event loops together."""
+"""All running calls of this process, on all event loops."""
 
 
 def _failure(error: BaseException) -> Exception:

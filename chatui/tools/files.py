@@ -14,7 +14,7 @@ class NotKeptError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MadeFile:
-    """A file that a tool made. ``name``: as the tool calls it, which may be a path. ``data``: all of its bytes."""
+    """A file that a tool created. ``name``: the tool's own name for it, which may be a path. ``data``: all of its bytes."""
 
     name: str = field(repr=False)
     data: bytes = field(repr=False)
@@ -22,7 +22,7 @@ class MadeFile:
 
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """A stored file. ``name``: as people see it. ``sha256`` in hex."""
+    """A stored file. ``name``: the name that people see. ``sha256`` in hex."""
 
     name: str = field(repr=False)
     size: int
@@ -42,7 +42,7 @@ class TurnFiles(Protocol):
     """The files of one turn and of its conversation. All may be called from any event loop."""
 
     async def keep(self, made: MadeFile) -> KeptFile:
-        """Keep a file as one of the turn's, for the person.
+        """Store a file with the turn, for the person.
 
         Raises:
             NotKeptError: it is too large, there are too many, or it cannot be stored now.
@@ -50,22 +50,24 @@ class TurnFiles(Protocol):
         ...
 
     async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[GivenFile]:
-        """What there is in the conversation, of each name the newest, as far as so many bytes go. Nothing where it cannot be read now.
-        Of what its person has brought, only what came with the questions that this turn answers.
-
-        With ``known``, only what its person has brought since those were given: what tools made, whoever knows some of it has made.
+        """The files of the conversation, the newest of each name, up to ``most_bytes``. Empty if they cannot be read now. Of uploaded
+        files, only those attached to questions on this turn's branch. With ``known``, only files uploaded since those were given: an
+        interpreter that has the known files has created the others itself.
         """
         ...
 
     async def gone(self, known: Collection[UUID]) -> Collection[UUID]:
-        """Of the files that were given, those that its person has deleted, or taken out of the questions that this turn answers."""
+        """The given files that the person has since deleted or removed from the questions on this turn's branch."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A search result from a document. ``document``: its name. ``place``: such as "page 3"; empty where it has no parts. All of it is a
-    stranger's text. ``url``: where its owner reads it."""
+    """A search result from a document.
+
+    ``document``: its name. ``place``: such as "page 3"; empty if it has no parts. All of its text is untrusted. ``url``: the page on which
+    its owner reads it.
+    """
 
     document: str = field(repr=False)
     place: str
@@ -77,9 +79,9 @@ class TurnDocuments(Protocol):
     """The documents of one conversation that are to be searched. Both may be called from any event loop."""
 
     async def find(self, query: str, document: str, most: int) -> Sequence[Excerpt]:
-        """The excerpts that fit best, best first. ``document``: the name of one; empty for all."""
+        """The best excerpts, best first. ``document``: the name of one; empty for all."""
         ...
 
     async def names(self) -> Sequence[str]:
-        """Of all of them."""
+        """The names of all documents."""
         ...

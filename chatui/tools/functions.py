@@ -1,4 +1,4 @@
-"""Makes tools of Python functions: the schema from the type hints, the description from the docstring."""
+"""Creates tools from Python functions: the schema from the type hints, the description from the docstring."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 SCHEMA_CHARS = 16_000
 DEFAULT_LABEL = "Using a tool"
-"""Without a word of the tool's author: its name is for the model, and may say more than people are to know."""
+"""The label if the author sets none. The tool's name is for the model, and may reveal more than people should know."""
 _ABOUT = "__chatui_tool__"
 _FACTS = ("reads_private_data", "sends_outside")
 _PROPERTY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _NOT_SAID = ("pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems")
-"""What gpt-oss is not told by a schema: the model reads it in the description of the argument."""
+"""Keywords that gpt-oss does not see in a schema: they are added to the argument's description."""
 
 
 def tool(*, name: str | None = None, label: str = "", seconds: float | None = None, title: str = "", **facts: bool) -> Callable[[F], F]:
-    """Says more of a function that is a tool; see ``Tool``. Nothing needs it: a plain function is a tool as well.
-
-    ``facts``: ``reads_private_data`` and ``sends_outside``; one that is not said is taken for true.
+    """A decorator that adds details to a tool function; see ``Tool``. It is optional: a plain function is a tool as well. ``facts``:
+    ``reads_private_data`` and ``sends_outside``; both default to true.
     """
     if unknown := set(facts) - set(_FACTS):
         raise TypeError(f"a tool has no {', '.join(sorted(unknown))}")
@@ -42,10 +41,10 @@ def tool(*, name: str | None = None, label: str = "", seconds: float | None = No
 
 
 def tool_of(function: Callable[..., Any], name: str, source: str = "", *, is_for_demo: bool = False) -> Tool:
-    """The tool that a function is. ``name``: the name of its entry point, where the function itself does not say another one.
+    """The tool for a function. ``name``: the name of its entry point, unless the function sets another one.
 
     Raises:
-        ToolUnusableError: its name, its arguments or its words cannot be offered to a model.
+        ToolUnusableError: its name, arguments or texts cannot be shown to a model.
     """
     if not callable(function):
         raise ToolUnusableError("it is no function")
@@ -84,7 +83,7 @@ def _description(function: Callable[..., Any]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Text on one line, without what could end the comment or the type that it stands in, or a message."""
+    """Text on one line, without anything that could end its comment or type, or a message."""
     kept = "".join(" " if char.isspace() else char for char in text if char.isspace() or unicodedata.category(char) not in ("Cc", "Cf"))
     return re.sub(r" {2,}", " ", re.sub(r"[{}]|<\|", " ", kept)).strip()
 
@@ -113,7 +112,7 @@ def _parameters(adapter: TypeAdapter[Any]) -> dict[str, Any]:
 
 
 def _plain(schema: Any, definitions: Mapping[str, Any], depth: int = 0) -> Any:
-    """The schema without references, titles and ``anyOf`` with null, which the model does not read; its limits are said in words."""
+    """The schema without references, titles and ``anyOf`` with null, which the model does not read; its limits are described in words."""
     if depth > 12:
         raise ToolUnusableError("its schema is too deep")
     if isinstance(schema, list):
@@ -144,7 +143,7 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _said(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with its limits in the words of its description."""
+    """The schema with its limits added to its description."""
     limits = [f"{name} {schema[name]}" for name in _NOT_SAID if name in schema]
     words = one_line(str(schema.get("description", "")))
     if limits or words:
@@ -153,7 +152,7 @@ def _said(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_label(label: str, parameters: Mapping[str, Any]) -> None:
-    """Raises ToolUnusableError where people cannot read a label, or it names an argument that there is not."""
+    """Raises ToolUnusableError if a label is not readable, or names an argument that does not exist."""
     if len(label) > LABEL_CHARS or (label != one_line(label.replace("{", "").replace("}", "")) and "{" not in label):
         raise ToolUnusableError(f"its label is no line of at most {LABEL_CHARS} characters")
     try:

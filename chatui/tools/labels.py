@@ -10,7 +10,7 @@ from chatui.tools.tool import Tool
 
 VALUE_CHARS = 60
 _NOT_PLAIN = re.compile(r"[^\w .,'°%+-]|_")
-"""What an argument may not bring into the line: the model wrote it, and the line is read as Markdown."""
+"""Characters that an argument must not add to the line: the model wrote it, and the line is rendered as Markdown."""
 
 
 def line_of(tool: Tool, arguments: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """Writes the reply to a call: the envelope of the specification (section 8.2), of bounded length.
 
-What went wrong is a reply as well, with a code and a sentence that the model can act on.
+Errors are replies as well, with a code and a sentence that the model can act on.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CUT = "… [cut here: the reply was longer]"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The reply to a call. ``text``: the envelope. ``error``: its code; None where the call succeeded."""
+    """The reply to a call. ``text``: the envelope. ``error``: its code; None if the call succeeded."""
 
     text: str = field(repr=False)
     error: ErrorCode | None = None
@@ -33,16 +33,14 @@ class Provenance:
     milliseconds: int | None = None
 
     def as_json(self) -> dict[str, object]:
-        """As the envelope has it."""
+        """The fields for the envelope."""
         took = {} if self.milliseconds is None else {"duration_ms": self.milliseconds}
         return {"source": self.source, "timestamp": datetime.now(UTC).isoformat(timespec="seconds"), **took}
 
 
 def capped(value: object, most_chars: int) -> str:
-    """What a tool returned, as JSON of at most about ``most_chars`` characters. What is longer is cut while it is written.
-
-    Raises:
-        TypeError, ValueError, RecursionError: it is no JSON.
+    """A tool's result, as JSON of at most about ``most_chars`` characters. Longer values are cut while they are written. Raises: TypeError,
+    ValueError, RecursionError: it is not JSON.
     """
     if isinstance(value, str):
         value = value if len(value) <= most_chars else value[:most_chars] + _CUT
@@ -53,7 +51,7 @@ def capped(value: object, most_chars: int) -> str:
         parts.append(part[: most_chars - length])
         length += len(part)
         if length > most_chars:
-            # No JSON any more, so it goes as text: the model reads it just as well.
+            # No longer valid JSON, so it is sent as text, which the model reads just as well.
             return _ENCODER.encode("".join(parts) + _CUT)
     return "".join(parts)
 
@@ -64,13 +62,13 @@ def succeeded(content: str, provenance: Provenance) -> Reply:
 
 
 def in_plain_text(content: str) -> Reply:
-    """What a tool that the model was trained with returned, without an envelope. ``content`` is JSON, see ``capped``; a text as it is."""
+    """The result of a tool that the model was trained with, without an envelope. ``content`` is JSON, see ``capped``; a text as it is."""
     value = json.loads(content)
     return Reply(value if isinstance(value, str) else content)
 
 
 def failed(code: ErrorCode, sentence: str, provenance: Provenance) -> Reply:
-    """A call that failed, was refused, was late or was cancelled."""
+    """The reply to a call that failed, was refused, timed out or was cancelled."""
     error = {"code": code.value, "message": sentence}
     return Reply(_ENCODER.encode({"ok": False, "content": None, "error": error, "provenance": provenance.as_json()}), code)
 

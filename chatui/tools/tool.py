@@ -25,21 +25,22 @@ LABEL_CHARS = 80
 
 
 class ToolError(Exception):
-    """A tool raises this to tell the model what went wrong. Its text is for the model alone; of any other exception nothing is told."""
+    """A tool raises this to tell the model what went wrong.
+
+    Its text is for the model alone; the model learns nothing about other exceptions.
+    """
 
 
 class ToolUnusableError(ValueError):
-    """What was found under a name is no tool that can be offered. The text is for the operator."""
+    """An installed or configured tool cannot be offered. The text is for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallingTurn:
-    """What a tool of the product's own may know of the turn that calls it. No other tool learns any of it.
-
-    ``questions``: what the person wrote on this branch, oldest first. ``shared``: what the tools of one turn keep together, such as the
-    pages that a browser has open; it goes with the turn. ``pages``: by cursor, what was opened in this conversation and may be cited; a
-    browser adds what it opens. ``files``: where a tool leaves files for the person; None where nobody gets any. ``documents``: those that
-    are to be searched; None where there are none.
+    """The context of a call, for tools of the product itself; other tools get none of it. ``questions``: the person's questions on this
+    branch, oldest first. ``shared``: state that the tools of one turn share, such as a browser's open pages; it ends with the turn.
+    ``pages``: the pages opened in this conversation, by cursor, which may be cited; a browser adds to them. ``files``: receives files for
+    the person; None if files are off. ``documents``: the documents to search; None if there are none.
     """
 
     turn_id: UUID
@@ -63,13 +64,11 @@ class Tool:
 
     A tool that gpt-oss was trained with has a ``recipient``, such as ``browser.search`` or ``python``: the model may call it so, from
     analysis or commentary, and it replies in plain text, as trained. ``code_argument``: such a call has code as its body, which becomes
-    this argument. ``begin``: called once for each turn; returns what is then called in the place of ``run``. ``is_ready``: whether it can
-    be used at the moment; never waits. What cannot is not offered.
-
-    ``title``: what people call it; empty for its name in words. ``reads_private_data``: it can return what not everybody may know.
-    ``sends_outside``: what it is given can leave the house. Unless somebody says otherwise, a tool does both (``combinations``).
-    ``revision``: another one means that a call does something else, whatever the model is told. ``is_callers``: a function of the program
-    that asked: a call of it is handed back, and never run here.
+    this argument. ``begin``: called once for each turn; returns the function to call instead of ``run``. ``is_ready``: whether it can be
+    used at the moment; never waits. Otherwise it is not offered. ``title``: the title that people see; empty for its name in words.
+    ``reads_private_data``: it can return data that not everybody may know. ``sends_outside``: its arguments can leave the organization. By
+    default, a tool does both (``combinations``). ``revision``: a different one means that a call does something else, even if the
+    definition is the same. ``is_callers``: a function of the calling program: its calls are handed back, and never run here.
     """
 
     name: str
@@ -93,12 +92,14 @@ class Tool:
 
     @property
     def shown_title(self) -> str:
-        """What people call it."""
+        """The title that people see."""
         return self.title or self.name.replace("_", " ").capitalize()
 
     @property
     def fingerprint(self) -> str:
-        """A hash of everything that the model is shown, and of the revision: another one is another tool, whatever its name is."""
+        """A hash of everything that the model is shown, and of the revision: a different hash means a different tool, even under the
+        same name.
+        """
         told = json.dumps([self.source, self.name, self.description, self.parameters, self.revision], sort_keys=True, default=str)
         return hashlib.sha256(told.encode()).hexdigest()[:32]
 

@@ -1,6 +1,6 @@
 """Imports another chat product's export: each of its conversations becomes one of the uploader's.
 
-There is a limit to what one upload imports. What was imported before is left out, so the same file can be uploaded again for the rest.
+One upload has limits. Conversations that were imported before are skipped, so the same file can be uploaded again for the rest.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from chatui.store import transcripts, unfinished_imports
 from chatui.store.bulk_append import Placed
 from chatui.transfer import import_storage
 from chatui.transfer.other_products import frames, reading, trees
-from chatui.transfer.other_products.conversation_tree import Talk
+from chatui.transfer.other_products.conversation_tree import ExportedConversation
 from chatui.transfer.other_products.left_out import Counts, Kind
 from chatui.transfer.other_products.reading import Found
 from renderer.gate import Audience, VisibleText, may_see, show
@@ -26,14 +26,14 @@ TITLE_CHARS = 100
 MAX_CONVERSATIONS = 500
 MAX_MESSAGES = 20_000
 MAX_SECONDS = 20.0
-"""What one upload imports at most; the conversation at which a limit is reached is imported whole."""
+"""The longest time of one import; the conversation at which a limit is reached is imported completely."""
 MAX_TALK_FRAMES = 5_000
 MAX_TALK_CHARS = 3_000_000
 
 
 @dataclass(slots=True)
 class ImportedExport:
-    """The new conversations, and how many things of each kind were hidden or left out."""
+    """The new conversations, and how many items of each kind were hidden or left out."""
 
     conversations: list[Conversation] = field(default_factory=list)
     left_out: Counts = field(default_factory=Counts)
@@ -43,7 +43,7 @@ def import_export(person: User, data: bytes) -> ImportedExport:
     """Store the conversations of an export.
 
     Raises:
-        ImportRefusedError: it cannot be read at all, or another import of theirs goes on.
+        ImportRefusedError: it cannot be read at all, or another import of this person is running.
     """
     import_storage.check_alone(person)
     result, limit = ImportedExport(), _Limit()
@@ -62,7 +62,7 @@ def import_export(person: User, data: bytes) -> ImportedExport:
 
 
 class _Limit:
-    """Counts what one upload has imported, and how long it took."""
+    """Counts the messages and the time of one upload."""
 
     def __init__(self) -> None:
         self._end = time.monotonic() + MAX_SECONDS
@@ -78,15 +78,15 @@ class _Limit:
 
 
 def _import(person: User, found: Found, result: ImportedExport, limit: _Limit) -> None:
-    talk = found.talk()
-    kind = talk if isinstance(talk, Kind) else _keep(person, found.key, talk, result, limit)
+    exported = found.read()
+    kind = exported if isinstance(exported, Kind) else _keep(person, found.key, exported, result, limit)
     if kind is not None:
         result.left_out[kind] += 1
 
 
-def _keep(person: User, key: str, talk: Talk, result: ImportedExport, limit: _Limit) -> Kind | None:
-    """Store one conversation. Returns why it is not, where it is not."""
-    tree = trees.tree_of(talk)
+def _keep(person: User, key: str, exported: ExportedConversation, result: ImportedExport, limit: _Limit) -> Kind | None:
+    """Store one conversation. Returns the reason if it is not stored."""
+    tree = trees.tree_of(exported)
     if len(tree.placed) > MAX_TALK_FRAMES or sum(len(item.frame.body) for item in tree.placed) > MAX_TALK_CHARS:
         return Kind.TALK_TOO_LARGE
     placed = [replace(item, frame=import_storage.as_imported(item.frame)) for item in tree.placed]
@@ -95,21 +95,21 @@ def _keep(person: User, key: str, talk: Talk, result: ImportedExport, limit: _Li
         return Kind.TALK_EMPTY
     conversation = Conversation(
         owner=person,
-        title=_title(talk, first),
-        model=transcripts.header_text(talk.model),
-        imported_from=talk.source,
+        title=_title(exported, first),
+        model=transcripts.header_text(exported.model),
+        imported_from=exported.source,
         import_key=key,
     )
     unfinished_imports.begin(conversation)
-    conversation.active_at = talk.active_at or talk.created_at or timezone.now()
-    conversation.created_at = min(talk.created_at or conversation.active_at, conversation.active_at)
+    conversation.active_at = exported.active_at or exported.created_at or timezone.now()
+    conversation.created_at = min(exported.created_at or conversation.active_at, conversation.active_at)
     try:
         import_storage.keep(conversation, placed, tree.leaf)
     except unfinished_imports.ImportedMeanwhileError:
         return Kind.TALK_HERE
     limit.count(len(placed))
     result.conversations.append(conversation)
-    result.left_out.update(talk.left_out)
+    result.left_out.update(exported.left_out)
     return None
 
 
@@ -118,7 +118,7 @@ def _first_visible(placed: Iterable[Placed]) -> VisibleText | None:
     return show(frame, Audience.END_USER) if frame else None
 
 
-def _title(talk: Talk, first: VisibleText) -> str:
-    """Its title there, where that could be an answer that is shown; else what its owner sees first."""
-    own = transcripts.own_words(transcripts.storable(frames.title(talk.title)))
+def _title(exported: ExportedConversation, first: VisibleText) -> str:
+    """The title in the export, if it is safe to show; otherwise the first text that its owner sees."""
+    own = transcripts.own_words(transcripts.storable(frames.title(exported.title)))
     return transcripts.title_of(own, TITLE_CHARS) or transcripts.title_of(first, TITLE_CHARS) or "Imported conversation"

@@ -28,7 +28,7 @@ from renderer.ocml import document, interchange
 
 
 class Format(StrEnum):
-    """How a download is written."""
+    """The format of a download."""
 
     MARKDOWN = "markdown"
     OPENCHATML = "openchatml"
@@ -60,11 +60,11 @@ def file_name(row: Conversation) -> str:
 
 
 def everything(person: User) -> Iterator[tuple[str, str | bytes]]:
-    """File name and text of all the person's conversations, one at a time: as Markdown to read, as OpenChatML to import elsewhere.
-    The files of a conversation are in a folder of its name.
+    """The file names and texts of all the person's conversations, one at a time: Markdown for reading, OpenChatML for importing elsewhere.
+    The files of a conversation are in a folder with its name.
 
     Last come their folders, as JSON: name, instructions, and the file names of the conversations in each, without endings; and their own
-    settings with their own instructions, where there are any.
+    settings and instructions, if any.
     """
     inside: dict[UUID | None, list[str]] = defaultdict(list)
     for row in access.all_own_conversations(person):
@@ -72,7 +72,7 @@ def everything(person: User) -> Iterator[tuple[str, str | bytes]]:
         for file_format in (Format.MARKDOWN, Format.OPENCHATML):
             yield f"{file_name(row)}.{file_format.extension}", transcript(row, person, Audience.END_USER, file_format)
         yield from files.for_archive(row, file_name(row))
-    # In one statement: while the archive is sent, a folder may be deleted.
+    # In one statement, because a folder may be deleted while the archive is sent.
     if folders := access.own_folders(person, whole=True):
         listed = [{"name": each.name, "instructions": each.instructions, "conversations": inside[each.pk]} for each in folders]
         yield "folders.json", json.dumps({"folders": listed}, ensure_ascii=False, indent=2) + "\n"

@@ -18,7 +18,7 @@ from chatui.store.documents import counting, pending_uploads, texts
 from chatui.store.documents.texts import Read
 from chatui.store.files import names, storage
 from chatui.store.files.storage import FileRefusedError, NewFile
-from chatui.store.files.storage import Place as Place  # who brings, makes it
+from chatui.store.files.storage import Place as Place  # callers create it
 from chatui.store.short_transactions import short_transaction
 from chatui.transfer import scanning
 from chatui.transfer.one_at_a_time import TooManyError, UploadQueue
@@ -30,8 +30,11 @@ T = TypeVar("T")
 
 
 class NotBroughtError(Exception):
-    """The file was not taken. ``why``: a word of ``documents.kinds.Reason``, or of ours: see ``display.files.brought``. ``found``: what was
-    read of it, if it was read."""
+    """The file was not accepted.
+
+    ``why``: a value of ``documents.kinds.Reason``, or one of ours: see ``display.files.brought``. ``found``: the extracted text, if it was
+    read.
+    """
 
     def __init__(self, why: str, found: Reading | None = None) -> None:
         super().__init__(why)
@@ -40,11 +43,12 @@ class NotBroughtError(Exception):
 
 
 def bring(place: Place, name: str, load: Callable[[], bytes]) -> StoredFile:
-    """Keep a file that waits at a place to be sent, with its text. Takes as long as reading does: seconds, for a long one, and as many for
-    each other file that this person is bringing. ``load`` gives its bytes, as soon as it is its turn. Of too many that wait, the oldest go.
+    """Store an uploaded file with its text, until it is sent. This takes as long as reading the file: seconds for a long one, plus the time
+    for the person's other uploads. ``load`` returns its bytes when its turn comes. If too many files wait to be sent, the oldest are
+    deleted.
 
     Raises:
-        NotBroughtError: it is refused, or there is nothing to read in it; nothing of it is kept then.
+        NotBroughtError: it is refused, or has no text; nothing is stored then.
     """
     give_back()
     try:
@@ -71,7 +75,10 @@ def _brought(place: Place, name: str, data: bytes) -> StoredFile:
 
 
 def _with_room(person_id: UUID, step: Callable[[], T]) -> T:
-    """Take a step in a transaction. A person who has too much loses what they brought long ago and never sent, before it is refused."""
+    """Run a step in a transaction.
+
+    If a person's storage is full, files that they uploaded long ago and never sent are deleted before the new one is refused.
+    """
     for is_last in (False, True):
         try:
             with short_transaction():
@@ -83,7 +90,7 @@ def _with_room(person_id: UUID, step: Callable[[], T]) -> T:
 
 
 def remove(file: StoredFile) -> None:
-    """Delete a file that waits. One that was sent meanwhile stays."""
+    """Delete a file that waits to be sent. One that was sent meanwhile stays."""
     storage.delete_files(file.owner_id, pending_uploads.of_person(file.owner_id).filter(pk=file.pk))
 
 
@@ -94,7 +101,7 @@ def _scan(data: bytes) -> None:
 
 
 def _read(file: StoredFile, data: bytes) -> None:
-    """Read a file, unless its content was read before."""
+    """Extract the text of a file, unless the same content was read before."""
     known = DocumentText.objects.filter(content=file.content_id).first()
     if known is not None and known.state == State.READ:
         return

@@ -8,21 +8,20 @@ import unicodedata
 from django.utils.http import content_disposition_header
 
 _MOST_BYTES = 120
-"""Of the title in the name, in UTF-8: file systems take 255 for the whole name, and people add to it."""
+"""The longest title in a name, in UTF-8: file systems allow 255 for the whole name, and people add to it."""
 _RESERVED = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]+')
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
-_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 def file_name(title: str, ending: str) -> str:
-    """The title as a file name that ends with ``ending``; ``conversation`` where nothing of the title can stand in one.
-
-    Characters that nobody sees go as well: with those that change the direction, ``fdp.exe`` can look like ``exe.pdf``.
+    """The title as a file name that ends with ``ending``; ``conversation`` if no character of the title is allowed in one. Invisible
+    characters are removed as well: with direction controls, ``fdp.exe`` can look like ``exe.pdf``.
     """
     seen = "".join(
         " " if character.isspace() else character
         for character in unicodedata.normalize("NFC", title)
-        if character.isspace() or unicodedata.category(character) not in _UNSEEN
+        if character.isspace() or unicodedata.category(character) not in _INVISIBLE
     )
     name = " ".join(_RESERVED.sub(" ", seen).split()).strip(". ")
     name = name.encode()[:_MOST_BYTES].decode(errors="ignore").strip(". ")

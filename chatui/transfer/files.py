@@ -12,13 +12,16 @@ from chatui.permissions import files
 from chatui.store.files import reading
 
 DOWNLOAD_ACTION = "file download"
-"""What the line in the audit log says where staff take a file of somebody's: one of ``debug_views.DOWNLOADS``."""
+"""The action in the audit log when staff download somebody's file: one of ``debug_views.DOWNLOADS``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file to download. ``picture_type``: the media type of a picture that may be shown in place; empty for everything else, whatever
-    its name says. ``pieces``: its bytes, ``size`` of them."""
+    """A file to download.
+
+    ``picture_type``: the media type of a picture that may be shown inline; empty for everything else, whatever its name is. ``pieces``: its
+    bytes, ``size`` of them.
+    """
 
     name: str = field(repr=False)
     size: int
@@ -27,12 +30,12 @@ class Download:
 
 
 def own(user: User | None, file_id: UUID) -> Download:
-    """A file of one's own. Raises as ``files.own_file``."""
+    """The person's own file. Raises as ``files.own_file``."""
     return _download(files.own_file(user, file_id))
 
 
 def hidden(visitor: Visitor, conversation_id: UUID, file_id: UUID) -> Download:
-    """A file as staff open it. Raises as ``access.view_hidden``."""
+    """A file for the debug view of staff. Raises as ``access.view_hidden``."""
     return _download(files.hidden_file(visitor, conversation_id, file_id, action=DOWNLOAD_ACTION))
 
 
@@ -42,6 +45,6 @@ def _download(file: StoredFile) -> Download:
 
 
 def for_archive(row: Conversation, folder: str) -> Iterator[tuple[str, bytes]]:
-    """Name and bytes of each file of a conversation, one at a time, in a folder; of each name the newest one."""
+    """The name and bytes of each file of a conversation, one at a time, in a folder; for each name, the newest file."""
     for file, data in reading.with_data(reading.of_conversation(row.pk)):
         yield f"{folder}/{file.name}", data

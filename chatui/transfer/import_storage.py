@@ -23,28 +23,27 @@ _RESERVED = PRODUCT_NAMES | {DOCUMENT_NAME}
 
 
 def check_alone(person: User) -> None:
-    """Erase what dead processes left. Raises ImportRefusedError while another import of this person's is being written."""
+    """Erase unfinished imports of dead processes. Raises ImportRefusedError while another import of this person is running."""
     erasure.sweep()
     if unfinished_imports.is_going_on(person):
         refuse(ProductCode.RATE, _("another import of yours is still going on"))
 
 
 def as_imported(frame: Frame) -> Frame:
-    """Remove names that are reserved for the product's own frames, so that they cannot be forged, and what PostgreSQL cannot store.
-
-    A document becomes an ordinary message: nobody sees a document without its file, and an import must not tell a model what its person
-    cannot see.
+    """Remove names that are reserved for the product's own frames, so that they cannot be forged, and characters that PostgreSQL cannot
+    store. A document becomes an ordinary message: a document without its file is invisible, and an import must not give a model text that
+    its owner cannot see.
     """
     header = replace(frame.header, name=None) if frame.header.name in _RESERVED else frame.header
     return replace(frame, header=header, body=transcripts.storable(frame.body))
 
 
 def keep(conversation: Conversation, frames: Sequence[Placed], leaf: int) -> None:
-    """Write the frames, at least one, of a conversation that has begun, and show it to its owner, open at the frame number ``leaf``.
+    """Write the frames (at least one) of a new conversation, and show it to its owner, open at the frame with index ``leaf``.
 
     Raises:
-        ImportRefusedError: it was erased meanwhile, or took too long.
-        ImportedMeanwhileError: another upload was faster; what this one wrote is erased.
+        ImportRefusedError: it was erased meanwhile, or took too long. ImportedMeanwhileError: another upload was faster; this one is
+        erased.
     """
     try:
         keys = bulk_append.append_tree(conversation, frames, Author.IMPORT, lambda: unfinished_imports.renew(conversation))
@@ -52,6 +51,6 @@ def keep(conversation: Conversation, frames: Sequence[Placed], leaf: int) -> Non
     except ImportLostError:
         refuse(ProductCode.NOT_FOUND, _("the import was taken away while it was being written"))
     except BaseException:
-        with suppress(DatabaseError):  # then its lease runs out, and the next sweep erases it
+        with suppress(DatabaseError):  # then its lease expires, and the next sweep erases it
             unfinished_imports.give_up(conversation)
         raise

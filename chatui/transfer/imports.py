@@ -1,7 +1,7 @@
 """Imports an uploaded transcript as a conversation of the uploader, which appears whole or not at all.
 
-Who may see what of it is the gate's business, as everywhere: system, developer, analysis and tool frames stay hidden from their importer,
-too. It is marked as imported for good, whatever it is called later.
+The gate decides visibility, as everywhere: system, developer, analysis and tool frames stay hidden from the importer, too. The conversation
+stays marked as imported, even if it is renamed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def import_transcript(person: User, data: bytes) -> Imported:
     """Store an uploaded transcript as a conversation.
 
     Raises:
-        ImportRefusedError: too large, no transcript, nothing in it that its owner may see, or another import of theirs goes on.
+        ImportRefusedError: it is too large, not a transcript, has nothing that its owner may see, or another import of this person is
+        running.
     """
     import_storage.check_alone(person)
     read = upload.read(data)
@@ -67,7 +68,10 @@ def import_transcript(person: User, data: bytes) -> Imported:
 
 
 def _conversation(person: User, header: DocumentHeader, first: VisibleText) -> Conversation:
-    """Its row, not yet kept. The title is made of what its owner may see, never of the file's header, which could hold anything."""
+    """Its row, not stored yet.
+
+    The title is taken from text that its owner may see, never from the file's header, which could contain anything.
+    """
     effort = str(header.settings.get("reasoning_effort", ""))
     try:
         kept = document_headers.text_of(header)

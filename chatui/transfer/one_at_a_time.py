@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from uuid import UUID
 
 MOST = 12
-"""Files of one person that wait in this process at once; a page sends ten."""
+"""The most files of one person that wait in this process at once; a page sends ten."""
 MOST_OF_ALL = 100
-"""The same of all people. Those that wait lie on the disk."""
+"""The same limit for all people together. Waiting files are on disk."""
 IN_HAND = 3
-"""Files that are in memory at once. Each may take 20 MB, and several times that while it is kept."""
+"""The most files in memory at once. Each may take 20 MB, and several times that while it is stored."""
 
 
 class TooManyError(Exception):
@@ -20,7 +20,7 @@ class TooManyError(Exception):
 
 
 class UploadQueue:
-    """A queue of uploads for each person. ``hands``: taken while a file is in memory."""
+    """A queue of uploads for each person. ``hands``: a semaphore, acquired while a file is in memory."""
 
     def __init__(self, most: int = MOST, most_of_all: int = MOST_OF_ALL) -> None:
         self.hands = threading.BoundedSemaphore(IN_HAND)
@@ -31,11 +31,7 @@ class UploadQueue:
 
     @contextmanager
     def place(self, person_id: UUID) -> Iterator[threading.Lock]:
-        """A place for one file. Whoever holds the lock that comes with it, is the one that is read.
-
-        Raises:
-            TooManyError: there is none.
-        """
+        """A place in the queue for one file. The file is read while the returned lock is held. Raises: TooManyError: the queue is full."""
         with self._mutex:
             lock, count = self._waiting.get(person_id, (threading.Lock(), 0))
             if count >= self._most or sum(each for _, each in self._waiting.values()) >= self._most_of_all:

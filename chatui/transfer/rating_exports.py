@@ -1,6 +1,6 @@
 """Exports ratings as JSON lines for evaluation or training: each with the conversation up to the rated answer.
 
-No line says who rated. Without the permission for hidden channels a line holds what its person could see when they rated, and nothing more.
+No line names the rater. Without the permission for hidden channels, a line contains only what the rater could see.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from renderer.harmony.training import NoExampleError
 from renderer.ocml import document
 
 _KEPT_KEYS = ("profiles", "capabilities", document_headers.IMPORTED, document_headers.IMPORTED_FROM)
-"""Keys of a document header that tell how to read a document, and not who wrote it."""
+"""Keys of a document header that describe how to read a document, not who wrote it."""
 
 
 class Format(StrEnum):
@@ -43,7 +43,10 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Selects ratings: from ``since`` to before ``before`` (UTC), by thumb, and by what wrote the answer. Empty fields select all."""
+    """Selects ratings: from ``since`` to before ``before`` (UTC), by thumb, and by the model and back end of the answer.
+
+    Empty fields select all.
+    """
 
     since: datetime | None = None
     before: datetime | None = None
@@ -74,10 +77,9 @@ def count(filters: Filters) -> int:
 
 
 def export(visitor: Visitor, wanted: ExportOptions) -> Iterator[str]:
-    """The lines, oldest first, one at a time, of the ratings that there are now. The export is recorded before anything is read.
-
-    With hidden channels each conversation has a line of its own in the audit log, and its owner a notice, as if it had been looked at:
-    right before it is read, so that nobody else waits for the log. Where that fails, a database error is raised and nothing follows.
+    """The lines of all current ratings, oldest first, one at a time. The export is recorded before anything is read. With hidden channels,
+    each conversation gets its own line in the audit log and its owner a notice, as for a debug view. The line is written right before the
+    conversation is read, so that nobody else waits for the log. If that fails, a database error is raised and the export stops.
     """
     keys = list(_rows(wanted.filters).values_list("pk", flat=True))
     record(HIDDEN_EXPORT if wanted.has_hidden else EXPORT, visitor, detail=f"{wanted.format}, {len(keys)}: {wanted.filters}")
@@ -85,7 +87,7 @@ def export(visitor: Visitor, wanted: ExportOptions) -> Iterator[str]:
 
 
 def _rows(filters: Filters) -> QuerySet[Rating]:
-    """Those whose conversation is there. What is in the bin is nobody's to read."""
+    """Ratings whose conversation exists. Nobody may read conversations in the bin."""
     there = {"deleted_at": None, "unfinished_until": None, "temporary_until": None}
     rows = Rating.objects.filter(**{f"message__conversation__{name}": value for name, value in there.items()})
     chosen = {
@@ -95,7 +97,7 @@ def _rows(filters: Filters) -> QuerySet[Rating]:
         "message__turn__model": filters.model,
     }
     rows = rows.filter(**{name: value for name, value in chosen.items() if value}).order_by("rated_at", "pk")
-    # What a turn says of its back end besides is an address; the name is the beginning of what was chosen.
+    # A turn otherwise stores only the back end's address; its name is the beginning of the choice.
     by_name = Q(message__turn__choice=filters.backend) | Q(message__turn__choice__startswith=f"{filters.backend}/")
     return rows.filter(by_name) if filters.backend else rows
 
@@ -103,26 +105,26 @@ def _rows(filters: Filters) -> QuerySet[Rating]:
 def _lines(keys: list[UUID], visitor: Visitor, wanted: ExportOptions) -> Iterator[str]:
     looked_at: set[UUID] = set()
     for key in keys:
-        # Read one by one: meanwhile a rating may be taken back, or its conversation deleted.
+        # Read one by one: meanwhile a rating may be removed, or its conversation deleted.
         found = _rows(Filters()).select_related("message__turn", "message__conversation__owner").defer("message__turn__request")
         row = found.filter(pk=key).first()
         if row is None:
             continue
         conversation = row.message.conversation
         if wanted.has_hidden and conversation.pk not in looked_at:
-            _record_look(visitor, conversation, wanted.reason)
+            _record_reading(visitor, conversation, wanted.reason)
             looked_at.add(conversation.pk)
         if (written := _written(row, wanted)) is not None:
             yield json.dumps(written, ensure_ascii=False) + "\n"
 
 
-def _record_look(visitor: Visitor, conversation: Conversation, reason: str) -> None:
-    """In a transaction of its own: each line of the log waits for the lock on it, which is held until the end of its transaction."""
+def _record_reading(visitor: Visitor, conversation: Conversation, reason: str) -> None:
+    """Record in a separate transaction: the lock on the audit log is held until the end of the transaction."""
     now = timezone.now()
     with transaction.atomic():
         record(HIDDEN_EXPORT, visitor, conversation, detail=reason)
         if visitor.user is not None:
-            # What access notices are made of: a look that was over at once.
+            # The source of access notices: a debug view that was closed at once.
             DebugRequest.objects.create(
                 conversation=conversation, person=visitor.user, reason=reason, minutes=0, expires_at=now, closed_at=now
             )
@@ -149,13 +151,13 @@ def _written(row: Rating, wanted: ExportOptions) -> dict[str, object] | None:
 
 
 def _conversation(answer: Message, wanted: ExportOptions) -> str | None:
-    """The branch up to the answer; None where it can be no example, because the answer was cut off or a header cannot be written."""
+    """The branch up to the answer; None if it cannot be an example, because the answer was cut off or a header cannot be written."""
     branch = transcripts.branch(answer.conversation, answer)
     if not wanted.has_hidden:
         # A summary of the reasoning was made for the person who asked, as in share links.
         branch = [message for message in branch if message.name not in PRODUCT_NAMES]
     if wanted.format is Format.HARMONY:
-        # Nobody is to learn reasoning that ends in the middle of a thought.
+        # No model should learn reasoning that ends in the middle of a thought.
         branch = [message for message in branch if message.is_complete or message.is_visible]
     found = transcripts.transcript(answer.conversation, branch, Audience.DEBUG if wanted.has_hidden else Audience.END_USER)
     if not wanted.has_hidden:
@@ -172,7 +174,7 @@ def _conversation(answer: Message, wanted: ExportOptions) -> str | None:
 
 
 def _nameless(found: Transcript, model: str) -> Transcript:
-    """Without what says who wrote it: an imported document may name its author, and each of the people in it."""
+    """Without author names: an imported document may name its author and the people in it."""
     frames = (
         replace(frame, header=replace(frame.header, name=None))
         if frame.header.role == Role.USER and not is_document(frame.header)

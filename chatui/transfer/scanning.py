@@ -13,7 +13,7 @@ SECONDS = 60.0
 
 
 class Verdict(StrEnum):
-    """The scanner's verdict. Only what is clean is kept."""
+    """The scanner's verdict. Only clean files are stored."""
 
     CLEAN = "clean"
     INFECTED = "infected"
@@ -21,12 +21,14 @@ class Verdict(StrEnum):
 
 
 def scan(command: str, data: bytes) -> Verdict:
-    """Give a file to the command, whose exit code decides: 0 clean, 1 infected, and anything else, or none in time, not checked. Without
-    a command everything is clean."""
+    """Pass a file to the command, whose exit code decides: 0 clean, 1 infected; anything else, or a timeout, means not checked.
+
+    Without a command every file counts as clean.
+    """
     if not command:
         return Verdict.CLEAN
     try:
-        # The operator's own words, without a shell; nothing of the file stands in them.
+        # The operator's own command line, without a shell; it contains nothing from the file.
         done = subprocess.run(shlex.split(command), input=data, capture_output=True, timeout=SECONDS, check=False)  # noqa: S603
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         log.warning("a file could not be checked by the scanner (%s)", type(error).__name__)

@@ -15,15 +15,17 @@ from chatui.store.files import storage
 from chatui.store.short_transactions import short_transaction
 
 MOST = 50
-"""Of one answer. Whoever looks for an older one names it."""
+"""The most results of one search. Older files can be found by name."""
 _MOST_ROWS = 500
-"""That are looked at: a file may have been sent many times."""
+"""The most rows to read: a file may have been sent many times."""
 _MOST_WORDS = 8
 
 
 def found(person: User, words: str) -> tuple[list[StoredFile], bool]:
-    """The files whose names have all of these words, the newest first, with their contents; and whether there are more than these. Each
-    name of a content comes once."""
+    """The files whose names have all of these words, the newest first, with their contents; and whether there are more.
+
+    Each pair of name and content occurs once.
+    """
     rows = files.own_documents(person).filter(content__document__state=State.READ)
     for word in transcripts.storable(words).split()[:_MOST_WORDS]:
         rows = rows.filter(name__icontains=word)
@@ -35,10 +37,8 @@ def found(person: User, words: str) -> tuple[list[StoredFile], bool]:
 
 
 def again(person: User, file_id: UUID, brought_in: UUID | None) -> StoredFile:
-    """Let a file wait at a message box once more, with its content and what was read of it. One that waits there already is that one.
-
-    Raises:
-        NotFoundError: it is none that ``found`` could tell of.
+    """Attach a file to a message box again, with its content and extracted text. A file that already waits there is returned instead.
+    Raises: NotFoundError: ``found`` would not return it.
     """
     with short_transaction():
         storage.hold(person.pk)

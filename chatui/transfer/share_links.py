@@ -36,8 +36,11 @@ _TOKEN_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class SharedMessage:
-    """One message of a snapshot: ``kind`` is ``question``, ``final``, ``preamble``, or ``document``, with its ``name`` and ``text``. It has
-    no id that means anything elsewhere."""
+    """One message of a snapshot:
+
+    ``kind`` is ``question``, ``final``, ``preamble``, or ``document``, with its ``name`` and ``text``. It has no id that is valid
+    elsewhere.
+    """
 
     kind: str
     blocks: tuple[SafeHtml, ...]
@@ -49,9 +52,8 @@ class SharedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What everybody sees who holds the link. ``name`` is empty where the owner did not want to be named.
-
-    ``is_imported``: somebody uploaded it, so that nobody here knows who wrote it. ``imported_from``: the product that it was exported from.
+    """The content that everybody with the link sees. ``name`` is empty if the owner did not want to be named. ``is_imported``: somebody
+    uploaded it, so that its real author is unknown. ``imported_from``: the product that it was exported from.
     """
 
     title: VisibleText = field(repr=False)
@@ -64,8 +66,11 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a link created now would show. ``leaf`` is where the snapshot ends, so that exactly what was previewed is shared.
-    ``documents``: names of those that it shows only if its owner ticks that."""
+    """What a link created now would show.
+
+    ``leaf`` is the last message of the snapshot, so that exactly the previewed text is shared. ``documents``: names of documents, which are
+    shared only if the owner ticks that.
+    """
 
     shared: Shared
     leaf: str
@@ -85,7 +90,7 @@ class Link:
 
 
 def days_to_choose() -> list[int]:
-    """The lifetimes to choose from, in days, the default first; FOR_EVER where the operator allows it. Empty: sharing is off."""
+    """The lifetimes to choose from, in days, the default first; FOR_EVER if the operator allows it. Empty: sharing is off."""
     most = environment().share_max_days
     if most == 0:
         return []
@@ -106,7 +111,7 @@ def preview(person: User, conversation_id: object) -> Preview:
     messages = _seen(branch)
     if not messages:
         raise access.NotFoundError
-    # A link ends at the last message that is seen: what was opened after it is not shared.
+    # A link ends at the last visible message: pages opened after it are not shared.
     upto = branch[: branch.index(messages[-1]) + 1]
     shared = Shared(transcripts.title_text(row), "", timezone.now(), _shown(messages, upto), *_origin(row))
     brought = attached.of_questions([message for message in messages if message.role == Role.USER])
@@ -116,7 +121,7 @@ def preview(person: User, conversation_id: object) -> Preview:
 
 @dataclass(frozen=True, slots=True)
 class ShareOptions:
-    """What a link shows besides questions and answers: the owner's name, and the documents of the questions."""
+    """The optional content of a link besides questions and answers: the owner's name, and the documents of the questions."""
 
     name: bool = False
     documents: bool = False
@@ -150,7 +155,10 @@ def make(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, 
 
 
 def read(token: str) -> Shared:
-    """What a link shows. Raises access.NotFoundError for a link that does not exist, has expired or was revoked, or may not be read now."""
+    """The content of a link.
+
+    Raises access.NotFoundError for a link that does not exist, has expired or was revoked, or may not be read now.
+    """
     link = sharing.share_link(token)
     branch = transcripts.branch(link.conversation, link.leaf, for_page=not link.has_documents)
     title = transcripts.own_words(link.title)
@@ -198,7 +206,10 @@ def _shareable(person: User, conversation_id: object) -> Conversation:
 
 
 def _seen(branch: Sequence[Message], *, with_documents: bool = False) -> list[Message]:
-    """What a reader sees of a branch. Reasoning summaries and notes about tools are for the person who asked, and are left out."""
+    """The messages of a branch that a reader sees.
+
+    Reasoning summaries and notes about tools are for the person who asked, and are left out.
+    """
     return [
         message
         for message in branch
@@ -211,7 +222,7 @@ def _is_document(message: Message) -> bool:
 
 
 def _shown(messages: Sequence[Message], branch: Sequence[Message]) -> tuple[SharedMessage, ...]:
-    """``branch``: with what is hidden, such as the calls of an answer that opened a page and broke off."""
+    """``branch``: including hidden messages, such as the tool calls of an unfinished answer."""
     turns = {message.turn_id for message in branch if message.turn_id}
     pages = opened_pages.of_turns(turns, (message.text for message in messages))
     names = attached.names_of([message.pk for message in messages if _is_document(message)])
@@ -221,7 +232,7 @@ def _shown(messages: Sequence[Message], branch: Sequence[Message]) -> tuple[Shar
 
 
 def _document(message: Message, shown: SharedMessage) -> SharedMessage:
-    """Its owner ticked it: these are words that they have brought."""
+    """A document that the owner chose to share: text that they uploaded."""
     return replace(shown, text=transcripts.own_words(transcripts.frame_of(message).body))
 
 

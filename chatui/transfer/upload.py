@@ -1,6 +1,6 @@
 """Reads an uploaded transcript, and stops as soon as it exceeds a limit.
 
-Text and JSON are read leniently: what can be kept is kept, and hidden where in doubt.
+Text and JSON are read leniently: as much as possible is kept, and hidden when in doubt.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from renderer.ocml.document_header import DocumentHeader
 MAX_BYTES = 5 * 1024 * 1024
 MAX_FRAMES = 5_000
 MAX_PROBLEMS = 10_000
-"""Problems may come without frames: a file of nothing but ends of frames has one every seven bytes."""
+"""The most problems. They can occur without frames: a file with only end markers has one every seven bytes."""
 MAX_JSON_MARKS = 250_000
-"""Strings, commas and opening brackets together: some forty for a message with all of its keys, and what a header of 64 KB can hold."""
+"""The most strings, commas and opening brackets together: about forty for a message with all of its keys, plus a header of 64 KB."""
 
 _PIECE = 16 * 1024
 
@@ -40,14 +40,14 @@ class ImportRefusedError(Exception):
 
 @dataclass(slots=True)
 class Upload:
-    """What was read: the header, the frames, and the problems that were passed over."""
+    """The parsed upload: the header, the frames, and the problems that were ignored."""
 
     header: DocumentHeader = field(default_factory=DocumentHeader)
     finished: list[Finished] = field(default_factory=list)
     codes: Counter[ErrorCode] = field(default_factory=Counter)
     """How often each problem was found."""
     refused: Problem | None = None
-    """The first problem that a strict reading would have stopped at."""
+    """The first problem that strict reading would refuse."""
 
     @property
     def problems(self) -> int:
@@ -59,7 +59,7 @@ def read(data: bytes) -> Upload:
     """Read an upload.
 
     Raises:
-        ImportRefusedError: it is too large in any respect, or no transcript.
+        ImportRefusedError: it is too large in any respect, or not a transcript.
     """
     if len(data) > MAX_BYTES:
         refuse(ProductCode.TOO_LARGE, _("the file is larger than %(count)d MB") % {"count": MAX_BYTES // (1024 * 1024)})
@@ -70,7 +70,7 @@ def read(data: bytes) -> Upload:
 
 
 def refuse(code: ErrorCode, hint: str) -> NoReturn:
-    """Raise ImportRefusedError in our own words."""
+    """Raise ImportRefusedError with a hint of our own."""
     raise ImportRefusedError(Problem(code, hint))
 
 
@@ -108,12 +108,12 @@ def _take(upload: Upload, events: list[DocumentOpened | ProblemFound | Finished]
 
 
 def _is_json(data: bytes) -> bool:
-    # The header of a text may be in brackets, too: {version: 2.2}. No JSON has a line that begins with a frame.
+    # The header of OpenChatML text may also begin with a brace: {version: 2.2}. But JSON never has a line that begins with a frame.
     return _JSON_BEGINS.match(data) is not None and _LINE_OF_A_FRAME.search(data) is None
 
 
 def _read_json(data: bytes) -> Upload:
-    # What Python makes of JSON takes up to forty times as much room: it is counted before it is made.
+    # Parsed JSON takes up to forty times as much memory: marks are counted before parsing.
     if has_more_marks(data, MAX_JSON_MARKS):
         refuse(ProductCode.TOO_LARGE, _("the transcript has more values than its frames can have"))
     reading = interchange.read_leniently(data)
@@ -131,5 +131,5 @@ def _check_bounds(upload: Upload) -> None:
 
 _JSON_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+[{\[]")
 _LINE_OF_A_FRAME = re.compile(rb"^<\|start\|>", re.MULTILINE)
-# A string that is not closed is taken to the end of the file, once.
+# An unterminated string is matched up to the end of the file, once.
 _JSON_MARK = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[{,]', re.DOTALL)

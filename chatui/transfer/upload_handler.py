@@ -12,10 +12,9 @@ from chatui.transfer.upload import MAX_BYTES
 
 
 class BoundedUploadHandler(FileUploadHandler):
-    """Keeps the first bytes of all files of a request together, one more than is allowed; what comes after them is dropped.
-
-    Whoever reads the file then sees that it is too large. Django parses uploads before any view is asked, also of strangers, who can
-    import nothing: for them there is less room.
+    """Keeps the first bytes of all files of a request together, one more than is allowed; the rest is dropped. The reader of the file then
+    sees that it is too large. Django parses uploads before any view runs, even for strangers, who cannot import anything: for them the
+    limit is lower.
     """
 
     _room: int | None = None
@@ -29,7 +28,7 @@ class BoundedUploadHandler(FileUploadHandler):
         self._file = BytesIO()
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
-        """Take what there is room for."""
+        """Store as much as fits."""
         room = self._room or 0
         self._file.write(raw_data[:room])
         self._room = room - min(len(raw_data), room)

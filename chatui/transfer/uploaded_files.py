@@ -11,16 +11,14 @@ from chatui.permissions import files
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from chatui.store.documents import attached, passages, texts
-from chatui.store.documents.attached import AnsweringError as AnsweringError  # who deletes, catches it
+from chatui.store.documents.attached import AnsweringError as AnsweringError  # callers that delete catch it
 from chatui.tools.python import python_tool
 from renderer.gate import VisibleText
 
 
 def text_of(user: User | None, file_id: UUID) -> VisibleText:
-    """What was read of a file of one's own, with the label of each part above it.
-
-    Raises:
-        NotFoundError: as ``files.own_file``, and where there is no text.
+    """The extracted text of the person's own file, with each part's label above it. Raises: NotFoundError: as ``files.own_file``, and if
+    there is no text.
     """
     parts = texts.parts_of(files.own_file(user, file_id))
     if not parts:
@@ -30,7 +28,7 @@ def text_of(user: User | None, file_id: UUID) -> VisibleText:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A passage of a document of one's own, with what stands around it. ``number``: which one of how ``many``."""
+    """A passage of the person's own document, with the text around it. It is passage ``number`` of ``many``."""
 
     name: str = field(repr=False)
     file_id: UUID
@@ -43,11 +41,7 @@ class Place:
 
 
 def place_of(user: User | None, file_id: UUID, number: int) -> Place:
-    """A passage of a file of one's own.
-
-    Raises:
-        NotFoundError: as ``files.own_file``, and where it has no such passage.
-    """
+    """A passage of the person's own file. Raises: NotFoundError: as ``files.own_file``, and if it has no such passage."""
     file = files.own_file(user, file_id)
     found = passages.surroundings(file.content_id, number)
     if found is None:
@@ -57,7 +51,7 @@ def place_of(user: User | None, file_id: UUID, number: int) -> Place:
 
 
 def delete(person: User, file_id: UUID) -> None:
-    """Delete a file that the person brought, wherever it went: from the prompt, and from the interpreter of its conversation.
+    """Delete a file that the person uploaded, also from prompts and from its conversation's interpreter.
 
     Raises:
         NotFoundError: as ``files.own_file``, and for a file that a tool made.

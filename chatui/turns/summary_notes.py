@@ -50,7 +50,7 @@ class Notes:
                 self.seen.feed(frame.body)  # the person who uploaded it knows it
             elif frame.header.role in (Role.SYSTEM, Role.DEVELOPER):
                 self._orders.append(frame.body)
-                self.hidden.feed_order(frame.body)
+                self.hidden.feed_instructions(frame.body)
             else:
                 self.hidden.feed(frame.body)
                 self.hidden.settle(is_end=True)

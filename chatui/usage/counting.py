@@ -11,7 +11,7 @@ from chatui.models.usage.entry import UsageKind
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Tokens. ``cached`` are part of ``input``, reasoning is part of ``output``. ``is_estimate``: the server did not say all of it."""
+    """Tokens. ``cached`` are part of ``input``, reasoning is part of ``output``. ``is_estimate``: the server did not report all of it."""
 
     input: int = 0
     cached: int = 0
@@ -20,18 +20,18 @@ class Spent:
 
     @property
     def tokens(self) -> int:
-        """All that limits count."""
+        """All tokens that count towards limits."""
         return self.input + self.output
 
     def __add__(self, other: Spent) -> Spent:
-        """Both together."""
+        """The sum of both."""
         either = self.is_estimate or other.is_estimate
         return Spent(self.input + other.input, self.cached + other.cached, self.output + other.output, either)
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """A line to book. ``turns``: 1 for an answer that counts as one."""
+    """An entry for the ledger. ``turns``: 1 for an answer that counts as one."""
 
     kind: UsageKind
     spent: Spent
@@ -43,7 +43,7 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """Who asked, on which day, by which key, and how many tokens were reserved for it; None where nothing was."""
+    """Who asked, on which day, with which key, and how many tokens were reserved; None if none were."""
 
     person_id: UUID
     day: date

@@ -1,4 +1,4 @@
-"""Estimates the tokens of a turn whose process has died, or whose server reported none, from what is stored of it."""
+"""Estimates the tokens of a turn whose process has died, or whose server reported none, from its stored text."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _CHARS_PER_TOKEN = 3.6
 
 
 def to_reserve(text: str, before: int) -> int:
-    """How many tokens a question may take: about those of its text, ``before`` for what was said until then, and an answer."""
+    """How many tokens a question may take: the estimate for its text, ``before`` for the earlier conversation, and an answer."""
     return before + int(weight(text)) + (environment().max_answer_tokens or ANSWER_TOKENS)
 
 
 def charge_of(turn: Turn) -> Charge:
-    """What to book for a turn that nobody can account for any more. Where nothing was written, nothing is spent."""
-    # What tools replied and what a program gave was read, not written; and what is stored may still stand in pieces as well.
+    """The charge for a turn without any report. If nothing was written, nothing is charged."""
+    # Tool replies and a program's messages were input, not output; and stored text may still exist in pieces as well.
     stored = turn.messages.filter(author=Author.MODEL)
     written = _chars(stored) + _chars(turn.pieces.exclude(frame__in=turn.messages.values("pk")))
     if not written:
         return Charge(UsageKind.ANSWER, Spent(is_estimate=True), turn.choice)
-    # Of all branches, because a walk down one of them costs more than an estimate is worth; no model was sent more than the bound.
+    # Of all branches, because walking down one costs more than an estimate is worth; no model was sent more than the bound.
     seen = Q(is_visible=True) | Q(role=Role.USER, name=DOCUMENT_NAME)
     read = min(_chars(turn.conversation.messages.filter(seen, position__lte=turn.question.position)), SEEN_CHARS)
     return Charge(UsageKind.ANSWER, Spent(_tokens(read), 0, _tokens(written), is_estimate=True), turn.choice)

@@ -11,13 +11,15 @@ from chatui.usage.limits import Limits, limits_of
 from chatui.usage.periods import Period, now
 
 WARN_PERCENT = 80
-"""From so much of a limit on, people are told how much it is."""
+"""The percentage of a limit from which people see a warning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What counts against the limits now. ``running``: how many answers are being written, which ``day_turns`` and ``month_turns`` hold as
-    well: each of them is one, whatever it will take."""
+    """The current usage.
+
+    ``running``: how many answers are being written; they are included in ``day_turns`` and ``month_turns``, each as one turn.
+    """
 
     day_tokens: int = 0
     day_turns: int = 0
@@ -28,7 +30,7 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One limit and what is used of it, until ``until``."""
+    """One limit and its usage, until ``until``."""
 
     code: ProductCode
     of: str
@@ -38,25 +40,25 @@ class Line:
 
     @property
     def is_of_day(self) -> bool:
-        """Whether it is a day's; otherwise it is a month's."""
+        """Whether it is a daily limit; otherwise it is monthly."""
         return self.code is ProductCode.QUOTA_DAY
 
     @property
     def percent(self) -> int:
-        """How much of it is used, at most 100."""
+        """The percentage used, at most 100."""
         return 100 if self.used >= self.limit else 100 * self.used // self.limit
 
 
 @dataclass(frozen=True, slots=True)
 class NearLimit:
-    """A limit that is nearly reached: so many percent are used, until ``until``."""
+    """A limit that is nearly reached: the percentage used, until ``until``."""
 
     percent: int
     until: datetime
 
 
 def lines(limits: Limits, used: Used, period: Period) -> list[Line]:
-    """The limits that there are, each with what is used of it."""
+    """The existing limits, each with its usage."""
     numbers = astuple(used)[:4]
     found = zip(_KINDS, numbers, astuple(limits), strict=True)
     return [
@@ -67,7 +69,7 @@ def lines(limits: Limits, used: Used, period: Period) -> list[Line]:
 
 
 def used_by(person: User, period: Period) -> Used:
-    """What the person has used by now. One statement."""
+    """The person's usage so far. One statement."""
     row = UsageCount.objects.filter(person=person).first()
     if row is None:
         return Used()
@@ -82,7 +84,7 @@ def used_by(person: User, period: Period) -> Used:
 
 
 def status_of(person: User) -> list[Line]:
-    """The limits of a person, for their page. Empty where they have none."""
+    """The limits of a person, for their page. Empty if they have none."""
     period = now()
     limits = limits_of(person)
     return lines(limits, used_by(person, period), period) if limits else []

@@ -9,12 +9,12 @@ from dataclasses import astuple, dataclass
 from chatui.models import UsageLimit, User
 
 READ_SECONDS = 2.0
-"""So long a process goes on with the limits that it has read: where there are none, a question costs no statement for them."""
+"""How long a process caches the limits: if there are none, a question needs no statement for them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much somebody may use; None: as much as they like. All None for whoever has no limit at all."""
+    """How much somebody may use; None: unlimited."""
 
     day_tokens: int | None = None
     day_turns: int | None = None
@@ -22,7 +22,7 @@ class Limits:
     month_turns: int | None = None
 
     def __bool__(self) -> bool:
-        """Whether there is any."""
+        """Whether any limit is set."""
         return self != _NONE
 
 
@@ -39,8 +39,10 @@ _read = _Read()
 
 
 def limits_of(person: User) -> Limits:
-    """The largest of the person's groups, of each kind by itself; those for everybody where no group of theirs has any. No statement where
-    there is no limit at all, one more where groups have some."""
+    """The largest limits of the person's groups, separately for each kind; the limits for everybody if none of their groups has any.
+
+    No statement if there are no limits at all, one more if groups have some.
+    """
     by_group = _by_group()
     named = [key for key in by_group if key is not None]
     own = list(person.groups.filter(pk__in=named).values_list("pk", flat=True)) if named else []

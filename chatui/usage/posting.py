@@ -18,7 +18,7 @@ _booked: set[asyncio.Future[None]] = set()
 
 
 def post(asked: Attribution, charge: Charge, *, order: Hashable = None, patience: float | None = None) -> None:
-    """Have it booked, as a write (``Writer.post``). Nothing waits for that. What is reserved for a turn stays reserved."""
+    """Book a charge with the writer (``Writer.post``), without waiting. Reservations of turns stay unchanged."""
     if not charge.spent.tokens:
         return
     booked = writer.post(settling.book, new_key(), replace(asked, reserved_tokens=None), charge, order=order, patience=patience)
@@ -27,7 +27,7 @@ def post(asked: Attribution, charge: Charge, *, order: Hashable = None, patience
 
 
 def waiting() -> list[asyncio.Future[None]]:
-    """What is not booked yet."""
+    """The charges that are not booked yet."""
     return list(_booked)
 
 

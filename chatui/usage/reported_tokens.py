@@ -1,4 +1,4 @@
-"""Determines how many tokens one request took: as the server reports, or by an estimate."""
+"""Determines how many tokens one request took: from the server's report, or by an estimate."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from chatui.backends.context.token_budget import weight_of, weight_of_tools
 from chatui.usage.counting import Spent
 
 MOST_TOKENS = 1_000_000_000
-"""What a server says beyond that is not believed."""
+"""The largest plausible token count that a server may report."""
 
 
 def spent_on(request: SampleRequest, usage: Usage | None, written: float) -> Spent:
-    """What was spent on a request that the server took. ``written``: about how many tokens of output arrived."""
+    """The tokens spent on a request that the server accepted. ``written``: about how many tokens of output arrived."""
     said = usage or Usage()
     read, wrote = plausible_count(said.prompt_tokens), plausible_count(said.completion_tokens)
     cached = plausible_count(said.cached_tokens) or 0
@@ -26,5 +26,5 @@ def spent_on(request: SampleRequest, usage: Usage | None, written: float) -> Spe
 
 
 def plausible_count(said: int | None) -> int | None:
-    """A count as a server says it; None where it says none, or one that cannot be."""
+    """A token count from a server; None if it reports none, or an implausible one."""
     return said if said is not None and not isinstance(said, bool) and 0 <= said <= MOST_TOKENS else None

@@ -17,7 +17,7 @@ from chatui.usage import prices
 
 
 class By(StrEnum):
-    """What is summed up together."""
+    """The column by which lines are summed up."""
 
     DAY = "day"
     PERSON = "person"
@@ -29,7 +29,7 @@ class By(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """Which days, the last one included."""
+    """A range of days, including the last one."""
 
     first: date
     last: date
@@ -37,8 +37,8 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The sum of some lines. ``name``: of what they have in common; None for what was asked by page, by people in no group, or by people
-    who were erased. ``estimated``: how many of the lines are estimates. ``cost`` is None where nothing has a price; ``unpriced``: how many
+    """The sum of some lines. ``name``: of the common key; None for requests from pages, people in no group, or erased people.
+    ``estimated``: how many of the lines are estimates. ``cost`` is None if nothing has a price; ``unpriced``: how many
     tokens have none."""
 
     name: object
@@ -52,11 +52,11 @@ class Row:
 
     @property
     def tokens(self) -> int:
-        """All of them."""
+        """All tokens."""
         return self.input + self.output
 
     def __add__(self, other: Row) -> Row:
-        """Both together, under this name."""
+        """The sum of both, under this name."""
         known = [each for each in (self.cost, other.cost) if each is not None]
         return Row(
             self.name,
@@ -77,7 +77,7 @@ def lines_of(days: Days, person: User | None = None) -> QuerySet[UsageEntry]:
 
 
 def summed(lines: QuerySet[UsageEntry], days: Days, by: By | None) -> list[Row]:
-    """The sums, in the order of days, otherwise the most tokens first. Without ``by`` it is one. A person in two groups counts in both.
+    """The sums, by day or with the most tokens first. Without ``by`` there is one sum. A person in two groups counts in both.
 
     One statement for each span of days without a change of prices, and one for those.
     """
@@ -94,9 +94,8 @@ def summed(lines: QuerySet[UsageEntry], days: Days, by: By | None) -> list[Row]:
 
 
 def every_line(lines: QuerySet[UsageEntry], days: Days) -> Iterator[dict[str, Any]]:
-    """All that there is to know, for a file: sums by day, person, key, model, back end and kind, with what they cost.
-
-    One day is in memory at a time, and no cursor is left open between two: whoever takes them may be slow.
+    """The full report, for a file: sums by day, person, key, model, back end and kind, with their cost. One day is in memory at a time, and
+    no cursor stays open in between, because the client may read slowly.
     """
     columns = ("day", "person__username", "key__prefix", "backend", "model", "kind")
     for span in prices.spans(days.first, days.last):
@@ -107,7 +106,7 @@ def every_line(lines: QuerySet[UsageEntry], days: Days) -> Iterator[dict[str, An
 
 
 def key_names(keys: Iterable[UUID | None]) -> dict[UUID, str]:
-    """What the owners of these keys call them, with how they begin."""
+    """The names of these keys, with their prefixes."""
     rows = ApiKey.objects.filter(pk__in=[key for key in keys if key]).values_list("pk", "name", "prefix")
     return {key: f"{name} ({prefix}…)" for key, name, prefix in rows}
 

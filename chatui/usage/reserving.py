@@ -1,7 +1,7 @@
 """Reserves tokens for a turn before it starts, and refuses the turn if a limit is reached. A single statement decides.
 
-Twenty tabs that ask at once get as many answers as are left: each reservation is an UPDATE that only takes effect within the limits, and
-the database lets one of them pass after the other.
+Twenty tabs that ask at once get only as many answers as are left: each reservation is an UPDATE that only takes effect within the limits,
+and the database runs them one after the other.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from chatui.usage.periods import Period, now
 
 
 class LimitReachedError(Exception):
-    """A limit is reached: the question is not to be stored. ``until``: when it is worth asking again; None where it is as soon as an answer
-    has ended that is being written."""
+    """A limit is reached: the question is not to be stored.
+
+    ``until``: when asking again may succeed; None if that is as soon as a running answer ends.
+    """
 
     def __init__(self, code: ProductCode, until: datetime | None) -> None:
         super().__init__(code.value)
@@ -35,17 +37,17 @@ class LimitReachedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """What is held for a turn until it is settled. ``near``: what the person is told where they have used most of a limit."""
+    """The reservation for a turn until it is settled. ``near``: the warning for the person if they have used most of a limit."""
 
     tokens: int
     near: NearLimit | None = None
 
 
 def reserve(person: User, limits: Limits, tokens: int) -> Reserved:
-    """Hold one answer and about so many tokens. Call in the transaction that stores the turn, with the person's row locked.
+    """Reserve one answer and about this many tokens. Call it in the transaction that stores the turn, with the person's row locked.
 
-    An answer is never cut for a limit, and nobody knows beforehand how long it gets. So whoever has anything left may ask, if nothing of
-    theirs is being written; what is asked beside that has to fit with it.
+    An answer is never cut off because of a limit, and its length is not known beforehand. So a person with anything left may ask if none of
+    their answers is being written; further simultaneous questions must fit into the limit.
 
     Raises:
         LimitReachedError: it does not.
@@ -82,7 +84,7 @@ def _le(count: Combinable, limit: int) -> Q:
 
 
 def _begin(person: User, period: Period) -> None:
-    """The person's first row; or, where there is one, count anew what is reserved: a turn that was lost without an end holds nothing."""
+    """Create the person's first row, or count the reservations again: a turn that was lost without an end must not reserve anything."""
     first = UsageCount(person=person, day=period.day, month=period.month)
     UsageCount.objects.bulk_create([first], ignore_conflicts=True)
     running = Turn.objects.filter(asked_by=OuterRef("pk"), state=TurnState.RUNNING, reserved_tokens__isnull=False).order_by()
@@ -94,7 +96,7 @@ def _begin(person: User, period: Period) -> None:
 
 
 def _reached(person: User, limits: Limits, period: Period) -> LimitReachedError:
-    """Which limit it is; of several the one that lasts longest. Where none is reached, only answers that still run are in the way."""
+    """The limit that was reached; of several, the one that lasts longest. If none is reached, only running answers are in the way."""
     over = [line for line in limit_status.lines(limits, limit_status.used_by(person, period), period) if line.used >= line.limit]
     if not over:
         return LimitReachedError(ProductCode.TOO_MANY, None)

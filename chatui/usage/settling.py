@@ -24,10 +24,8 @@ def asked_of(turn: Turn) -> Attribution:
 
 
 def settle(asked: Attribution, state: str, charges: Sequence[Charge]) -> None:
-    """Book a turn that has just got its end, in the same transaction; the first of ``charges`` is its answer's. Two statements, and two
-    more for the first of a person.
-
-    It is one answer; but none where nothing came of it because something failed.
+    """Book a turn that has just ended, in the same transaction; the first of ``charges`` is its answer's. Two statements, and two more for
+    a person's first turn. It counts as one answer, or as none if it failed without a result.
     """
     failed = state in (TurnState.FAILED, TurnState.INTERRUPTED) and not charges[0].spent.tokens
     charges = (replace(charges[0], turns=0 if failed else 1), *charges[1:])
@@ -37,14 +35,16 @@ def settle(asked: Attribution, state: str, charges: Sequence[Charge]) -> None:
 
 
 def hold(people: Collection[UUID]) -> None:
-    """Lock their counts until the transaction ends, before anything is locked that a question locks after its person's count."""
+    """Lock these people's counters until the transaction ends. Call it before taking other locks, in the same order as questions do."""
     if people:
         list(UsageCount.objects.select_for_update(no_key=True).filter(person__in=people).order_by("person").values_list("person"))
 
 
 def book(key: UUID, asked: Attribution, charge: Charge) -> None:
-    """Book a request of the product's own, as a write: ``key`` is that of its line, so that it may be run twice. Nothing is booked for a
-    person who was erased meanwhile."""
+    """Book a request of the product itself, as a write:
+
+    ``key`` is its entry's, so that the write may run twice. Nothing is booked for a person who was erased meanwhile.
+    """
     person = User.objects.select_for_update(of=("self",), no_key=True).filter(pk=asked.person_id).values_list("pk").first()
     if person is None or UsageEntry.objects.filter(pk=key).exists():
         return
@@ -72,7 +72,7 @@ def _entry(asked: Attribution, charge: Charge) -> UsageEntry:
 
 
 def _model(charge: Charge) -> str:
-    """What has a price. A server says its name at the end; where it was stopped before, it is what was asked for."""
+    """The name of the model to charge for. A server reports it at the end; if it was stopped before, the requested model counts."""
     return charge.model or (split_choice(charge.choice)[1] or "" if charge.spent.tokens else "")
 
 
@@ -105,7 +105,7 @@ def _counted_and_given_back() -> tuple[QuerySet[UsageCount], dict[str, Combinabl
 
 
 def _more(span: str, begins: Parameter, name: str) -> Combinable:
-    """What ends after its day is over, still counts to that day, of which nothing is counted any more."""
+    """A turn that ends after its day still counts for that day, whose counter is no longer checked."""
     count, column = Parameter(name, BigIntegerField()), f"{span}_{name}"
     return Case(When(**{f"{span}__gt": begins}, then=F(column)), When(**{span: begins}, then=F(column) + count), default=count)
 

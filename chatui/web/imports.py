@@ -95,7 +95,7 @@ def _report(request: HttpRequest, imported: ImportedExport) -> HttpResponse:
 
 def _sentence(error: ImportRefusedError) -> str:
     """Which rule was broken, and where. The text is the product's own, and quotes nothing from the file."""
-    place = error.problem.place
+    place = error.problem.location
     if place is None:
         words = gettext("Nothing was imported. %(reason)s (%(code)s).")
         return words % {"reason": error.problem.hint, "code": error.problem.code}

@@ -64,7 +64,7 @@ _FINAL_AND_MORE = re.compile(r"final\s+(?!to\b)(\S.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a header means. ``is_foreign``: the model writes as somebody other than the assistant."""
+    """What a header means. ``is_foreign``: the model writes as an author other than the assistant."""
 
     header: Header
     error: Code | None = None
@@ -80,7 +80,7 @@ _CONTENT_TYPES = frozenset({"json", "code", "text", "markdown", "application/jso
 def judge(head: Head, *, conversation: bool) -> Verdict:
     """What a header means. ``conversation``: authors other than the assistant are accepted."""
     role, *rest = head.sections
-    # The prompt ended in the role, so what a model writes directly behind it (``:NAME``, or the role once more) belongs to its word.
+    # The prompt ended in the role, so what a model writes directly after it (``:NAME``, or the role again) is part of that word.
     word, *attributes = (Role.ASSISTANT + role.text if head.implied else role.text).split() or [Role.ASSISTANT]
     author = author_of(word)
     if author.role != Role.ASSISTANT and not head.implied:
@@ -116,8 +116,8 @@ class Author:
 def author_of(word: str) -> Author:
     """The author that the first word of a header names.
 
-    ``user:NAME`` is a role and a name, as openai-harmony writes it; a doubled role word is the role. What is not a role is a tool:
-    Harmony writes tools like that. Names of the product's own frames are left out, so that no model forges them.
+    ``user:NAME`` is a role and a name, as openai-harmony writes it; a doubled role word is the role. Anything that is not a role is a tool
+    name, as in Harmony. Names of the product's own frames are omitted, so that no model can forge them.
     """
     role, separator, name = word.partition(":")
     role = _DOUBLED.get(role, role)

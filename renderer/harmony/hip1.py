@@ -1,9 +1,10 @@
 """Converts OpenChatML frames to Harmony and back, according to the Harmony Interop Profile HIP-1 (specification section 12).
 
-Harmony is written as token ids or as text, with a side record. No form makes more visible: what people may not see, and Harmony would
-show them, is written on analysis, and the side record keeps its header. If the first frame is the assistant's, both begin after
-``<|start|>assistant``, where a completion begins; otherwise with ``<|start|>``. Without a side record, Harmony is read as a model's
-completion: a message of another author is a forgery. ``<|return|>`` is written as ``<|end|>``, as Harmony asks for earlier turns.
+Harmony is written as token ids or as text, with a side record. No format reveals more than another: a frame that people may not see, but
+that Harmony would show, is written on the analysis channel, and the side record stores its header. If the first frame is the assistant's,
+both begin after ``<|start|>assistant``, where a completion begins; otherwise with ``<|start|>``. Without a side record, Harmony is read as
+a model's completion: a message of another author is a forgery. ``<|return|>`` is written as ``<|end|>``, as Harmony requires for earlier
+turns.
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ def to_text(
 ) -> tuple[str, SideRecord]:
     """Frames as Harmony text, with their side record. Raises as ``to_tokens`` does.
 
-    A marker that a body spells gets a zero-width space behind its ``<`` (see ``pieces.escaped``), so that nobody who reads the text again
-    takes it for a real one. With the side record the exact body comes back.
+    Where a body contains the text of a marker, a zero-width space is inserted after its ``<`` (see ``pieces.escaped``), so that no reader
+    mistakes it for a real marker. The side record restores the exact body.
     """
     pieces, written = _written([replace(frame, body=escaped(frame.body)) for frame in frames], record, document)
     return text_of_pieces(pieces), _with_lengths(written, [frame.body for frame in frames])
@@ -87,7 +88,7 @@ def from_tokens(
 ) -> Reading:
     """Frames from token ids.
 
-    Without ``record`` the ids are a model's completion, or with ``conversation`` a whole conversation that the caller vouches for. Calls
+    Without ``record`` the ids are a model's completion, or with ``conversation`` a whole conversation that the caller trusts. Calls
     then get new ids; a reply gets that of the oldest call of its tool.
 
     Raises:
@@ -140,8 +141,9 @@ def ids_from_json(text: str) -> list[int]:
 
 
 def as_written(frame: Frame) -> Frame:
-    """The frame that Harmony is given for this one. Where people may not see the frame, but would if Harmony were read without a side
-    record, that is reasoning: Harmony has no place for intents, and takes commentary to nobody for a preamble."""
+    """The frame that Harmony is given for this one. If people may not see the frame, but would if Harmony were read without a side record,
+    it is written as reasoning: Harmony cannot represent intents, and treats commentary without a recipient as a preamble.
+    """
     header = frame.header
     is_like_a_role = header.role == Role.TOOL and header.name is not None and author_of(header.name).role != Role.TOOL
     if is_like_a_role or (not may_see(header, Audience.END_USER) and _would_be_seen(header)):
@@ -157,8 +159,9 @@ def _would_be_seen(header: Header) -> bool:
 
 
 def pieces_of_frame(frame: Frame) -> list[Piece]:
-    """One frame as openai-harmony writes it, without two of its mistakes: a recipient that is not a tool does not end in a call, and a
-    bare content type without a recipient is left out, as it would be read as a recipient."""
+    """One frame as openai-harmony writes it, without two of its mistakes: a recipient that is not a tool does not end in a call, and a bare
+    content type without a recipient is omitted, because it would be read as a recipient.
+    """
     return [Marker(Token.START), *_header(frame.header), Marker(Token.MESSAGE), *_body(frame), Marker(_stop(frame))]
 
 
@@ -180,7 +183,7 @@ def _header(header: Header) -> list[Piece]:
 def _author(header: Header) -> str:
     if header.role != Role.TOOL or header.name is None:
         return header.role
-    # A tool that is called like a role would speak as that.
+    # A tool with the name of a role would impersonate that role.
     return header.name if author_of(header.name).role == Role.TOOL else f"functions.{header.name}"
 
 

@@ -29,7 +29,7 @@ Piece = Marker | str
 
 
 def pieces_of_text(text: str) -> list[Piece]:
-    """Split text. Whatever spells a marker counts as one: in text, a quoted marker cannot be told from a real one."""
+    """Split text. Any text of a marker counts as one: in text, a quoted marker cannot be distinguished from a real one."""
     pieces: list[Piece] = []
     position = 0
     for match in _SPELLED.finditer(text):
@@ -43,12 +43,12 @@ def pieces_of_text(text: str) -> list[Piece]:
 
 
 def escaped(body: str) -> str:
-    """The body with a zero-width space behind the ``<`` of what spells a marker, and one more where there are some already."""
+    """The body with a zero-width space after the ``<`` of each marker that it spells, and one more where there are some already."""
     return _TO_ESCAPE.sub(f"<{_BREAK}", body)
 
 
 def unescaped(text: str) -> str:
-    """The body that ``escaped`` was given."""
+    """The original body, from the result of ``escaped``."""
     return _ESCAPED.sub("<", text)
 
 

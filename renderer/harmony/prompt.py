@@ -18,13 +18,13 @@ from renderer.harmony.pieces import Marker, ids_of_pieces
 from renderer.harmony.system_messages import DeveloperMessage, SystemMessage
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.history import seen_again, turns
-from renderer.leaving_out import kept
+from renderer.prompt_trimming import trim
 from renderer.tokens import Token
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is asked. ``frames`` is the branch as it is stored; frames that are not sent again are left out here.
+    """The content of a prompt. ``frames`` is the branch as it is stored; frames that are not sent again are omitted here.
 
     ``cut_answer`` is an assistant frame after them that stays open: the model continues at the end of its body.
     """
@@ -37,9 +37,8 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The token ids of a prompt, and how many of the oldest questions were left out, each with its answer.
-
-    ``is_least``: nothing more can be left out.
+    """The token ids of a prompt, and how many of the oldest questions were left out, each with its answer. ``is_least``: no more can be
+    left out.
     """
 
     ids: list[int]
@@ -57,7 +56,7 @@ def build(prompt: Prompt, vocabulary: Vocabulary) -> list[int]:
 
 
 def build_within(prompt: Prompt, vocabulary: Vocabulary, limit: int | None, *, least: int = 1) -> Fitted:
-    """As ``build``, but leaves out (``renderer.leaving_out``) until at most ``limit`` ids, or only the ``least`` last turns, are left.
+    """As ``build``, but trimmed (``renderer.prompt_trimming``) to at most ``limit`` ids, or to the ``least`` last turns.
 
     Raises as ``build``.
     """
@@ -72,7 +71,7 @@ def build_within(prompt: Prompt, vocabulary: Vocabulary, limit: int | None, *, l
     opening = [id_ for frame in (*_instructions(prompt), *before) for id_ in _ids(frame, vocabulary)]
     ending = _ending(prompt.cut_answer, vocabulary)
     most = None if limit is None else limit - len(opening) - len(ending)
-    found = kept(after, lambda frame: len(ids(frame)), most, least=least)
+    found = trim(after, lambda frame: len(ids(frame)), most, least=least)
     talk = [id_ for frame in found.frames for id_ in ids(frame)]
     return Fitted([*opening, *talk, *ending], found.turns_left_out, found.is_least)
 

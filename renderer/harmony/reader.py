@@ -1,10 +1,10 @@
 """A streaming parser for the Harmony output of gpt-oss models: pieces in, events out; in doubt, it hides.
 
 A *piece* is either text, or a control marker that the model really emitted (its token id tells it from quoted characters). The reader
-begins where the prompt ends, after ``<|start|>assistant``. It releases nothing of a body before the header is complete, and no model
-output makes it raise: what is not a valid frame becomes an ``analysis`` frame with ``intent=debug`` and an error code.
+begins where the prompt ends, after ``<|start|>assistant``. It releases nothing of a body before the header is complete, and no model output
+makes it raise: anything that is not a valid frame becomes an ``analysis`` frame with ``intent=debug`` and an error code.
 
-If a frame has both a terminator and an error, it was repaired and is complete, or it stands behind a call that has no reply
+If a frame has both a terminator and an error, it was repaired and is complete, or it follows a call that has no reply
 (``renderer.unanswered_calls``); the error is for staff.
 
 ``conversation=True`` reads a whole conversation that we wrote ourselves (system, developer, user and tool messages too). Never use it
@@ -35,7 +35,7 @@ class Reader:
     """Harmony pieces in, raw events out. Holds an incomplete header, and a body that is a call or may be a JSON value."""
 
     def __init__(self, new_call_id: Callable[[], str], *, conversation: bool = False) -> None:
-        """``new_call_id`` makes the id of each call: Harmony has no place for one, and this package uses no randomness.
+        """``new_call_id`` generates the id of each call: Harmony has none, and this package uses no randomness.
 
         ``conversation``: authors other than the assistant are accepted, and ``<|return|>`` ends a message, not the reading.
         """
@@ -87,7 +87,7 @@ class Reader:
         return []
 
     def _released(self, events: list[RawEvent]) -> list[RawEvent]:
-        """Of a model's completion, what stands behind a call is hidden; in a whole conversation a turn may have broken off there."""
+        """In a model's completion, everything after a call is hidden; in a whole conversation, a turn may have broken off there."""
         return events if self._conversation else self._calls.feed_all(events)
 
     def _marker_in_header(self, token: str) -> list[RawEvent]:
@@ -98,7 +98,7 @@ class Reader:
             return []
         if token in TERMINATORS or token in (Token.START, END_OF_TEXT):
             return self._header_without_message(token)
-        # Any other special token makes the header invalid: it is kept as characters that no valid header contains.
+        # Any other special token makes the header invalid: it is stored as characters that no valid header contains.
         self._head.write(token)
         return []
 
@@ -176,7 +176,7 @@ class _State(Enum):
 
 
 class _Body:
-    """The open message. It decides when the frame opens, what is held back and how the frame closes."""
+    """The open message. It decides when the frame opens, which text is held back, and how the frame closes."""
 
     def __init__(self, header: Header, error: ErrorCode | None = None) -> None:
         self.error = error
@@ -233,7 +233,7 @@ class _Body:
             case Terminator.CALL:
                 return FrameClosed(Terminator.END, self.error or Code.CALL_SCHEMA)
             case Terminator.RETURN if not self.is_answer:
-                # A model that has only thought, and ends there, has written nothing that could not be read.
+                # A completion that ends after reasoning alone has no unreadable part.
                 has_only_thought = self.header.channel == Channel.ANALYSIS and self.header.recipient is None
                 return FrameClosed(Terminator.END, self.error or (None if has_only_thought else Code.PARSE_HEADER))
         return FrameClosed(terminator, self.error)
@@ -251,7 +251,7 @@ def _is_call(header: Header) -> bool:
 
 
 def is_json(text: str) -> bool:
-    """Whether ``text`` is one JSON value, or several in a row. If it is too deep or too large to tell, yes: in doubt, hide."""
+    """Whether ``text`` is one JSON value, or several in a row. True if it is too deep or too large to tell: when in doubt, hide."""
     decoder, rest = json.JSONDecoder(), text.strip()
     try:
         while rest:

@@ -1,7 +1,7 @@
 """Writes the system message and the developer message at the start of a Harmony prompt.
 
 The system message has identity, dates, reasoning effort, channels and built-in tools; the developer message has instructions, functions
-and response formats. Specification: Harmony's format guide. gpt-oss was trained with exactly these words; do not improve them.
+and response formats. Specification: Harmony's format guide. gpt-oss was trained on this exact wording; do not improve it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ FUNCTIONS = "functions"
 class FunctionTool:
     """A function that the model may call. ``parameters`` is a JSON Schema; None if it takes none.
 
-    ``recipient``: of a tool that gpt-oss was trained with, such as ``browser.search``: in a Harmony prompt it then stands in the system
-    message, in the trained words. Everywhere else it is a function like any other.
+    ``recipient`` is set for a tool that gpt-oss was trained with, such as ``browser.search``: a Harmony prompt then describes it in the
+    system message, in the trained wording. Elsewhere it is an ordinary function.
     """
 
     name: str
@@ -41,7 +41,7 @@ class FunctionTool:
 
 @dataclass(frozen=True, slots=True)
 class ResponseFormat:
-    """A format for answers: a name and a JSON Schema. The model is asked to keep to it, not forced."""
+    """A format for answers: a name and a JSON Schema. The model is asked to follow it, not forced to."""
 
     name: str
     schema: Mapping[str, Json]

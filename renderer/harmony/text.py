@@ -1,9 +1,9 @@
-"""Parses Harmony from text, in which a marker that a model quotes looks like one that it emits.
+"""Parses Harmony from text, where a marker that a model quotes looks the same as one that it emits.
 
 A person can make a model quote ``<|end|><|start|>assistant<|channel|>final<|message|>`` in its reasoning. Read literally, the rest of the
 reasoning would then be the answer. So after a hidden message only two things are shown: the last message, if it is the answer and nothing
-follows it; and preambles, if every message is complete and none looks as if it broke off in a quotation. Before the first hidden message
-there is nothing to reveal. This may hide more than reading ids would, never less: if the model server sends ids, read those instead.
+follows it; and preambles, if every message is complete and none seems to end inside a quotation. Before the first hidden message there is
+nothing to reveal. This may hide more than reading ids would, but never less: if the model server sends ids, read those instead.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def read_completion(text: str, new_call_id: Callable[[], str]) -> list[Finished]
 def read_answer(text: str, new_call_id: Callable[[], str], *, is_over: bool) -> list[Finished]:
     """As ``read_completion``, for text from servers that may have stripped the token at which the model stopped.
 
-    ``is_over``: the server says that the model ended its turn itself. Then an answer at the end of a completion without anything
+    ``is_over``: the server reports that the model ended its turn itself. Then an answer at the end of a completion without anything
     unusual counts as returned, unless it looks like the rest of a quotation.
     """
     frames = read_completion(text, new_call_id)

@@ -1,7 +1,7 @@
 """Writes a conversation up to one answer as a Harmony training example, whose last message ends in ``<|return|>``.
 
-In a prompt every message ends in ``<|end|>``; what a model is to learn is that it stops behind its answer (Harmony's format guide).
-Reasoning of earlier turns is left out, as in the prompts that the model will see; that of the last turn stays, if it is given.
+In a prompt every message ends in ``<|end|>``; a training example must teach the model to stop after its answer (Harmony's format guide).
+Reasoning of earlier turns is left out, as in the prompts that the model will see; that of the last turn stays, if there is any.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class NoExampleError(ValueError):
 
 
 def example(frames: Sequence[Frame], system: SystemMessage) -> str:
-    """A training example as Harmony text. ``frames``: a branch from its beginning to a whole answer, as much of it as the reader of the
-    example may see. System and developer frames among them become the developer message.
+    """A training example as Harmony text. ``frames``: a branch from its beginning to a complete answer, restricted to what the reader of
+    the example may see. System and developer frames among them become the developer message.
 
     Raises:
-        NoExampleError: the last frame is no answer.
+        NoExampleError: the last frame is not an answer.
         ParseHeaderError: a header value that Harmony needs is not allowed in a header.
     """
     if not frames or not is_answer(frames[-1].header):
@@ -44,15 +44,16 @@ def example(frames: Sequence[Frame], system: SystemMessage) -> str:
 
 
 def _learned(frames: Sequence[Frame]) -> list[Frame]:
-    """The frames of the example: the history as a prompt has it, and the whole last turn."""
+    """The frames of the example: the history as in a prompt, and the whole last turn."""
     asked = max((index for index, frame in enumerate(frames) if frame.header.role == Role.USER), default=-1)
     turn = [frame for frame in frames[asked + 1 :] if frame.header.intent not in (Intent.DEBUG, Intent.STATUS)]
     return [*_history(frames[: asked + 1]), *(frame for frame in turn if frame.header.name not in PRODUCT_NAMES)]
 
 
 def _history(frames: Sequence[Frame]) -> tuple[Frame, ...]:
-    """What a prompt has of the frames up to a question. A final answer is put behind them while they are selected: reasoning of earlier
-    turns is spent then, also of one that ended without an answer."""
+    """The frames up to a question, as a prompt contains them. A final answer is appended while they are selected, so that the reasoning of
+    all earlier turns is omitted, even of a turn that ended without an answer.
+    """
     return seen_again([*frames, Frame(Header(Role.ASSISTANT, "final"), "", Terminator.END)])[:-1] if frames else ()
 
 

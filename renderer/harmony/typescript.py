@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 Json = Any
-"""A decoded JSON value from a schema: whatever the author of a tool wrote."""
+"""A decoded JSON value from a schema, as the author of a tool wrote it."""
 
 _DEEPEST = 100
 _SIMPLE = {"number": "number", "integer": "number", "boolean": "boolean"}

@@ -52,17 +52,17 @@ _LONG_SPACE = re.compile(r"\s{500000}")
 
 
 class VocabularyError(Exception):
-    """The rank file is missing or is not the right one; the message is a sentence for the operator."""
+    """The rank file is missing or not the expected one; the message is a sentence for the operator."""
 
 
 class Vocabulary:
-    """The tokenizer. Make one and share it: it takes some 80 MB and half a second. Encoding releases the GIL."""
+    """The tokenizer. Create one and share it: it takes about 80 MB and half a second. Encoding releases the GIL."""
 
     def __init__(self, ranks: bytes) -> None:
         """``ranks`` is the content of the rank file.
 
         Raises:
-            VocabularyError: it is not the right file.
+            VocabularyError: it is not the expected file.
         """
         if hashlib.sha256(ranks).hexdigest() != SHA256:
             raise VocabularyError(f"This is not the vocabulary of gpt-oss: the content of {FILE_NAME} has another digest.")
@@ -85,7 +85,7 @@ class Vocabulary:
             raise VocabularyError(f"The vocabulary cannot be read: {error.strerror or error}.") from error
 
     def encode(self, text: str) -> list[int]:
-        """The ids of ``text``, ordinary ones only: a marker that it spells is as harmless as any other text."""
+        """The ids of ``text``, ordinary ones only: the text of a marker is encoded like any other text."""
         ids: list[int] = []
         for part in _cut(text):
             ids += self._encoding.encode_ordinary(part)

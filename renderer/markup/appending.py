@@ -1,7 +1,7 @@
 """Appends plain words to an open block's last sentence without parsing the block again.
 
-That is possible where the words cannot mean anything but themselves, and where what was shown before was the text as it is: nothing at its
-end was held back, hidden or rewritten because it was incomplete.
+That is possible if the words contain no markup, and if the text before them was shown unchanged: nothing at its end was held back, hidden
+or rewritten because it was incomplete.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from renderer.markup.html import SafeHtml
 from renderer.markup.markdown import Block
 
 _MOST_CHARS = 2048
-"""Of a sentence that is continued so. What opened further back is no longer looked for when markup is repaired."""
+"""The longest sentence that is continued like this. Repairing does not search for markup that was opened further back."""
 _LONGEST_WORD, _LONGEST_END = 80, 1000
 _WORDS = re.compile(r"(?: |(?!_)\w|[.,;:!?'\"()-])+")
-"""No markup, no escape, no part of an address, and no line end."""
+"""Words without markup, escapes, parts of an address or line ends."""
 _LAST_WORD = re.compile(r"(?:(?!_)\w|[.,;:!?'\"()-])*(?!_)\w[.,;:!?]?\Z")
 _END_TAGS = re.compile(r"(?:\s*</[a-z0-9]+>)+\s*\Z")
 _OPEN_OR_CLOSE = frozenset(
@@ -34,19 +34,20 @@ class Sentence:
     end_tags: int
     length: int
 
-    def goes_on_with(self, words: str) -> bool:
-        """Whether ``words`` can be put behind it as they are. They end with no space."""
+    def can_continue_with(self, words: str) -> bool:
+        """Whether ``words`` can be appended unchanged. They must not end with a space."""
         return self.length + len(words) <= _MOST_CHARS and _WORDS.fullmatch(words) is not None and _LAST_WORD.search(words) is not None
 
     def continued(self, shown: SafeHtml, words: str) -> SafeHtml:
-        """The block with the words."""
+        """The block with the words appended."""
         self.length += len(words)
         return html.with_words(shown, len(shown.html) - self.end_tags, words)
 
 
 def sentence_at_end(block: Block, text: str, rendered: SafeHtml) -> Sentence | None:
-    """The sentence at the end of ``text``, if it can be continued. ``block`` is the last block of it; its last sentence is shown as it is
-    written, with what is open in it closed."""
+    """The sentence at the end of ``text``, if it can be continued. ``block`` is the last block of it; its last sentence is shown as
+    written, with open markup closed.
+    """
     word = _LAST_WORD.search(text, max(0, len(text) - _LONGEST_WORD))
     is_simple = all(token.type in _OPEN_OR_CLOSE or token.type == "inline" for token in block.tokens)
     end_tags = _END_TAGS.search(rendered.html, max(0, len(rendered.html) - _LONGEST_END))

@@ -48,7 +48,7 @@ class Blocks:
     """Pieces of Markdown in, blocks of HTML out."""
 
     def __init__(self, pages: Pages | None = None) -> None:
-        """``pages``: what the text may cite. More may come while it is written."""
+        """``pages``: the pages that the text may cite. More may be added while it is written."""
         self._definitions = Definitions(pages={} if pages is None else pages)
         self._closed: list[SafeHtml] = []
         self._waiting = Waiting()
@@ -74,11 +74,11 @@ class Blocks:
         return self._waiting.cost + (0 if self._overflow is not None else self._tail.cost)
 
     def feed(self, text: str) -> list[Final]:
-        """Take more text and return what is final now. It never renders the open block."""
+        """Add text and return the blocks that are final now. Never renders the open block."""
         return self._take(self._normalized(text))
 
     def tail(self) -> BlockOpen | BlockText | None:
-        """What to show of the open block now; None if nothing is new. Call it about 20 times a second."""
+        """How to show the open block now; None if nothing is new. Call it about 20 times a second."""
         return self._tail.show(self._text)
 
     def finish(self, *, is_cut: bool = False) -> list[Final]:
@@ -157,7 +157,7 @@ class Blocks:
         layer = self._definitions.layer()
         parsed = markdown.parse("\n".join(lines), layer)
         if is_cut:
-            repair.mend_cut(parsed.blocks, lines)
+            repair.repair_cut_text(parsed.blocks, lines)
         closed = parsed.blocks if final else _closed_of(parsed)
         left = parsed.blocks[len(closed) :]
         cut = len(lines) if final else _cut(lines, closed, left)

@@ -1,7 +1,7 @@
 """Citations in answers: which pages may be cited, and the links that ``【3†L1-L4】`` becomes (3 is the page's cursor).
 
-A citation is a link to a page that was opened, or to a place in a document that was searched, and nothing else: no part of an address
-comes from the text that cites it.
+A citation only links to a page that was opened, or to a passage of a document that was searched: no part of the address comes from the
+citing text.
 """
 
 from __future__ import annotations
@@ -15,46 +15,50 @@ from markdown_it.token import Token
 from renderer.markup import links
 
 CITATION = re.compile(r"【([0-9]{1,6})†[^【】\n]{1,60}】|〖([0-9]{1,6})†[^〖〗\n]{1,60}〗")
-"""As gpt-oss was trained to write it; some of its descriptions have the other brackets."""
+"""A citation in the form that gpt-oss was trained on; some descriptions of it use the other brackets."""
 PLACE = re.compile(r"/documents/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/[0-9]{1,7}/#here")
-"""The only addresses of our own that a citation leads to: no other page of ours is one that a model could have somebody open."""
+"""The only addresses of our own that a citation may link to, so that no model can make somebody open another of our pages."""
 _HALF_A_CITATION = re.compile(r"[【〖](?:[0-9]{1,6}(?:†[^【】〖〗\n]{0,60})?)?\Z")
 TITLE_CHARS = 200
 MOST_LINKS = 100
-"""In one run of text. Each repeats the whole address, so a few characters of a model's text could become megabytes of a page."""
+"""The most citation links in one run of text.
+
+Each repeats the whole address, so a few characters of a model's text could become megabytes of HTML.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A page that was opened, or a place in a document of the reader's own. ``url``: empty where there is nothing to be opened, such as a
-    list of what a search found."""
+    """A page that was opened, or a passage of the reader's own document. ``url`` is empty if there is nothing to open, as for a list of
+    search results.
+    """
 
     url: str
     title: str
 
     @property
     def host(self) -> str:
-        """What people read of where a citation leads; empty where it leads nowhere."""
+        """The host that people see next to a citation; empty if it links to nothing."""
         return links.host(_href(self)).removeprefix("www.")
 
     @property
     def is_document(self) -> bool:
-        """Whether this is a place in a document, and none of the web."""
+        """Whether this is a passage of a document, not a web page."""
         return PLACE.fullmatch(self.url) is not None
 
 
 Pages = Mapping[int, Cited]
-"""By cursor, the pages that were opened in a conversation."""
+"""The pages that were opened in a conversation, by cursor."""
 
 
 def cited(text: str, pages: Pages) -> list[Cited]:
-    """The pages that a text cites, each once, in the order of the text."""
+    """The pages that a text cites, each once, in order of first citation."""
     named = (pages.get(int(match[1] or match[2])) for match in CITATION.finditer(text))
     return list(dict.fromkeys(page for page in named if page is not None and _href(page)))
 
 
 def held_back(text: str) -> str:
-    """The text without a citation at its end that is not complete."""
+    """The text without an incomplete citation at its end."""
     return _HALF_A_CITATION.sub("", text)
 
 
@@ -63,9 +67,10 @@ def may_cite(text: str) -> bool:
     return "†" in text and CITATION.search(text) is not None
 
 
-def link_up(children: list[Token], pages: Pages) -> list[Token]:
-    """The tokens of a sentence with its citations as links. A citation of a page that was never opened is left out; where none ever was, it
-    is text like any other."""
+def link_citations(children: list[Token], pages: Pages) -> list[Token]:
+    """The tokens of a sentence with its citations as links. A citation of a page that was never opened is removed; if no page was ever
+    opened, it is ordinary text.
+    """
     if not pages:
         return children
     linked: list[Token] = []

@@ -10,10 +10,10 @@ from renderer.markup.citations import Pages
 from renderer.markup.html import JSON_OPENING, SafeHtml
 
 STEP_COST = 6 * 1024
-"""What may be rendered in one step of an event loop, in the unit of ``tails``: 3 ms, and 25 ms for the worst of texts."""
+"""The cost that may be rendered in one step of an event loop, in the unit of ``tails``: about 3 ms, and 25 ms for the worst texts."""
 
 STEP_CHARS = 8 * 1024
-"""The most text that is rendered at once where it is rendered elsewhere, so that what comes of it can be sent in steps, too."""
+"""The most text that another thread renders at once, so that the result can be sent in steps, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,12 @@ def in_steps(text: VisibleText) -> list[VisibleText]:
 
 
 class GrowingMarkdown:
-    """Text that passed the gate in, blocks of HTML out. Takes only VisibleText, so nothing else can be rendered into a stream.
-
-    Where a call would be long, the caller makes it in another thread, and no other call meanwhile.
+    """Text that passed the gate in, blocks of HTML out. Takes only VisibleText, so nothing else can be rendered into a stream. The caller
+    runs expensive calls in another thread, and never two calls at once.
     """
 
     def __init__(self, pages: Pages | None = None, *, is_json: bool = False) -> None:
-        """``pages``: see ``Blocks``. ``is_json``: it is shown as code."""
+        """``pages``: see ``Blocks``. ``is_json``: the message is shown as code."""
         self._blocks = Blocks(pages)
         if is_json:
             self._blocks.feed(JSON_OPENING)
@@ -52,7 +51,7 @@ class GrowingMarkdown:
         return self._blocks.cost_to_finish()
 
     def feed(self, text: VisibleText) -> list[BlockClosed | BlockPatched]:
-        """Take more of the message. Returns the blocks that this closed or changed."""
+        """Add text of the message. Returns the blocks that this closed or changed."""
         return self._blocks.feed(text)
 
     def tail(self) -> BlockOpen | MoreText | None:
@@ -63,7 +62,7 @@ class GrowingMarkdown:
         return tail
 
     def finish(self, *, is_cut: bool) -> list[BlockClosed | BlockPatched]:
-        """Signal the end of the message. Returns its last blocks. ``is_cut``: it breaks off."""
+        """Signal the end of the message. Returns its last blocks. ``is_cut``: the message was cut off."""
         return self._blocks.finish(is_cut=is_cut)
 
     def html(self) -> tuple[SafeHtml, ...]:

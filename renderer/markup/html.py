@@ -1,7 +1,7 @@
 """Converts Markdown from models, people and tools to sanitized HTML.
 
-Each top-level block becomes one ``<div class="block" dir="auto">…</div>``. What fails or is too large is shown as escaped text. Style
-sheets and scripts may rely on the names in ``ALLOWED``; ``renderer.markup.markdown`` describes mathematics.
+Each top-level block becomes one ``<div class="block" dir="auto">…</div>``. Anything that fails or is too large is shown as escaped text.
+Style sheets and scripts may rely on the names in ``ALLOWED``; ``renderer.markup.markdown`` describes mathematics.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ class _Markup(str):
 
 @dataclass(frozen=True, slots=True)
 class SafeHtml:
-    """HTML that a page may contain as it is. This module and ``operator_pages`` make it, and whoever renders a page's templates in parts; a
-    test finds any other."""
+    """HTML that a page may contain as it is. Only this module, ``operator_pages`` and the code that renders page templates in parts create
+    it; a test enforces this.
+    """
 
     html: str
 
@@ -56,7 +57,7 @@ class SafeHtml:
 
 
 JSON_OPENING = f"{'`' * 32}json\n"
-"""Begins a block of code that goes on to the end of the message: no line of JSON closes it."""
+"""Begins a code block that lasts to the end of the message, because no line of JSON closes it."""
 
 
 def as_markdown(header: Header, text: str) -> str:
@@ -72,8 +73,7 @@ def render(text: str) -> SafeHtml:
 def render_blocks(text: str, *, is_cut: bool = False, pages: Pages | None = None) -> tuple[SafeHtml, ...]:
     """The HTML of a whole text, block by block. Joined, it is what ``render`` returns.
 
-    ``is_cut``: the text breaks off. Markup that is open at its end is closed, as it was while the text was written. ``pages``: what it may
-    cite.
+    ``is_cut``: the text was cut off. Markup that is open at its end is closed, as during streaming. ``pages``: the pages that it may cite.
     """
     whole = normalize(text)
     head, rest = whole[:MESSAGE_LIMIT], whole[MESSAGE_LIMIT:]
@@ -81,7 +81,7 @@ def render_blocks(text: str, *, is_cut: bool = False, pages: Pages | None = None
     lines = head.split("\n")
     parsed = parse(head, definitions)
     if is_cut and not rest:
-        repair.mend_cut(parsed, lines)
+        repair.repair_cut_text(parsed, lines)
     blocks = [block_html(block, "\n".join(lines[block.start : block.end]), definitions) for block in parsed]
     return (*blocks, plain(rest)) if rest else tuple(blocks)
 
@@ -97,7 +97,7 @@ def plain(text: str) -> SafeHtml:
 
 
 def question(text: str) -> SafeHtml:
-    """What a person wrote, as they wrote it; only what stands between fences becomes a code block."""
+    """A person's question, as they wrote it; only text between fences becomes a code block."""
     whole = normalize(text)
     if len(whole) > MESSAGE_LIMIT:
         return plain(text)
@@ -130,7 +130,7 @@ def with_text(shown: SafeHtml, text: str, tag: str) -> SafeHtml:
 
 
 def with_words(shown: SafeHtml, at: int, text: str) -> SafeHtml:
-    """The HTML after ``text`` was put into it at ``at``, which is a place between the text and the end tags behind it."""
+    """The HTML with ``text`` inserted at ``at``, a position between its text and the end tags that follow."""
     return SafeHtml(shown.html[:at] + escape(prose(text), quote=False) + shown.html[at:])
 
 
@@ -184,7 +184,7 @@ _cleaner = nh3.Cleaner(
     set_tag_attribute_values={"a": {"target": LINK_ATTRIBUTES["target"]}, "input": {"type": "checkbox", "disabled": ""}},
     generic_attribute_prefixes=set(),
     url_schemes={"http", "https", "mailto"},
-    url_relative="pass_through",  # the filter lets none of them through but places in documents, in full
+    url_relative="pass_through",  # the filter allows none of them except links to document passages, matched in full
 )
 
 

@@ -13,9 +13,11 @@ URL_LIMIT = 4096
 """The longest address that becomes a link, in characters. It limits the cost of encoding a host to punycode."""
 
 BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
-"""Embeddings, overrides and isolates: they reorder what follows, so that text looks different from what it is."""
+"""Embeddings, overrides and isolates: they reorder the text that follows, so that it looks different from what it is."""
 
-_UNSEEN = re.compile("[\x00-\x20\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]")
+_INVISIBLE = re.compile(
+    "[\x00-\x20\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
 
 _HOST = r"(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9_-])?\.?|\[[0-9a-f:.]+\])"
 _USER = r"(?:[a-z0-9._~!$&'()*+,;=:%-]*@)?"
@@ -35,14 +37,14 @@ def permitted(href: str) -> bool:
 def encode(raw: str, normalize: Callable[[str], str]) -> str:
     """An address as a person or a model wrote it, percent-encoded by ``normalize``; empty if it must not become a link.
 
-    Refused before encoding: characters that nobody sees (browsers drop some of them, which turns ``java\\tscript:`` into a scheme) and
-    backslashes (browsers read ``http://a.example\\@b.example`` as another host than most programs).
+    Refused before encoding: invisible characters (browsers drop some of them, which turns ``java\\tscript:`` into a scheme) and
+    backslashes (browsers read ``http://a.example\\@b.example`` differently from most programs).
     """
-    if len(raw) > URL_LIMIT or "\\" in raw or _UNSEEN.search(raw):
+    if len(raw) > URL_LIMIT or "\\" in raw or _INVISIBLE.search(raw):
         return ""
     try:
         return normalize(raw)
-    except (ValueError, IndexError):  # a host that no rule can read, "http://[" for one
+    except (ValueError, IndexError):  # an unparsable host, such as "http://["
         return ""
 
 
@@ -55,7 +57,7 @@ def host(href: str) -> str:
 
 
 def host_to_show(text: str, href: str) -> str | None:
-    """The host to show next to a link's text, or None if the text does not pretend to lead elsewhere.
+    """The host to show next to a link's text, or None if the text does not suggest another target.
 
     Shown if the text looks like another address than the target's, if the target has user information before its host
     (``https://bank.example@evil.example``), if its host needs punycode, or if the text is too long to be sure.
@@ -63,7 +65,7 @@ def host_to_show(text: str, href: str) -> str | None:
     target = host(href)
     if len(text) > _TEXT_LIMIT or "xn--" in target or _has_user(href):
         return target
-    seen = unicodedata.normalize("NFKC", _DOTS.sub(".", _UNSEEN.sub("", text))).lower()
+    seen = unicodedata.normalize("NFKC", _DOTS.sub(".", _INVISIBLE.sub("", text))).lower()
     if host(seen) == target:
         return None
     claimed = {_bare(match[1]) for match in _ADDRESS.finditer(seen)}

@@ -1,8 +1,8 @@
 """Parses Markdown (CommonMark and GFM) with markdown-it and renders it as HTML that is not yet sanitized.
 
-Our amendments: emphasis next to Chinese, Japanese and Korean text; ``\\( \\)``, ``\\[ \\]`` and ``$$ $$`` are mathematics before escapes
-are read, and so is ``$ $`` if a formula stands between and no price (``dollars``); bare web addresses become links and end at CJK
-punctuation; footnotes keep their label and their place; raw HTML is text, except ``br`` without attributes and paired
+Our extensions: emphasis next to Chinese, Japanese and Korean text; ``\\( \\)``, ``\\[ \\]`` and ``$$ $$`` are mathematics before escapes
+are read, and so is ``$ $`` if it contains a formula rather than a price (``dollars``); bare web addresses become links and end at CJK
+punctuation; footnotes keep their label and position; raw HTML is text, except ``br`` without attributes and paired
 ``sub sup kbd mark``; an image becomes a link that names its host.
 
 Mathematics comes out as its TeX source in ``<span class="math math-inline">`` (with ``math-dollars``, if it was written between single
@@ -24,8 +24,8 @@ from markdown_it.rules_core.text_join import text_join
 from markdown_it.token import Token
 
 from renderer.markup import citations, html_rules, links
-from renderer.markup.amendments import emphasis, inline, mathematics, places
 from renderer.markup.citations import Pages
+from renderer.markup.extensions import emphasis, inline, installation, mathematics
 from renderer.markup.html_rules import Env
 from renderer.markup.page_text import prose
 
@@ -39,7 +39,7 @@ class Labels(dict[str, Any]):
         self.missed: set[str] = set()
 
     def get(self, label: str, default: Any = None) -> Any:
-        """The definition, or ``default``; a miss is remembered."""
+        """The definition, or ``default``; a miss is recorded."""
         found = super().get(label)
         if found is None and self.known is not None:
             found = self.known.get(label)
@@ -53,7 +53,7 @@ class Labels(dict[str, Any]):
 
 @dataclass(slots=True)
 class Definitions:
-    """The link and footnote definitions of a text so far, and the pages that it may cite."""
+    """The link and footnote definitions of a text so far, and the pages that the text may cite."""
 
     references: Labels = field(default_factory=Labels)
     footnotes: Labels = field(default_factory=Labels)
@@ -107,7 +107,7 @@ BRACKETS_LIMIT = 4000
 
 
 class TooManyBracketsError(ValueError):
-    """A block has more opening brackets than any reader would write."""
+    """A block has more opening brackets than any plausible text."""
 
 
 def to_html(tokens: Sequence[Token], definitions: Definitions) -> str:
@@ -126,8 +126,8 @@ def to_html(tokens: Sequence[Token], definitions: Definitions) -> str:
             _markdown.inline.parse(token.content, _markdown, env, token.children)
     text_join(state)
     for token in state.tokens:
-        token.children = token.children and citations.link_up(token.children, definitions.pages)
-        _dress(token)
+        token.children = token.children and citations.link_citations(token.children, definitions.pages)
+        _add_attributes(token)
     html: str = _markdown.renderer.render(state.tokens, _markdown.options, env)
     return html
 
@@ -153,8 +153,8 @@ def _is_closed(token: Token, lines: list[str], start: int, end: int) -> bool:
             return False
 
 
-def _dress(token: Token) -> None:
-    """Add our attributes to a block token. The first letters of each block decide its direction."""
+def _add_attributes(token: Token) -> None:
+    """Add our attributes to a block token. The first letters of a block decide its text direction."""
     if token.type in ("th_open", "td_open"):
         style = str(token.attrs.pop("style", ""))
         if style:
@@ -164,7 +164,7 @@ def _dress(token: Token) -> None:
     for name in ("class", "title"):
         if name in token.attrs:
             token.attrs[name] = prose(str(token.attrs[name]))
-    inline.dress_links(token.children or [])
+    inline.add_link_hosts(token.children or [])
 
 
 _DIRECTED = frozenset({"heading_open", "blockquote_open", "bullet_list_open", "ordered_list_open", "list_item_open"})
@@ -196,7 +196,7 @@ class _Markdown(MarkdownIt):
         self.inline = emphasis.Inline()
         self.configure("commonmark", {"html": False, "maxNesting": 40, "tasklists": True, "xhtmlOut": False})
         self.enable(["strikethrough", "linkify"])
-        places.install(self)
+        installation.install(self)
 
     def normalizeLink(self, url: str) -> str:  # noqa: N802
         return links.encode(url, super().normalizeLink)

@@ -69,10 +69,10 @@ class _Slugs:
 
 class _Ours(Extension):
     def extendMarkdown(self, md: markdown.Markdown) -> None:  # noqa: N802
-        md.treeprocessors.register(_Dress(md), "dress", -10)
+        md.treeprocessors.register(_PageElements(md), "dress", -10)
 
 
-class _Dress(Treeprocessor):
+class _PageElements(Treeprocessor):
     """Puts anchors inside headings and turns images into links, titles into ``div``, styles for alignment into ``align``."""
 
     def run(self, root: Element) -> None:
@@ -134,10 +134,11 @@ class _Links:
 
 def _cleaner() -> Cleaner:
     return Cleaner(
-        tags=frozenset(html.ALLOWED) - {"input"},  # task lists are not in this syntax, and a bare one is a field to type a password in
+        # this syntax has no task lists, and a bare input would be a field to type a password into
+        tags=frozenset(html.ALLOWED) - {"input"},
         attributes=permitted,
         protocols=frozenset({"http", "https", "mailto"}),
         strip=False,
         strip_comments=True,
-        filters=[cast(Any, _Links)],  # the type asked for is that of a library which bleach carries inside itself
+        filters=[cast(Any, _Links)],  # the expected type belongs to a library that bleach vendors
     )

@@ -19,7 +19,7 @@ def is_long(text: str) -> bool:
 def parts(text: str) -> Iterator[tuple[bool, str]]:
     """A normalized text in parts: whether each is a code block, with its fences, and its lines. Blank lines around code are left out.
 
-    A fence that nothing ends is no code block: people also paste what merely contains one.
+    An unclosed fence is not a code block: people also paste text that merely contains one.
     """
     lines = text.split("\n")
     begin = line = 0
@@ -36,9 +36,10 @@ def parts(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def _end_of_fence(lines: list[str], line: int, unended: dict[str, int]) -> int:
-    """The line that ends the fence which ``line`` begins; -1 if it begins none, or if none ends it.
+    """The line that closes the fence opened in ``line``; -1 if it opens none, or if the fence is never closed.
 
-    ``unended``: for each kind of fence, from which length on nothing ends one. Otherwise many fences would be looked for to the end each.
+    ``unended``: for each kind of fence, the length from which on no fence is closed. Otherwise each of many fences would be searched for to
+    the end of the text.
     """
     fence = _FENCE.match(lines[line])
     if fence is None:

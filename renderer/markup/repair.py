@@ -1,7 +1,7 @@
 """Repairs incomplete Markdown for display while it is still being written.
 
 Half-typed markup is held back and open markup is closed. The result is rendered and sanitized like everything else; when the block is
-complete, its own text is rendered instead. Where a text was cut off, its last sentence never is complete, and stays repaired.
+complete, its own text is rendered instead. If a text was cut off, its last sentence is never completed and stays repaired.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from renderer.markup import citations
-from renderer.markup.amendments import dollars
+from renderer.markup.extensions import dollars
 from renderer.markup.markdown import Block
 
 _REACH = 4096
@@ -19,7 +19,7 @@ _REACH = 4096
 
 
 def hold_back(text: str) -> str:
-    """Leave out the last line while it may still become other markup than it looks like: ``-``, ``1.``, ``|``, ``[x]:``…; and half a
+    """Leave out the last line while it may still turn into different markup: ``-``, ``1.``, ``|``, ``[x]:``…; and half a
     citation."""
     head, _, last = text.rpartition("\n")
     if _HALF_A_MARKER.fullmatch(last) or _DEFINITION.match(last):
@@ -37,13 +37,13 @@ _DEFINITION = re.compile(r" {0,3}\[[^\]]*\]:")
 
 
 def _in_table(text: str) -> bool:
-    """Whether the last line of a text follows a table line; without one, it may be the head of a table."""
+    """Whether the last line of a text follows a table line; otherwise it may be the header of a table."""
     lines = text.rstrip("\n").rsplit("\n", 2)
     return len(lines) > 1 and lines[-2].lstrip(" >").startswith("|")
 
 
-def mend_block(block: Block, *, may_hide: bool = True) -> bool:
-    """Repair the last sentence of a block. Returns whether that only closed what is open."""
+def repair_block(block: Block, *, may_hide: bool = True) -> bool:
+    """Repair the last sentence of a block. Returns whether this only closed open markup."""
     if block.tokens[-1].type in ("fence", "code_block", "math_block"):
         return False
     for token in reversed(block.tokens):
@@ -51,29 +51,29 @@ def mend_block(block: Block, *, may_hide: bool = True) -> bool:
             return False
         if token.type == "inline" and token.content:
             written = token.content
-            token.content = mend(written, may_hide=may_hide)
+            token.content = repair_sentence(written, may_hide=may_hide)
             return token.content.startswith(written.rstrip())
     return False
 
 
-def mend_cut(blocks: Sequence[Block], lines: Sequence[str]) -> None:
+def repair_cut_text(blocks: Sequence[Block], lines: Sequence[str]) -> None:
     """Repair the last sentence of a text that was cut off. ``lines``: its lines, which the blocks count.
 
-    It is closed as it was while it was written, but nothing more is hidden in it: it will not become more than it is. Only where the text
-    breaks off in the middle of that sentence's line: what stands above was complete.
+    Open markup is closed as during streaming, but nothing is hidden: the text will not grow any more. Applies only if the text was cut off
+    within that sentence's line: everything above was complete.
     """
     if blocks and lines[-1].strip() and blocks[-1].end >= len(lines):
-        mend_block(blocks[-1], may_hide=False)
+        repair_block(blocks[-1], may_hide=False)
 
 
-def mend(sentence: str, *, may_hide: bool = True) -> str:
+def repair_sentence(sentence: str, *, may_hide: bool = True) -> str:
     """The text of the last paragraph, heading, item or cell as it can be shown now.
 
     Emphasis and code spans are closed; a link that is not complete is shown as its text; an image, a tag, an entity or mathematics that
     is not complete is hidden, or with ``may_hide`` False shown as it is written.
     """
     start = max(0, len(sentence) - _REACH)
-    return sentence[:start] + _Mender(sentence[start:], may_hide).result()
+    return sentence[:start] + _Repair(sentence[start:], may_hide).result()
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ class _Open:
     count: int
 
 
-class _Mender:
+class _Repair:
     """One pass over a text from left to right. Each rule gets the match of its opener and returns where to continue."""
 
     def __init__(self, text: str, may_hide: bool) -> None:
@@ -120,7 +120,7 @@ class _Mender:
         return len(self.text)
 
     def _hide(self, match: re.Match[str]) -> int:
-        """Leave out what may become something else than text."""
+        """Leave out text that may still become markup."""
         return self._cut(match.start()) if self.may_hide else match.end()
 
     def _code(self, match: re.Match[str]) -> int:
@@ -145,7 +145,7 @@ class _Mender:
         return end + 2 if end >= 0 else self._hide(match)
 
     def _dollar(self, position: int) -> int:
-        """What is in a formula is no markup. One that is not complete is hidden, but no price: that would come and go."""
+        """The content of a formula is not markup. An incomplete formula is hidden, but a possible price is not: it would flicker."""
         end = dollars.formula_end(self.text, position, len(self.text), after_formula=self.has_formula)
         if end >= 0:
             self.has_formula = True

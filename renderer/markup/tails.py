@@ -1,8 +1,8 @@
 """Renders the open block at the end of a streaming text.
 
 A small block is rendered again for each update. A larger one is rendered again only after it has grown by a fraction of its size; until
-then, new text is shown as plain text after it (``<pre class="pending">``). Inside code, text is only appended. So the cost grows with
-the text, not with the number of updates. Nothing here is final.
+then, new text is shown as plain text after it (``<pre class="pending">``). Inside code, text is only appended. So the cost grows with the
+length of the text, not with the number of updates. Nothing here is final.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class BlockText:
 
 @dataclass(slots=True)
 class _Code:
-    """An open fence: how many columns its lines are indented by, its marker, and whether a list holds it."""
+    """An open fence: the indentation of its lines in columns, its marker, and whether it is inside a list."""
 
     indent: int
     marker: str
@@ -63,9 +63,9 @@ class _Code:
 
 
 class Tail:
-    """What is shown of one open block. ``grow`` is fast and called for all text; ``show`` is called once per update.
+    """The displayed state of one open block. ``grow`` is fast and called for all text; ``show`` is called once per update.
 
-    ``cost``: of rendering the block. ``may_define``: it may hold a definition.
+    ``cost``: of rendering the block. ``may_define``: it may contain a definition.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Tail:
 
     @property
     def is_code(self) -> bool:
-        """Whether text that holds no fence is only appended, as code."""
+        """Whether text without a fence is only appended, as code."""
         return self._code is not None and not self._code.nested
 
     def grow(self, text: str) -> None:
@@ -110,7 +110,7 @@ class Tail:
         self.may_define = self.may_define or ":" in text
 
     def show(self, source: Callable[[], str]) -> BlockOpen | BlockText | None:
-        """What to send for this update, or None. ``source`` returns the block's whole text, and is called only if it is rendered."""
+        """What to send for this update, or None. ``source`` returns the block's whole text; it is called only if the block is rendered."""
         if not self._fresh:
             return None
         if self._code is not None:
@@ -138,12 +138,12 @@ class Tail:
         return cost <= TAIL_LIMIT and self._work + cost <= WORK_PER_CHARACTER * length + WORK_TO_BEGIN_WITH
 
     def _continue_sentence(self) -> BlockOpen | None:
-        """Most updates are a few more words in the middle of a sentence: they are put into the HTML as it is."""
+        """Most updates are a few more words in the middle of a sentence: they are inserted into the existing HTML."""
         if self._sentence is None or self._shown is None or self._plain or self._length > html.BLOCK_LIMIT:
             return None
         text = "".join(self._fresh)
         words = text.rstrip(" ")
-        if not words or not self._sentence.goes_on_with(words):
+        if not words or not self._sentence.can_continue_with(words):
             return None
         held = text[len(words) :]
         self._fresh = [held] if held else []
@@ -159,7 +159,7 @@ class Tail:
         if self._code is not None:
             self._inside_line, shown, held = _split_code(text)
             self._fresh = [held] if held else []
-            blocks, definitions, shown, _ = _presentable(shown, self._definitions, mend=False)
+            blocks, definitions, shown, _ = _presentable(shown, self._definitions, is_repaired=False)
         rendered = _blocks_html(blocks, shown, definitions)
         if self._code is None and not self._in_budget(self._length + 12, self.cost + 16):
             rendered, self._appending = html.with_pending(*_head_and_rest(text, rendered, self._definitions)), True
@@ -213,20 +213,21 @@ def cost_of(text: str) -> int:
     return len(text) + 8 * markup + links + 20 * text.count("\n")
 
 
-def _presentable(text: str, definitions: Definitions, *, mend: bool = True) -> tuple[tuple[Block, ...], Definitions, str, bool]:
+def _presentable(text: str, definitions: Definitions, *, is_repaired: bool = True) -> tuple[tuple[Block, ...], Definitions, str, bool]:
     """The blocks of an unfinished text with its markup repaired, the definitions to render them with, and their source text; and whether
-    the last sentence is shown as it is written, apart from markup that was closed behind it."""
+    the last sentence is shown as written, apart from markup that was closed at its end.
+    """
     layer = definitions.layer()
-    shown = repair.hold_back(text) if mend else text
+    shown = repair.hold_back(text) if is_repaired else text
     parsed = markdown.parse(shown, layer)
-    if not mend:
+    if not is_repaired:
         return parsed.blocks, layer, shown, False
     if parsed.settled < shown.count("\n") + 1:
         # Incomplete mathematics is hidden, with everything that may belong to it.
         shown = "\n".join(shown.split("\n")[: parsed.settled])
         layer = definitions.layer()
         return markdown.parse(shown, layer).blocks, layer, shown, False
-    is_as_written = bool(parsed.blocks) and not text.endswith("\n\n") and repair.mend_block(parsed.blocks[-1])
+    is_as_written = bool(parsed.blocks) and not text.endswith("\n\n") and repair.repair_block(parsed.blocks[-1])
     return parsed.blocks, layer, shown, is_as_written
 
 
@@ -236,7 +237,7 @@ def _blocks_html(blocks: tuple[Block, ...], text: str, definitions: Definitions)
 
 
 def _head_and_rest(text: str, rendered: SafeHtml, definitions: Definitions) -> tuple[SafeHtml, str]:
-    """Where text will be appended as it is: begin that with the line that is being written, if the lines before it are most of the text."""
+    """Split off the line that is being written, if the lines before it are most of the text: further text is then appended unchanged."""
     head, _, rest = text.rpartition("\n")
     if not rest.strip() or len(rest) > len(text) // 4:
         return rendered, ""

@@ -1,6 +1,6 @@
 """Parses tool calls and replies from frames, with the rules for them (specification section 8).
 
-Nothing is carried out here. ``read_call`` and ``read_reply`` raise errors; ``Pairing`` and ``body_faults`` report them, for documents.
+Nothing is executed here. ``read_call`` and ``read_reply`` raise errors; ``Pairing`` and ``body_faults`` report them, for documents.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A tool's reply. ``envelope`` is the body's JSON object of section 8.2, or None if the body is no such envelope."""
+    """A tool's reply. ``envelope`` is the body's JSON object of section 8.2, or None if the body is not such an envelope."""
 
     tool: str | None
     call_id: str | None
@@ -49,8 +49,8 @@ class Reply:
         """The tool error that an envelope with ``"ok": false`` names, or None."""
         if self.envelope is None or self.envelope.get("ok") is not False:
             return None
-        told = self.envelope.get("error")
-        code = told.get("code") if isinstance(told, dict) else told
+        error = self.envelope.get("error")
+        code = error.get("code") if isinstance(error, dict) else error
         return next((known for known in (Code.TOOL_TIMEOUT, Code.TOOL_CANCELLED) if code == known), None)
 
     def raise_for_error(self) -> None:
@@ -63,10 +63,9 @@ def read_call(frame: Frame) -> Call:
     """The call in a frame that ends in ``<|call|>``.
 
     Raises:
-        CallSchemaError: it is not a call, the tool's name is not allowed, the arguments are not an object, or the deadline is not a
-            number of milliseconds from 1 to a day.
-        BodyConstraintError: the body is said to be JSON and is not.
-        ParseHeaderError: there is no ``to=`` or no ``call_id=``.
+        CallSchemaError: it is not a call, the tool's name is not allowed, the arguments are not an object, or the deadline is not a number
+        of milliseconds from 1 to a day. BodyConstraintError: the body is declared as JSON and is not. ParseHeaderError: there is no ``to=``
+        or no ``call_id=``.
     """
     header = frame.header
     if frame.terminator is not Terminator.CALL:
@@ -94,13 +93,13 @@ def read_reply(frame: Frame) -> Reply:
 
 @dataclass(frozen=True, slots=True)
 class CallFault(Fault):
-    """An error in how calls and replies are used. ``is_refused`` is false if a strict reading keeps the frame and flags it."""
+    """An error in how calls and replies are used. ``is_refused`` is false if a strict reader keeps the frame and flags it."""
 
     is_refused: bool = True
 
 
 class Pairing:
-    """Checks the calls, replies and channels of a document, frame by frame. Holds the ids of calls, no bodies."""
+    """Checks the calls, replies and channels of a document, frame by frame. Stores the ids of calls, but no bodies."""
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
@@ -158,10 +157,10 @@ class Pairing:
 
 
 def body_faults(frame: Frame) -> Iterator[CallFault]:
-    """The errors in the body of a complete call or reply, but for a violated ``<|constrain|>``, which the Assembler reports."""
+    """The errors in the body of a complete call or reply, except a violated ``<|constrain|>``, which the Assembler reports."""
     if frame.terminator is Terminator.CALL:
         yield from _call_faults(frame)
-    elif frame.header.role == Role.TOOL and ("E-TOOL-" in frame.body or "\\u" in frame.body):  # JSON may spell a letter by its number
+    elif frame.header.role == Role.TOOL and ("E-TOOL-" in frame.body or "\\u" in frame.body):  # JSON may write a letter as an escape
         code = read_reply(frame).error
         if code is not None:
             yield CallFault(code, _TOLD[code], 0, False, False)
@@ -187,14 +186,14 @@ def _call_faults(frame: Frame) -> Iterator[CallFault]:
 
 
 def _milliseconds(value: JsonValue) -> int | None:
-    """A whole number from 1 to a day, however it is written: not every JSON parser tells 1000.0 from 1000."""
+    """An integer from 1 to a day, in any notation: not every JSON parser distinguishes 1000.0 from 1000."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= DEADLINE_LIMIT_MS or value != int(value):
         return None
     return int(value)
 
 
 def _is_json_call(frame: Frame) -> bool:
-    """Whether the call's body must be JSON: it says so, or it calls a function, whose arguments always are."""
+    """Whether the call's body must be JSON: the header declares it, or it calls a function, whose arguments are always JSON."""
     header = frame.header
     if header.constrain is not None:
         return header.constrain.lower() == "json"

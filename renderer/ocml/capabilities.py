@@ -1,7 +1,7 @@
 """Compares a document's ``capabilities`` (specification section 2) with those that we support, and with those that its frames use.
 
-Each of its lists says what writer and reader agreed on. A list that is absent says nothing. Nothing is refused because of them: what is
-not known is hidden where it occurs.
+Each list states what writer and reader agreed on; a missing list states nothing. Nothing is refused because of them: anything unknown is
+hidden where it occurs.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ KNOWN: dict[str, tuple[str, ...]] = {
     "tokens": tuple(Token),
     "streaming": ("response.delta", "response.delta.flush", "response.cancel", "tool.cancel"),
 }
-"""What a document may list and is known here. ``*`` stands for any characters."""
+"""The capabilities that are known here, by list. ``*`` stands for any characters."""
 
 
 def hints(header: Mapping[str, object]) -> list[str]:
-    """What is wrong with the capabilities in the keys of a document header, in our own words; empty if nothing is."""
-    told = header.get("capabilities")
-    if told is None:
+    """Descriptions of what is wrong with the capabilities in a document header's keys; empty if nothing is."""
+    listing = header.get("capabilities")
+    if listing is None:
         return []
-    if not isinstance(told, Mapping):
+    if not isinstance(listing, Mapping):
         return ["the capabilities are no mapping"]
     found = []
     for name, known in KNOWN.items():
-        listed = told.get(name)
+        listed = listing.get(name)
         if listed is not None and not _is_list(listed):
             found.append(f"the {name} of the capabilities are no list of names")
         elif any(not _is_among(each, known) for each in listed or ()):
@@ -40,14 +40,14 @@ def hints(header: Mapping[str, object]) -> list[str]:
 
 def covering(header: Mapping[str, object], frames: Iterable[Frame]) -> dict[str, object]:
     """The keys of a document header, with the roles and channels that frames use and its capabilities do not list added to them."""
-    told = header.get("capabilities")
-    if not isinstance(told, Mapping):
+    listing = header.get("capabilities")
+    if not isinstance(listing, Mapping):
         return dict(header)
     headers = [frame.header for frame in frames]
     used = {"roles": [each.role for each in headers], "channels": [each.channel for each in headers if each.channel is not None]}
-    lists = dict(told)
+    lists = dict(listing)
     for name, values in used.items():
-        listed = told.get(name)
+        listed = listing.get(name)
         if listed is not None and _is_list(listed):
             lists[name] = [*listed, *(value for value in dict.fromkeys(values) if not _is_among(value, listed))]
     return {**header, "capabilities": lists}

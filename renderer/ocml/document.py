@@ -1,9 +1,9 @@
 """Reads, checks and writes whole OpenChatML 2.2 documents.
 
 Reading is strict unless the call says ``lenient``. ``dump_frame`` and ``parse_frame`` are for one frame (a stored message is one);
-``dump`` and ``parse`` are for a document of header and frames. ``parse(dump(t)) == t`` for every transcript that keeps the rules, and
+``dump`` and ``parse`` are for a document of header and frames. ``parse(dump(t)) == t`` for every valid transcript, and
 ``dump(parse(s)) == s`` for every ``s`` that ``dump`` wrote. ``FrameReader`` takes a document in pieces and returns whole frames;
-``reader.Reader``, which it uses, returns events and holds no body.
+``reader.Reader``, which it uses, returns events and stores no body.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
-from renderer.errors import OpenChatMLError, ParseHeaderError, Place, Problem
+from renderer.errors import Location, OpenChatMLError, ParseHeaderError, Problem
 from renderer.events import Assembler, Finished
 from renderer.frame_kinds import BROKEN
 from renderer.frames import Frame, Header, Terminator, Transcript
@@ -56,7 +56,7 @@ PROBLEM_LIMIT = 1000
 
 
 def dump(transcript: Transcript) -> str:
-    """The canonical text of a whole document, ending in a line break. Raises as strict reading would, except for what bodies hold."""
+    """The canonical text of a whole document, ending in a line break. Raises as strict reading would, except for the content of bodies."""
     parts = [dump_document_header(transcript)]
     check_written(transcript)
     parts.extend(dump_frame(frame) + "\n" for frame in transcript.frames)
@@ -79,19 +79,19 @@ def writable(frame: Frame) -> Frame:
     """The frame itself, or, if ``dump_frame`` would refuse it, the nearest one that can be written. It is never more visible.
 
     Invalid values that do not decide who may see the frame are left out. If one that does is invalid, the frame becomes hidden analysis.
-    A ``<|call|>`` that cannot be carried out becomes ``<|end|>``.
+    A ``<|call|>`` that cannot be executed becomes ``<|end|>``.
     """
     header = frame_header.canonical(frame.header)
     try:
         frame_header.write(header)
     except ParseHeaderError:
-        header = _mended(header)
+        header = _without_invalid_values(header)
     if header != frame.header:
         frame = replace(frame, header=header)
     return frame if frame_header.fault_of_terminator(header, frame.terminator) is None else replace(frame, terminator=Terminator.END)
 
 
-def _mended(header: Header) -> Header:
+def _without_invalid_values(header: Header) -> Header:
     bad = {item.name for item in fields(Header) if not _is_writable(getattr(header, item.name))}
     kept: dict[str, Any] = {item.name: None if item.name in bad else getattr(header, item.name) for item in fields(Header)}
     header = BROKEN if bad & _DECIDES else Header(**kept)
@@ -128,13 +128,13 @@ def parse_frame(text: str) -> Frame:
     raw = [event for event in events if not isinstance(event, DocumentOpened | ProblemFound)]
     found = [finished for event in raw if (finished := assembler.feed(event))]
     if len(found) != 1:
-        raise ParseHeaderError("exactly one frame was expected", Place(0, 1, 1))
+        raise ParseHeaderError("exactly one frame was expected", Location(0, 1, 1))
     return found[0].frame
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The result of reading a document: its header, its frames with what is known of each, and all problems in order."""
+    """The result of reading a document: its header, its frames with their status, and all problems in order."""
 
     document: DocumentHeader
     finished: tuple[Finished, ...]
@@ -148,7 +148,7 @@ class Reading:
 
 
 def read_strictly(source: Source, *, fragment: bool = False) -> Reading:
-    """As ``parse``, but returns what is known of each frame too; ``problems`` are those that were only flagged."""
+    """As ``parse``, but also returns the status of each frame; ``problems`` are those that were only flagged."""
     return _read(FrameReader(fragment=fragment), source)
 
 
@@ -176,7 +176,7 @@ def _read(reader: FrameReader, source: Source) -> Reading:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The problems of a document. ``problems`` are the first of ``count``; of all, strict reading refuses ``refused``."""
+    """The problems of a document. ``problems`` are the first of ``count``; strict reading refuses ``refused`` of them."""
 
     document: DocumentHeader | None
     frames: int
@@ -196,7 +196,7 @@ class Report:
 
 
 def check(source: Source, *, fragment: bool = False) -> Report:
-    """Read a document leniently and report its problems. Never raises for its content; holds one frame at a time."""
+    """Read a document leniently and report its problems. Never raises because of the content; holds one frame in memory at a time."""
     reader = FrameReader(lenient=True, fragment=fragment)
     report = _Report()
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from renderer.errors import Code, OpenChatMLError, Place
+from renderer.errors import Code, Location, OpenChatMLError
 from renderer.ocml import capabilities, document_header
 from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT, DocumentHeader, FutureVersionError
 from renderer.ocml.output import Output
@@ -16,11 +16,11 @@ _FIRST_FRAME = f"\n{_START}"
 _FIRST_FRAME_BEGINNINGS = beginnings(_FIRST_FRAME)
 _LAYOUT = re.compile(r"[ \t\r\n]*")
 _WHITE_SPACE = " \t\r\n"
-_BEGINNING = Place(0, 1, 1)
+_BEGINNING = Location(0, 1, 1)
 
 
 class DocumentBeginning:
-    """Collects text until the first frame begins. Holds no more than the longest document header that is allowed."""
+    """Collects text until the first frame begins. Buffers no more than the longest allowed document header."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -75,7 +75,7 @@ class DocumentBeginning:
         return self.read()
 
     def read(self) -> DocumentHeader | None:
-        """The document header. If it cannot be read, that is reported. None if reading must stop: a future major version."""
+        """The document header. An unreadable header is reported. None if reading must stop because of a future major version."""
         text, self._kept, self.held = "".join(self._kept), [], ""
         if self._is_too_long:
             return DocumentHeader(profile=document_header.STRICTEST)
@@ -90,5 +90,5 @@ class DocumentBeginning:
             self._output.failure = self._output.failure or error
             return None
         except OpenChatMLError as error:
-            self._output.report(error.code, error.hint, error.place or _BEGINNING)
+            self._output.report(error.code, error.hint, error.location or _BEGINNING)
         return DocumentHeader(profile=document_header.STRICTEST)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from renderer.errors import ParseHeaderError, Place
+from renderer.errors import Location, ParseHeaderError
 from renderer.frames import Channel, Transcript
 from renderer.ocml.yaml_values import dump, load, plain_mapping
 
@@ -55,7 +55,7 @@ LEGACY = DocumentHeader(version="1.0")
 
 
 class FutureVersionError(ParseHeaderError):
-    """The document has a major version that is not known yet: nothing in it can be trusted to mean what it seems to mean."""
+    """The document has a major version that is not known yet: nothing in it can be relied on."""
 
 
 def read(text: str) -> DocumentHeader:
@@ -63,34 +63,34 @@ def read(text: str) -> DocumentHeader:
 
     Raises:
         FutureVersionError: the version's first number is greater than 2.
-        ParseHeaderError: the header is too long, is not the YAML that is read here, or breaks a rule. ``place`` says where.
+        ParseHeaderError: the header is too long, is not supported YAML, or breaks a rule. ``location`` says where.
     """
     if len(text.encode("utf-8")) > DOCUMENT_HEADER_LIMIT:
-        raise ParseHeaderError("the document header is too long", Place(0, 1, 1))
+        raise ParseHeaderError("the document header is too long", Location(0, 1, 1))
     values, digits = load(_without_fences(text), text)
     version = digits.get("version")
     if version is None:
-        raise ParseHeaderError("the document header has no version", Place(0, 1, 1))
-    return from_values({**values, **digits}, Place(0, 1, 1))
+        raise ParseHeaderError("the document header has no version", Location(0, 1, 1))
+    return from_values({**values, **digits}, Location(0, 1, 1))
 
 
-def from_values(values: Mapping[str, object], place: Place | None = None) -> DocumentHeader:
+def from_values(values: Mapping[str, object], location: Location | None = None) -> DocumentHeader:
     """The header with these values, where ``version`` and ``model`` are text. Raises as ``read`` does."""
     rest = dict(values)
     version, model, settings = (rest.pop(key, None) for key in KNOWN_KEYS)
     if not isinstance(version, str) or not VERSION.fullmatch(version) or version.startswith("0"):
-        raise ParseHeaderError("the version is not major.minor", place)
+        raise ParseHeaderError("the version is not major.minor", location)
     if version.split(".")[0] not in ("1", "2"):
-        raise FutureVersionError("this major version of the format is not known", place)
+        raise FutureVersionError("this major version of the format is not known", location)
     if not isinstance(model, str | None):
-        raise ParseHeaderError("the model is not a name", place)
+        raise ParseHeaderError("the model is not a name", location)
     if not isinstance(settings, dict | None):
-        raise ParseHeaderError("generation_settings is not a mapping", place)
+        raise ParseHeaderError("generation_settings is not a mapping", location)
     try:
         plain_mapping(values)
     except ParseHeaderError as error:
-        raise ParseHeaderError(error.hint, place) from None
-    return DocumentHeader(version, model, settings or {}, rest, _profile(rest, place))
+        raise ParseHeaderError(error.hint, location) from None
+    return DocumentHeader(version, model, settings or {}, rest, _profile(rest, location))
 
 
 def of_transcript(transcript: Transcript) -> DocumentHeader:
@@ -119,24 +119,24 @@ def write(transcript: Transcript) -> str:
     return text
 
 
-def _profile(values: Mapping[str, object], place: Place | None) -> Profile:
+def _profile(values: Mapping[str, object], location: Location | None) -> Profile:
     profiles = values.get("profiles")
     harmony = profiles.get("harmony") if isinstance(profiles, dict) else None
     if not isinstance(harmony, dict) or harmony.get("enabled") in (None, False):
         return Profile()
     if harmony["enabled"] is not True:
-        raise ParseHeaderError("profiles.harmony.enabled must be true or false", place)
-    names = [_channels(harmony.get(key), place) for key in ("require_channels", "tool_calls_in", "builtins_in")]
+        raise ParseHeaderError("profiles.harmony.enabled must be true or false", location)
+    names = [_channels(harmony.get(key), location) for key in ("require_channels", "tool_calls_in", "builtins_in")]
     return Profile(*names)
 
 
-def _channels(value: object, place: Place | None) -> frozenset[str] | None:
-    """One channel or a list of channels. Nothing, false and an empty list mean no rule."""
+def _channels(value: object, location: Location | None) -> frozenset[str] | None:
+    """One channel or a list of channels. Null, false and an empty list mean no rule."""
     channels = [value] if isinstance(value, str) else value
     if channels in (None, False, []):
         return None
     if not isinstance(channels, list) or not all(isinstance(channel, str) and channel in set(Channel) for channel in channels):
-        raise ParseHeaderError("a rule of profiles.harmony must list channels", place)
+        raise ParseHeaderError("a rule of profiles.harmony must list channels", location)
     return frozenset(channels)
 
 
@@ -145,7 +145,7 @@ _FENCE_BEHIND = re.compile(r"(?:\A|\n)---\s*+\Z")
 
 
 def _without_fences(text: str) -> str:
-    """The text with the first and last ``---`` lines blanked out, so that no place in it changes."""
+    """The text with the first and last ``---`` lines blanked out, so that all other positions stay the same."""
     for fence in (_FENCE_BEFORE, _FENCE_BEHIND):
         if match := fence.search(text):
             text = text[: match.start()] + match[0].replace("-", " ") + text[match.end() :]

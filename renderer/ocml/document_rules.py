@@ -1,6 +1,6 @@
 """The rules for a frame that depend on its document: the version, the profile, and the calls before it.
 
-Both writers and the JSON reader use this; the text reader finds the same while it reads.
+Both writers and the JSON reader use this; the text reader applies the same rules while it reads.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from renderer.ocml.frame_header import canonical
 
 
 class DocumentRules:
-    """Takes the frames of one document in order. Holds the ids of calls, no bodies."""
+    """Takes the frames of one document in order. Stores the ids of calls, but no bodies."""
 
     def __init__(self, document: DocumentHeader) -> None:
         self._is_version_1 = document.is_version_1
         self._pairing = Pairing(document.profile)
 
     def begun(self, frame: Frame) -> Iterator[CallFault]:
-        """What is wrong with the next frame because of its header, and of how it ends in a document of version 1; refused or flagged."""
+        """The errors in the next frame's header and, in a document of version 1, in its end; refused or flagged."""
         if self._is_version_1 and _is_version_2(frame):
             self._is_version_1 = False
             yield CallFault(Code.PARSE_HEADER, "a version 2 feature in a transcript of another version", hides=False)
         yield from self._pairing.opened(frame.header)
 
     def ended(self, frame: Frame) -> CallFault | None:
-        """Why the frame may not end as it does. If it may, it is remembered as a call."""
+        """The error in how the frame ends, if any. Otherwise the frame is recorded if it is a call."""
         return self._pairing.closed(frame.header, frame.terminator)
 
 
 def check_written(transcript: Transcript) -> None:
-    """Raise, as its class, the first problem at which a strict reading of the transcript would stop, but for what bodies hold."""
+    """Raise the first problem that strict reading would refuse, except in the content of bodies."""
     rules = DocumentRules(document_header.of_transcript(transcript))
     for frame in transcript.frames:
         frame = replace(frame, header=canonical(frame.header))
@@ -49,4 +49,4 @@ def _is_version_2(frame: Frame) -> bool:
     header = frame.header
     if frame.terminator is not Terminator.END or len(header.as_written()) > 1 or header.role in (Role.DEVELOPER, Role.TOOL):
         return True
-    return frame.body.endswith("<")  # only a literal block can hold that
+    return frame.body.endswith("<")  # only a literal block can contain that

@@ -1,6 +1,6 @@
 """Reads and writes the header of one frame, from ``<|start|>`` to ``<|message|>`` (specification sections 6 and 15).
 
-Reading never fails: it returns as much of the header as it understands, and every fault with its place. A strict caller stops at the
+Reading never fails: it returns as much of the header as it understands, and every fault with its position. A strict caller stops at the
 first fault; a lenient caller hides the frame.
 """
 
@@ -28,7 +28,10 @@ ATTRIBUTES = {
 """The attributes in the order in which they are written, and the Header fields that they set."""
 
 VALUE = re.compile(rf"(?:(?!{'|'.join(re.escape(token) for token in Token)})[!-~])+")
-"""A value that is read and written in a header: visible ASCII without a control token. What we make ourselves is a ``HEADER_VALUE``."""
+"""A value that is read and written in a header: visible ASCII without a control token.
+
+Values that we create ourselves match the stricter ``HEADER_VALUE``.
+"""
 
 _LATE_ATTRIBUTES = frozenset({"call_id", "name"})
 _LEGACY_TOOL = re.compile(r"functions\.[A-Za-z0-9_-]+")
@@ -46,7 +49,7 @@ _NOT_IN_A_HEADER = re.compile(r"[^\x20-\x7e\t]")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An error in a header. ``at`` is a character offset into the raw header. ``hides``: a lenient reading hides the frame."""
+    """An error in a header. ``at`` is a character offset into the raw header. ``hides``: a lenient reader hides the frame."""
 
     code: Code
     hint: str
@@ -56,7 +59,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class HeaderReading:
-    """A header as far as it could be understood. ``is_version_2``: it uses a feature that version 1 did not have."""
+    """The parts of a header that could be understood. ``is_version_2``: it uses a feature that version 1 did not have."""
 
     header: Header
     faults: tuple[Fault, ...]
@@ -75,7 +78,7 @@ def read(raw: str) -> HeaderReading:
 
 
 def read_word_by_word(raw: str) -> HeaderReading:
-    """As ``read``, for any header; ``read`` has a faster path for headers as they are usually written."""
+    """As ``read``, for any header; ``read`` has a faster path for common headers."""
     return _Reading(raw).result()
 
 
@@ -89,7 +92,7 @@ def canonical(header: Header) -> Header:
 def write(header: Header) -> str:
     """The canonical header, with ``<|start|>`` and ``<|message|>``. Raises ParseHeaderError if strict reading would refuse it.
 
-    Most frames have one of a few headers, and each is written when it is checked and when it is stored.
+    Results are cached: most frames have one of a few headers, and each is written when it is checked and again when it is stored.
     """
     header = canonical(header)
     if header.role not in _ROLES:
@@ -107,7 +110,7 @@ def write(header: Header) -> str:
 
 
 def spelled(header: Header) -> str:
-    """The characters between ``<|start|>`` and ``<|message|>``. The values must be ones that may stand in a header."""
+    """The characters between ``<|start|>`` and ``<|message|>``. All values must be allowed in a header."""
     values = ((word, getattr(header, field)) for word, field in ATTRIBUTES.items())
     text = header.role + "".join(f" {word}={value}" for word, value in values if value is not None)
     for token, value in ((Token.CHANNEL, header.channel), (Token.CONSTRAIN, header.constrain)):
@@ -122,7 +125,7 @@ def _before_token(text: str) -> str:
 
 
 def fault_of_terminator(header: Header, terminator: Terminator) -> Fault | None:
-    """Why ``terminator`` may not end a frame with this header, or None: ``<|call|>`` needs an assistant, a tool and a call id."""
+    """The reason why ``terminator`` may not end this frame, or None: ``<|call|>`` needs an assistant, a tool and a call id."""
     if terminator is not Terminator.CALL:
         return None
     if header.recipient is None or header.call_id is None:
@@ -138,7 +141,7 @@ def _tool_name(role: str) -> tuple[str, str | None]:
 
 
 class _Reading:
-    """One header being read. Of a value given twice, the first is kept."""
+    """One header being read. If a value occurs twice, the first counts."""
 
     def __init__(self, raw: str) -> None:
         self.values: dict[str, str] = {}

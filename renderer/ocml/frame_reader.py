@@ -19,7 +19,7 @@ FrameEvent: TypeAlias = DocumentOpened | ProblemFound | Finished
 
 class FrameReader:
     """Turns the pieces of a document into whole frames: a Reader, an Assembler, and the rules that need a body (``<|constrain|>``,
-    arguments, tool errors). Holds only the open frame."""
+    arguments, tool errors). Only the open frame is held in memory."""
 
     def __init__(self, *, lenient: bool = False, fragment: bool = False) -> None:
         self._reader = Reader(lenient=lenient, fragment=fragment)
@@ -73,10 +73,10 @@ class FrameReader:
         if violated or (finished.complete and finished.error is not None and violates_constraint(finished.frame)):
             # If the reader has already flagged the frame, the Assembler did not check it.
             hint = "the body does not match its constraint"
-            problems.append(Problem(Code.BODY_CONSTRAINT_VIOLATION, hint, finished.place))
+            problems.append(Problem(Code.BODY_CONSTRAINT_VIOLATION, hint, finished.location))
         if finished.complete and _may_have_faults(finished.frame):
             faults = calls.body_faults(finished.frame)
-            problems += [Problem(fault.code, fault.hint, finished.place, fault.is_refused) for fault in faults]
+            problems += [Problem(fault.code, fault.hint, finished.location, fault.is_refused) for fault in faults]
         if not problems:
             return [finished]
         for problem in problems:

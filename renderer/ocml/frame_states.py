@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from renderer.errors import Code, Place
+from renderer.errors import Code, Location
 from renderer.events import FrameClosed, FrameOpened
 from renderer.frame_kinds import BROKEN
 from renderer.frames import Intent, Terminator
@@ -32,7 +32,7 @@ _IN_A_HEADER = (Token.CHANNEL.value, Token.CONSTRAIN.value)
 
 
 class FrameStates:
-    """The frames of one document. ``held`` is the end of the last buffer, if a token may begin there."""
+    """The frames of one document. ``held`` is the end of the last buffer if it may be the beginning of a token."""
 
     def __init__(self, document: DocumentHeader, cursor: Cursor, output: Output) -> None:
         self._output = output
@@ -44,7 +44,7 @@ class FrameStates:
         self._head: list[str] = []
         self._head_length = 0
         self._frame_count = 0
-        self._frame = Place(0, 1, 1)
+        self._frame = Location(0, 1, 1)
         self._header = BROKEN
         self._is_stray = False
         self._after_bracket = False
@@ -95,7 +95,7 @@ class FrameStates:
         return self._stray(buffer, position)
 
     def _stray(self, buffer: str, position: int) -> int | None:
-        if not self._output.report(Code.PARSE_HEADER, "text between frames", self._cursor.place(position, self._frame_count)):
+        if not self._output.report(Code.PARSE_HEADER, "text between frames", self._cursor.location(position, self._frame_count)):
             return None
         self._output.error = None
         token = TOKEN.match(buffer, position)
@@ -106,14 +106,14 @@ class FrameStates:
         return position
 
     def _begin_frame(self, position: int) -> None:
-        self._frame = self._cursor.place(position, self._frame_count)
+        self._frame = self._cursor.location(position, self._frame_count)
         self._frame_count += 1
         self._output.error = None
 
     # --- headers ------------------------------------------------------------------------------------------------------------------
 
     def _header_text(self, buffer: str, position: int) -> int | None:
-        """Read a header that is not complete yet, or has something unusual in it."""
+        """Read a header that is incomplete or unusual."""
         while True:
             found = TOKEN.search(buffer, position)
             if found is None:
@@ -138,7 +138,7 @@ class FrameStates:
         return self._broken_header("a frame header without a message", begin)
 
     def _is_escaped(self, buffer: str, position: int, begin: int) -> bool:
-        """Whether there is a ``<`` directly before the token at ``begin``, in the text from ``position`` on or before that."""
+        """Whether there is a ``<`` directly before the token at ``begin``, in this buffer or at the end of the previous one."""
         return buffer[begin - 1] == "<" if begin > position else self._after_bracket
 
     def _keep_header(self, text: str) -> bool:
@@ -160,7 +160,7 @@ class FrameStates:
         return position
 
     def _stray_frame(self, text: str) -> None:
-        """Keep ``text`` as a hidden frame, with what follows up to the next end or beginning of a frame."""
+        """Store ``text`` as a hidden frame, with everything up to the next end or beginning of a frame."""
         output = self._output
         self._header, self._is_stray, self.state = BROKEN, True, self._body
         output.error, self._after_bracket = output.error or Code.PARSE_HEADER, text.endswith("<")
@@ -176,9 +176,9 @@ class FrameStates:
         for fault in (*reading.faults, *self._pairing.opened(header)):
             hide = hide or fault.hides
             is_call_fault = isinstance(fault, CallFault)
-            place = self._frame if is_call_fault else advanced(self._frame, _START + raw[: fault.at])
+            location = self._frame if is_call_fault else advanced(self._frame, _START + raw[: fault.at])
             refused = not isinstance(fault, CallFault) or fault.is_refused
-            if not self._output.report(fault.code, fault.hint, place, is_refused=refused):
+            if not self._output.report(fault.code, fault.hint, location, is_refused=refused):
                 return None
         self._header = replace(header, intent=Intent.DEBUG) if hide else header
         self._is_stray, self._after_bracket, self.state, self.held = False, False, self._body, ""
@@ -211,7 +211,7 @@ class FrameStates:
             if not is_text:
                 self.held = ""
                 return self._token_in_body(found[0], begin, found.end())
-            # One ``<`` of the run has already been released as text; it counts as the token's own.
+            # One ``<`` of the run has already been released as text; it counts as part of the token.
             text.append(found[0][1:])
             position = found.end()
 
@@ -235,14 +235,14 @@ class FrameStates:
 
     def _misplaced(self, token: str, begin: int, end: int) -> int | None:
         """Handle a token that is not allowed in a body."""
-        if not self._output.report(Code.PARSE_HEADER, "a control token inside a body", self._cursor.place(begin, self._frame_count - 1)):
+        if not self._output.report(Code.PARSE_HEADER, "a control token inside a body", self._cursor.location(begin, self._frame_count - 1)):
             return None
         if token == Token.ENDLITERAL:
             return end
         self._cut(begin)
         if token == Token.START:
             return begin
-        # A header token inside a body: what follows may have been meant for another channel, so it is hidden.
+        # A header token inside a body: the following text may have been meant for another channel, so it is hidden.
         self._begin_frame(begin)
         self._stray_frame(token)
         return end

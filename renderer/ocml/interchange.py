@@ -103,20 +103,20 @@ def parse_json(text: str | bytes) -> Transcript:
     """Read a document strictly: by the same rules as its text.
 
     Raises:
-        OpenChatMLError: the first rule that is broken, as the class for its code. ``place`` is where the JSON is invalid, or where the
+        OpenChatMLError: the first rule that is broken, as the class for its code. ``location`` is where the JSON is invalid, or where the
             message begins; its ``frame`` counts messages.
     """
     return read_strictly(text).transcript
 
 
 def read_strictly(text: str | bytes) -> Reading:
-    """As ``parse_json``, but returns what is known of each frame too; ``problems`` are those that were only flagged."""
+    """As ``parse_json``, but also returns the status of each frame; ``problems`` are those that were only flagged."""
     return json_reading.read(text, lenient=False)
 
 
 def read_leniently(text: str | bytes) -> Reading:
-    """Keep what can be kept, hide what cannot be understood, and report every problem. JSON that cannot be parsed, or in which a key
-    stands twice, has no frames.
+    """Keep what can be kept, hide what cannot be understood, and report every problem. JSON that cannot be parsed, or that has a duplicate
+    key, has no frames.
 
     Raises:
         FutureVersionError: the document has a major version that is not known yet. Nothing else is raised.

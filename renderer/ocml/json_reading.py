@@ -1,6 +1,6 @@
 """Reads OpenChatML as JSON (specification section 10) by the rules of its text form, strictly or leniently.
 
-Strict reading raises the first refused problem. Lenient reading goes on: it hides what cannot be understood, and reports every problem.
+Strict reading raises the first refused problem. Lenient reading continues: it hides what it cannot understand and reports every problem.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from renderer import strict_json
-from renderer.errors import Code, OpenChatMLError, Place, Problem
+from renderer.errors import Code, Location, OpenChatMLError, Problem
 from renderer.events import Finished, violates_constraint
 from renderer.frame_kinds import ANALYSIS, BROKEN, addresses_tool
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator, Transcript
@@ -19,17 +19,17 @@ from renderer.ocml.document import Reading
 from renderer.ocml.document_header import DocumentHeader, FutureVersionError
 from renderer.ocml.document_rules import DocumentRules
 from renderer.ocml.frame_header import Fault
-from renderer.ocml.json_places import SURROGATE, decoded, mended, message_places, place_of
+from renderer.ocml.json_locations import SURROGATE, decoded, location_of, message_locations, without_invalid_characters
 from renderer.strict_json import JsonError, JsonValue
 
 _TEXTS = ("role", "channel", "name", "to", "call_id", "intent", "content_type", "constrain")
 _KEYS = frozenset({*_TEXTS, "content", "terminator", "tool_call", "thinking"})
 _CALL_KEYS = frozenset({"id", "recipient", "content_type", "arguments"})
 _TERMINATORS = {"end": Terminator.END, "return": Terminator.RETURN, "call": Terminator.CALL}
-_BEGINNING = Place(0, 1, 1)
+_BEGINNING = Location(0, 1, 1)
 
 Report = Callable[[Fault], None]
-"""Takes a fault of the message that is being read. Raises it where reading is strict and refuses it."""
+"""Receives a fault in the message that is being read. Raises it if reading is strict and refuses it."""
 
 
 def read(text: str | bytes, *, lenient: bool) -> Reading:
@@ -39,35 +39,35 @@ def read(text: str | bytes, *, lenient: bool) -> Reading:
         text = decoded(text)
     except OpenChatMLError as error:
         reader.report(error.problem)
-        text = mended(text)
+        text = without_invalid_characters(text)
     try:
         values = strict_json.loads(text, exact=True)
     except JsonError as error:
-        reader.report(Problem(Code.PARSE_HEADER, "the text is not valid JSON", place_of(text, error.position)))
+        reader.report(Problem(Code.PARSE_HEADER, "the text is not valid JSON", location_of(text, error.position)))
         return Reading(DocumentHeader(profile=document_header.STRICTEST), (), tuple(reader.problems))
     try:
         reading = reader.read(values)
     except FutureVersionError:
         raise
     except OpenChatMLError as error:
-        raise _placed(error.problem, text).error() from None
-    return replace(reading, problems=tuple(_all_placed(reading.problems, text)))
+        raise _located(error.problem, text).error() from None
+    return replace(reading, problems=tuple(_all_located(reading.problems, text)))
 
 
-def _placed(problem: Problem, text: str) -> Problem:
-    return next(_all_placed((problem,), text))
+def _located(problem: Problem, text: str) -> Problem:
+    return next(_all_located((problem,), text))
 
 
-def _all_placed(problems: tuple[Problem, ...], text: str) -> Iterator[Problem]:
-    """The problems of messages with their places in the text."""
-    places = message_places(text) if any(problem.place and problem.place.frame is not None for problem in problems) else []
+def _all_located(problems: tuple[Problem, ...], text: str) -> Iterator[Problem]:
+    """The problems of messages with their positions in the text."""
+    locations = message_locations(text) if any(problem.location and problem.location.frame is not None for problem in problems) else []
     for problem in problems:
-        number = problem.place.frame if problem.place else None
-        yield problem if number is None else replace(problem, place=places[number])
+        number = problem.location.frame if problem.location else None
+        yield problem if number is None else replace(problem, location=locations[number])
 
 
 class _Reader:
-    """One document. Places are numbers of messages until the text is looked at again."""
+    """One document. Problems are located by message index at first; their positions in the text are computed at the end."""
 
     def __init__(self, *, lenient: bool) -> None:
         self._lenient = lenient
@@ -110,17 +110,17 @@ class _Reader:
 
     def _frames(self, message: JsonValue, number: int, rules: DocumentRules) -> Iterator[Finished]:
         """The frames of one message: usually one."""
-        place = Place(0, 1, 1, number)
+        location = Location(0, 1, 1, number)
         found: list[Code] = []
 
         def report(fault: Fault) -> None:
             is_refused = not isinstance(fault, calls.CallFault) or fault.is_refused
-            self.report(Problem(fault.code, fault.hint, place, is_refused))
+            self.report(Problem(fault.code, fault.hint, location, is_refused))
             found.append(fault.code)
 
         for frame in _Message(report).frames(message):
             frame = _checked(frame, rules, report)
-            yield Finished(frame, error=found[0] if found else None, place=place)
+            yield Finished(frame, error=found[0] if found else None, location=location)
 
 
 def _checked(frame: Frame, rules: DocumentRules, report: Report) -> Frame:
@@ -140,7 +140,7 @@ def _checked(frame: Frame, rules: DocumentRules, report: Report) -> Frame:
 
 
 class _Message:
-    """One message being read. A fault that hides, hides the frames that come after it was found."""
+    """One message being read. A fault that hides applies to the frames returned after it was found."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -210,15 +210,15 @@ class _Message:
             self._fault("tool_call must be an object with id, recipient, content_type and arguments", Code.CALL_SCHEMA)
         if not isinstance(call, dict):
             return self._kept(header, json.dumps(call, ensure_ascii=False))
-        told = {key: self._text(call, key) for key in _CALL_KEYS}
+        given = {key: self._text(call, key) for key in _CALL_KEYS}
         message: dict[str, JsonValue] = dict(header.as_written())
         for key, word in (("id", "call_id"), ("recipient", "to"), ("content_type", "constrain")):
-            if told[key] not in (None, message.setdefault(word, told[key])):
+            if given[key] not in (None, message.setdefault(word, given[key])):
                 self._fault("the call and its message disagree", Code.CALL_SCHEMA)
         header = self._header(message)
-        # Arguments are no words for people, whomever the call is addressed to.
+        # Arguments are never meant for people, whatever the recipient is.
         self._hides = self._hides or not addresses_tool(header)
-        return self._kept(header, told["arguments"] or "", Terminator.CALL)
+        return self._kept(header, given["arguments"] or "", Terminator.CALL)
 
     def _text(self, values: dict[str, JsonValue], key: str) -> str | None:
         value = values.get(key)
@@ -231,12 +231,12 @@ class _Message:
         return value
 
     def _terminator(self, message: dict[str, JsonValue]) -> Terminator | None:
-        told = self._text(message, "terminator")
-        if told is None:
+        given = self._text(message, "terminator")
+        if given is None:
             return None
-        if told not in _TERMINATORS:
+        if given not in _TERMINATORS:
             self._fault("the terminator must be end, return or call")
-        return _TERMINATORS.get(told)
+        return _TERMINATORS.get(given)
 
 
 _BODIES = ("content", "thinking", "arguments")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from renderer.errors import Code, OpenChatMLError, Place, Problem
+from renderer.errors import Code, Location, OpenChatMLError, Problem
 from renderer.events import FrameText, RawEvent
 from renderer.ocml.document_header import DocumentHeader
 
@@ -28,7 +28,7 @@ ReaderEvent: TypeAlias = DocumentOpened | ProblemFound | RawEvent
 
 
 class Output:
-    """Collects events in order and joins adjacent body text. After a failure it takes nothing more."""
+    """Collects events in order and joins adjacent body text. After a failure it ignores everything."""
 
     def __init__(self, *, lenient: bool) -> None:
         self._lenient = lenient
@@ -46,19 +46,19 @@ class Output:
             self._events.append(event)
 
     def flush(self) -> None:
-        """Add an event for the waiting text."""
+        """Add an event for the buffered text."""
         if self.text:
             text = "".join(self.text)
             self.text = []
             if text and self.failure is None:
                 self._events.append(FrameText(text))
 
-    def report(self, code: Code, hint: str, place: Place, *, is_refused: bool = True) -> bool:
+    def report(self, code: Code, hint: str, location: Location, *, is_refused: bool = True) -> bool:
         """Report a problem. Returns whether reading continues."""
         if self.failure is not None:
             return False
         self.flush()
-        problem = Problem(code, hint, place, is_refused)
+        problem = Problem(code, hint, location, is_refused)
         if is_refused and not self._lenient:
             self.failure = problem.error()
             return False
@@ -67,6 +67,6 @@ class Output:
         return True
 
     def taken(self) -> list[ReaderEvent]:
-        """The events since the last call."""
+        """The events since the last call, which are then cleared."""
         events, self._events = self._events, []
         return events

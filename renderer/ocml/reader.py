@@ -1,17 +1,17 @@
 """A streaming parser for OpenChatML text: pieces in, events out.
 
-However the text is cut, down to single bytes, the events are the same. The reader holds no body. It buffers only what may be the
-beginning of a control token, a frame header (at most ``frame_header.HEADER_LIMIT`` characters) and the document header (at most 64 KiB).
+However the text is cut, down to single bytes, the events are the same. The reader stores no body. It buffers only a possible beginning of a
+control token, a frame header (at most ``frame_header.HEADER_LIMIT`` characters) and the document header (at most 64 KiB).
 
-*Strict* reading, the default, raises at the first refused problem. *Lenient* reading continues: each problem is an event, and what
-could not be understood is hidden.
+*Strict* reading, the default, raises at the first refused problem. *Lenient* reading continues: each problem is an event, and anything it
+cannot understand is hidden.
 """
 
 from __future__ import annotations
 
 import re
 
-from renderer.errors import Code, Place
+from renderer.errors import Code, Location
 from renderer.ocml.document_beginning import DocumentBeginning
 from renderer.ocml.document_header import DocumentHeader
 from renderer.ocml.frame_states import FrameStates
@@ -131,8 +131,8 @@ class Reader:
             self._cursor.move(len(buffer) - len(self._document.held))
         return buffer, position or 0
 
-    def _here(self) -> Place:
-        """The place after all text so far, including what is held back."""
+    def _here(self) -> Location:
+        """The position after all text so far, including text that is held back."""
         if self._frames is None:
             return advanced(self._cursor.here(0), self._document.held)
         return advanced(self._cursor.here(self._frames.number), self._frames.held)

@@ -1,6 +1,6 @@
 """Reads and writes the values of a document header as YAML.
 
-Reading is safe and bounded. Writing quotes whatever some YAML parser could misread.
+Reading is safe and bounded. Writing quotes everything that some YAML parser could misread.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from renderer.errors import ParseHeaderError, Place
+from renderer.errors import Location, ParseHeaderError
 from renderer.tokens import TOKEN_RUN
 
 DEPTH_LIMIT = 32
@@ -27,13 +27,13 @@ def load(text: str, original: str) -> tuple[dict[str, Value], dict[str, str]]:
         loader = _Loader(text)
         node = loader.get_single_node()
         if not isinstance(node, yaml.MappingNode):
-            raise ParseHeaderError("the document header is not a mapping", Place(0, 1, 1))
+            raise ParseHeaderError("the document header is not a mapping", Location(0, 1, 1))
         digits = {key.value: value.value for key, value in node.value if _is_name(key) and isinstance(value, yaml.ScalarNode)}
         values = loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
-        raise ParseHeaderError("the document header is not supported YAML", _place(original, error.problem_mark)) from None
+        raise ParseHeaderError("the document header is not supported YAML", _location(original, error.problem_mark)) from None
     except (yaml.YAMLError, ValueError, RecursionError):
-        raise ParseHeaderError("the document header is not supported YAML", Place(0, 1, 1)) from None
+        raise ParseHeaderError("the document header is not supported YAML", Location(0, 1, 1)) from None
     finally:
         if loader is not None:
             loader.dispose()
@@ -45,12 +45,12 @@ def dump(values: Mapping[str, Value]) -> str:
     """The YAML lines of a mapping; empty text for an empty mapping."""
     # ASCII with escapes, and no folded lines: YAML parsers disagree about some Unicode line breaks.
     text = yaml.dump(values, Dumper=_Dumper, sort_keys=False, width=math.inf) if values else ""
-    # Text that spells a control token is in double quotes (see _Dumper), where a character may be written as an escape.
+    # Text that contains a control token is written in double quotes (see _Dumper), where characters can be escaped.
     return TOKEN_RUN.sub(lambda match: match[0].replace("<", "\\x3C"), text)
 
 
 def plain_mapping(values: Mapping[str, object], depth: int = 1) -> dict[str, Value]:
-    """The same values in plain containers. Values that are not JSON are refused: reading them back would not give the same."""
+    """The same values in plain containers. Values that are not JSON are refused: they would not survive a round trip."""
     if not all(isinstance(key, str) and not _SURROGATE.search(key) for key in values):
         raise ParseHeaderError("a key in the document header is not a string")
     return {str(key): _plain(item, depth + 1) for key, item in values.items()}
@@ -78,10 +78,10 @@ def _is_name(node: yaml.Node) -> bool:
     return isinstance(node, yaml.ScalarNode) and node.value in ("version", "model")
 
 
-def _place(text: str, mark: yaml.Mark | None) -> Place:
+def _location(text: str, mark: yaml.Mark | None) -> Location:
     if mark is None:
-        return Place(0, 1, 1)
-    return Place(len(text[: mark.index].encode("utf-8", "surrogatepass")), mark.line + 1, mark.column + 1)
+        return Location(0, 1, 1)
+    return Location(len(text[: mark.index].encode("utf-8", "surrogatepass")), mark.line + 1, mark.column + 1)
 
 
 _STRING_TAG = "tag:yaml.org,2002:str"
@@ -114,7 +114,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """``<<`` is a key like any other: nothing is merged."""
+        """``<<`` is an ordinary key: nothing is merged."""
 
     def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Hashable, Any]:
         mapping: dict[Hashable, Any] = {}
@@ -131,7 +131,7 @@ def _refused(reason: str, mark: yaml.Mark) -> yaml.constructor.ConstructorError:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes text wherever a parser of YAML 1.1 or 1.2 would take it for another type."""
+    """Quotes text wherever a parser of YAML 1.1 or 1.2 would read it as another type."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True

@@ -1,7 +1,5 @@
-"""Finds summary lines that address the reader or judge somebody.
-
-Such a line speaks to the reader, asks for something, or gives a number to call or a place to click. A summary only says what was done: a
-person who trusts the product would do what such a line says.
+"""Finds summary lines that address the reader or judge somebody. Such a line asks the reader for something, or gives a number to call or
+something to click. A person who trusts the product might follow it, but a summary only reports what was done.
 """
 
 from __future__ import annotations
@@ -37,13 +35,13 @@ _BEGINNINGS = tuple(judgements.BEGINNINGS.split())
 _PARTS = re.compile(judgements.PARTS)
 
 
-def speaks_to_reader(line: str, tongues: frozenset[str] = frozenset()) -> bool:
-    """Whether ``line`` addresses the reader; ``tongues``: the languages that it may be in, as "du" is an article in French.
+def addresses_reader(line: str, allowed: frozenset[str] = frozenset()) -> bool:
+    """Whether ``line`` addresses the reader; ``allowed``: the languages that it may be in, as "du" is an article in French.
 
-    The visible text does not excuse it: a pasted text may hold the same words or number.
+    Words in the visible text are not an exception: a pasted text may contain the same words or number.
     """
     words = disguises.words(line)
-    if "French" in tongues and "German" not in tongues:
+    if "French" in allowed and "German" not in allowed:
         words = [word for word in words if word != "du"]
     if not _SPEAKS_TO.isdisjoint(words) or not _DOING.isdisjoint(words):
         return True
@@ -52,8 +50,8 @@ def speaks_to_reader(line: str, tongues: frozenset[str] = frozenset()) -> bool:
         return True
     if any(pattern.search(line) for pattern in (_ASKS, _MYSELF, _PHONE, _GERMAN_POLITE, *_OTHER_SCRIPTS)):
         return True
-    # In other languages it is a noun.
-    none = frozenset({"text"}) if "English" not in tongues else frozenset()
+    # In other languages the word is a noun.
+    none = frozenset({"text"}) if "English" not in allowed else frozenset()
     return any(_asks(disguises.words(part), none) for part in _PART_END.split(line))
 
 
@@ -71,7 +69,7 @@ def _asks(words: list[str], none: frozenset[str]) -> bool:
 
 
 def judges(line: str, seen: SeenText) -> bool:
-    """Whether ``line`` has such a word that is not visible. A summary says what work was done, and such work is none."""
+    """Whether ``line`` has a judging word that is not in the visible text. A summary describes work, and judging is not work."""
     for word in disguises.words(line):
         if (word in _WHOLE or word.startswith(_BEGINNINGS)) and word not in seen.words and endings.forms(word).isdisjoint(seen.forms):
             return True

@@ -1,6 +1,6 @@
 """Decides whether one line of a reasoning summary may be shown.
 
-A line may not copy, encode or retell hidden text, hold hidden characters, or address the reader. All of this is decided by comparing
+A line may not copy, encode or paraphrase hidden text, contain hidden characters, or address the reader. All of this is decided by comparing
 text. No comparison can rule out that a line says in other words what a person should not know; see ``docs/summaries.md``.
 """
 
@@ -54,7 +54,7 @@ class Verdict:
 
 
 def check(candidate: str, hidden: HiddenText, seen: SeenText, before: Sequence[str] = ()) -> Verdict:
-    """Check a line that a summarizer wrote. ``hidden`` must hold at least everything that the summarizer was given.
+    """Check a line that a summarizer wrote. ``hidden`` must contain at least everything that the summarizer was given.
 
     ``before``: the lines already shown. Hidden text could be revealed a few words at a time, so they are checked together.
     """
@@ -70,13 +70,13 @@ def _reason_together(line: str, hidden: HiddenText, seen: SeenText, before: Sequ
     lines = [*before, line]
     if copies.is_copy_together(lines, hidden, seen):
         return Reason.COPY
-    if numbers.tells_small(lines, hidden, seen) or numbers.builds_up(lines, hidden, seen):
+    if numbers.reveals_small_number(lines, hidden, seen) or numbers.builds_up(lines, hidden, seen):
         return Reason.SECRET
-    if sum(len(plain_words.unknown_words(one, seen, hidden.order_forms)) for one in lines) > new_words.MOST_TOGETHER:
+    if sum(len(plain_words.unknown_words(one, seen, hidden.instruction_forms)) for one in lines) > new_words.MOST_TOGETHER:
         return Reason.WORD
     if names.builds_name(lines, hidden, seen):
         return Reason.NAME
-    return Reason.RETOLD if _retells_orders(" ".join([*before[-_READ_TOGETHER:], line]), hidden, seen) else None
+    return Reason.RETOLD if _paraphrases_instructions(" ".join([*before[-_READ_TOGETHER:], line]), hidden, seen) else None
 
 
 Rule = Callable[[str, HiddenText, SeenText], bool]
@@ -105,8 +105,8 @@ def _is_long(line: str, hidden: HiddenText, seen: SeenText) -> bool:
     return len(line) > MAX_CHARS
 
 
-def _holds_unseen(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    return disguises.holds_unseen(line)
+def _has_invisible_characters(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    return disguises.has_invisible_characters(line)
 
 
 _HARMONY = re.compile(
@@ -135,7 +135,7 @@ _FILE = re.compile(
 
 
 def _holds_address(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    """Whether it holds an address or host (people would open it, even if it is visible elsewhere), or a file name that is not visible."""
+    """Whether it has an address or host (people would open it, even if it is visible elsewhere), or a file name that is not visible."""
     found = [token for token in line.split() if _ADDRESS.search(token)]
     return _SPOKEN.search(line) is not None or any(not _FILE.fullmatch(token) or bare(token) not in seen.tokens for token in found)
 
@@ -160,12 +160,12 @@ _POLICY = re.compile(
 )
 
 
-def _speaks_of_rules(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+def _mentions_rules(line: str, hidden: HiddenText, seen: SeenText) -> bool:
     return _POLICY.search(" ".join(disguises.words(line))) is not None
 
 
-def _speaks_to_reader(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    return addressing.speaks_to_reader(line, languages.expected(seen.tongues))
+def _addresses_reader(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    return addressing.addresses_reader(line, languages.expected(seen.language_counts))
 
 
 def _judges(line: str, hidden: HiddenText, seen: SeenText) -> bool:
@@ -189,11 +189,11 @@ def _is_in_another_script(line: str, hidden: HiddenText, seen: SeenText) -> bool
 
 
 def _is_in_another_language(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    return disguises.scripts(line) == {"LATIN"} and not languages.fits(disguises.words(line), seen.tongues)
+    return disguises.scripts(line) == {"LATIN"} and not languages.fits(disguises.words(line), seen.language_counts)
 
 
 def _holds_secret(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    return opaque_words.holds_secret(line, seen) or numbers.counts(line) or numbers.tells_tens(line, seen)
+    return opaque_words.holds_secret(line, seen) or numbers.counts(line) or numbers.reveals_korean_number(line, seen)
 
 
 def _is_copy(line: str, hidden: HiddenText, seen: SeenText) -> bool:
@@ -201,30 +201,29 @@ def _is_copy(line: str, hidden: HiddenText, seen: SeenText) -> bool:
 
 
 def _holds_unknown_word(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    unknown = plain_words.unknown_words(line, seen, hidden.order_forms)
-    return len(unknown) > new_words.MOST_IN_LINE or not all(new_words.may_pass(line, word, hidden, seen) for word in unknown)
+    unknown = plain_words.unknown_words(line, seen, hidden.instruction_forms)
+    return len(unknown) > new_words.MOST_IN_LINE or not all(new_words.is_allowed(line, word, hidden, seen) for word in unknown)
 
 
-def _retells_orders(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    """Whether most of a sentence of the instructions is in the line, or most of the line in such a sentence. Visible text does not count.
-
-    But it must be together in one place: a person who sends a whole dictionary has seen each word and no sentence.
+def _paraphrases_instructions(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    """Whether most of a sentence of the instructions is in the line, or most of the line in such a sentence. Visible text does not count,
+    but only if it is together in one passage: a person who sends a whole dictionary has seen each word but no sentence.
     """
     own = stems(line)
-    # What was done ("noted that") is not what was told.
-    told = stems(line.partition(" ")[2])
-    for sentence in hidden.orders:
-        if len(told & sentence) > 1 and not told & sentence <= seen.stems and _is_retold(told, sentence):
+    # The verb of the report ("noted that") is not part of an instruction.
+    described = stems(line.partition(" ")[2])
+    for sentence in hidden.instructions:
+        if len(described & sentence) > 1 and not described & sentence <= seen.stems and _is_paraphrase(described, sentence):
             return True
-        if _is_retold(own - seen.stems, sentence - seen.stems):
+        if _is_paraphrase(own - seen.stems, sentence - seen.stems):
             return True
-        if _is_retold(own, sentence) and all(_is_retold(own - passage, sentence - passage) for passage in seen.passages):
+        if _is_paraphrase(own, sentence) and all(_is_paraphrase(own - passage, sentence - passage) for passage in seen.passages):
             return True
     return False
 
 
-def _is_retold(own: frozenset[str], told: frozenset[str]) -> bool:
-    shared, least = len(own & told), min(len(own), len(told))
+def _is_paraphrase(own: frozenset[str], instruction: frozenset[str]) -> bool:
+    shared, least = len(own & instruction), min(len(own), len(instruction))
     return bool(shared) and shared / least >= _RETOLD_PART and (shared > 1 or least == 1)
 
 
@@ -232,20 +231,20 @@ _RULES: tuple[tuple[Reason, Rule], ...] = (
     (Reason.EMPTY, _is_empty),
     (Reason.LINES, _has_lines),
     (Reason.LENGTH, _is_long),
-    (Reason.UNSEEN, _holds_unseen),
+    (Reason.UNSEEN, _has_invisible_characters),
     (Reason.MARKERS, _holds_markers),
     (Reason.ADDRESS, _holds_address),
     (Reason.CODE, _holds_code),
-    (Reason.ADDRESSED, _speaks_to_reader),
+    (Reason.ADDRESSED, _addresses_reader),
     (Reason.JUDGED, _judges),
     (Reason.REFUSAL, _is_refusal),
-    (Reason.POLICY, _speaks_of_rules),
+    (Reason.POLICY, _mentions_rules),
     (Reason.SCRIPT, _is_in_another_script),
     (Reason.LANGUAGE, _is_in_another_language),
     (Reason.COPY, _is_copy),
     (Reason.SECRET, _holds_secret),
     (Reason.ENCODED, copies.is_encoded),
-    (Reason.NAME, names.names_the_unseen),
-    (Reason.RETOLD, _retells_orders),
+    (Reason.NAME, names.has_hidden_name),
+    (Reason.RETOLD, _paraphrases_instructions),
     (Reason.WORD, _holds_unknown_word),
 )

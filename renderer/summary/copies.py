@@ -57,14 +57,14 @@ def is_encoded(line: str, hidden: HiddenText, seen: SeenText) -> bool:
         changed = [word not in plain and word not in seen.words for word in words]
         if any(hit and any(changed[at : at + SHINGLE]) for at, hit in enumerate(hidden.shared(words))):
             return True
-        told = [word for word, is_changed in zip(words, changed, strict=True) if is_changed and word in hidden.long_words]
-        if len(told) > 1 or any(len(word) >= _COINCIDENCE for word in told):
+        decoded = [word for word, is_changed in zip(words, changed, strict=True) if is_changed and word in hidden.long_words]
+        if len(decoded) > 1 or any(len(word) >= _COINCIDENCE for word in decoded):
             return True
     return False
 
 
 def _unseen_hits(words: Sequence[str], hidden: HiddenText, seen: SeenText) -> list[bool]:
-    """For each SHINGLE words, whether they are in hidden text, and not within a run that people can see."""
+    """For each SHINGLE words, whether they are in hidden text, and not part of a run that people can see."""
     hits = hidden.shared(words)
     for begin in range(len(words) - RUN_WORDS + 1):
         if hash(tuple(words[begin : begin + RUN_WORDS])) in seen.runs:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-# Letters of other alphabets that a reader takes for Latin ones, folded to those.
+# Letters of other alphabets that look like Latin ones, folded to those.
 _LOOK_ALIKES = str.maketrans(
     "авекмнорстухіјѕԁԛԝһӏєαβεικνορτυχγωıɑɡʟɴɪʀ",
     "abekmhopctyxijsdqwhieabeikvoptuxywiaglnir",
@@ -16,18 +16,18 @@ _APOSTROPHES = re.compile("['\u2018\u2019\u02bc`\u00b4]")
 _WORD = re.compile(r"[^\W_]+")
 _MARKS = frozenset({"Mn", "Me", "Cf"})
 
-# Formatted text is never what a one-line summary needs: these are hidden, reorder what follows, or have no width, or (U+FFFD) stand for
-# what could not be read.
+# Formatted text is never what a one-line summary needs: these are hidden, reorder what follows, or have no width, or (U+FFFD) replace
+# characters that could not be decoded.
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Me"})
-_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffd\U000e0100-\U000e01ef]")
+_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffd\U000e0100-\U000e01ef]")
 _JOINERS = "\u200c\u200d"
 _MOST_MARKS, _MOST_SYMBOLS = 2, 2
-# Small capitals, letters upside down and their like. Those that alphabets of today use are none of these.
+# Small capitals, upside-down letters and the like, except those that modern alphabets use.
 _DRAWN = re.compile(
     "[\u0250\u0252\u0255\u0258\u025a\u025c-\u0262\u0264-\u0267\u026a-\u0271\u0273-\u0281\u0284-\u0287\u0289\u028c-\u0291"
     "\u0295-\u02af\u1d00-\u1dbf\ua726-\ua778\ua77e-\ua78a\ua7ae-\ua7ff]"
 )
-# Marks that no letter of these alphabets has: what is left of them once each letter took its own.
+# Combining marks that no letter of these alphabets has: those that remain after normalization.
 _STRUCK = re.compile("[A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff][\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
 _FLAG_LETTERS = re.compile("[\U0001f1e6-\U0001f1ff]")
 _WIDE = re.compile(
@@ -52,7 +52,7 @@ def words(text: str) -> list[str]:
 
 
 def wide(squeezed: str) -> str:
-    """What belongs to scripts that put no spaces between words (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese)."""
+    """The characters of scripts that put no spaces between words (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese)."""
     return "" if squeezed.isascii() else "".join(_WIDE.findall(squeezed))
 
 
@@ -61,10 +61,10 @@ def by_width(word: str) -> list[str]:
     return [part for part in _BY_WIDTH.split(word) if part]
 
 
-def holds_unseen(text: str) -> bool:
+def has_invisible_characters(text: str) -> bool:
     """Whether ``text`` has a character that is invisible or looks like another, so that it could carry a message.
 
-    A joiner between two letters of a script that needs it does not count.
+    A joiner between two letters of a script that needs joiners does not count.
     """
     if _STRUCK.search(unicodedata.normalize("NFC", text)):
         return True
@@ -77,7 +77,7 @@ def holds_unseen(text: str) -> bool:
         symbols += category in ("So", "Sk")
         if marks > _MOST_MARKS or symbols > _MOST_SYMBOLS or _is_styled(character, category):
             return True
-    return any(pattern.search(text) for pattern in (_UNSEEN, _FLAG_LETTERS, _DRAWN))
+    return any(pattern.search(text) for pattern in (_INVISIBLE, _FLAG_LETTERS, _DRAWN))
 
 
 def decoded(line: str) -> Iterator[list[str]]:
@@ -126,7 +126,7 @@ def _is_joining(text: str, index: int) -> bool:
 
 
 def _is_styled(character: str, category: str) -> bool:
-    """Letters and digits that are drawn as something else: bold, circled, full width."""
+    """Whether it is a letter or digit in a decorative form: bold, circled, full width."""
     if character.isascii() or category not in ("Lu", "Ll", "Lt", "Lo", "Nd", "Nl", "No", "So"):
         return False
     return unicodedata.decomposition(character).startswith(("<font>", "<wide>", "<circle>", "<square>", "<super>", "<sub>", "<small>"))

@@ -40,7 +40,7 @@ _LEAST_GERMAN = 3
 
 @lru_cache(maxsize=4096)
 def english(word: str) -> frozenset[str]:
-    """The words of which a folded English word may be a form, including itself."""
+    """The base words that a folded English word may be a form of, including itself."""
     found = {word}
     for ending, put_back in _ENGLISH:
         root = word.removesuffix(ending)
@@ -53,7 +53,7 @@ def english(word: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def german(word: str) -> frozenset[str]:
-    """The words of which a folded German word may be a form, including itself."""
+    """The base words that a folded German word may be a form of, including itself."""
     found = {word}
     found.update(root for ending in _GERMAN if (root := word.removesuffix(ending)) != word and len(root) >= _LEAST_GERMAN)
     if word.startswith("ge"):
@@ -70,7 +70,7 @@ def romance(word: str) -> frozenset[str]:
 
 
 def forms(word: str) -> frozenset[str]:
-    """The words of which a word of any language may be a form, for comparing with visible words."""
+    """The base words that a word of any language may be a form of, for comparing with visible words."""
     if word.isascii():
         return english(word) | german(word)
     return frozenset({word, *(word[:-cut] for cut in (1, 2) if len(word) - cut > _LEAST_GERMAN)})

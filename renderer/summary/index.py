@@ -42,7 +42,7 @@ _ENDINGS = ("ingly", "ings", "edly", "ing", "ies", "ied", "ed", "es", "ly", "s",
 
 
 class Grams:
-    """Runs of characters, each ``step``-th one. A run that is shared is found for sure from ``size + step - 1`` characters on."""
+    """Runs of characters, each ``step``-th one. A shared run of at least ``size + step - 1`` characters is always found."""
 
     def __init__(self, size: int, step: int) -> None:
         self._size, self._step = size, step
@@ -57,11 +57,11 @@ class Grams:
         self._rest = text[begins[-1] + self._step :] if begins else text
 
     def share(self, text: str, known: Grams | None = None) -> bool:
-        """Whether ``text`` has such a run in common with it. Runs that are ``known``, of the same size, do not count."""
+        """Whether ``text`` shares such a run with the indexed text. Runs that are ``known``, of the same size, do not count."""
         return any(self._shared(text, known))
 
     def share_words(self, text: str, known: Grams) -> bool:
-        """As ``share``. Where a run has few Chinese characters, which are half a word each, the next one must be shared, too."""
+        """As ``share``. If a run has few Chinese characters, each of which is about half a word, the next run must be shared, too."""
         hits = self._shared(text, known)
         is_dense = [len(_HAN.findall(text[begin : begin + self._size])) * 2 >= self._size for begin in range(len(hits))]
         return any(hit and (is_dense[begin] or any(hits[begin + self._step : begin + self._step + 1])) for begin, hit in enumerate(hits))
@@ -74,31 +74,31 @@ class Grams:
 
 
 class HiddenText(NamedWords):
-    """Everything that a summary must not reveal. ``feed`` takes pieces as they arrive; each character costs about 30 bytes of memory."""
+    """Everything that a summary must not reveal. ``feed`` accepts pieces as they arrive; each character takes about 30 bytes of memory."""
 
     def __init__(self) -> None:
         super().__init__()
         self.letters = Grams(24, 8)
         self.wide = Grams(_WIDE_RUN, 2)
         self.long_words: set[str] = set()
-        self.orders: list[frozenset[str]] = []
+        self.instructions: list[frozenset[str]] = []
         """The content of each sentence of the system and developer messages."""
         self.order_words: set[str] = set()
-        self.order_forms: set[str] = set()
-        """What these words may be forms of; of scripts without spaces each two characters side by side."""
+        self.instruction_forms: set[str] = set()
+        """The base words of these words; for scripts without spaces, each pair of adjacent characters."""
         self.names: set[str] = set()
         """Names and quoted words of those messages."""
         self.forms: set[str] = set()
-        """What the words of it may be forms of."""
+        """The base words of its words."""
         self.skeletons: set[str] = set()
         self.letter_sets: set[str] = set()
         """The letters of these forms, sorted: a word with two letters swapped has the same."""
         self.pairs: set[str] = set()
         """As of visible text."""
         self.digits: set[str] = set()
-        """Digits in a row of longer numbers (``spellings.digits``), however they are set apart or spelled."""
+        """Runs of digits of longer numbers (``spellings.digits``), however they are separated or spelled."""
         self.pinyin: set[str] = set()
-        """With what its Chinese characters begin when they are spoken (``spellings.pinyin``)."""
+        """The initial sounds of its Chinese characters (``spellings.pinyin``)."""
         self.small_numbers: set[int] = set()
         self.words: set[str] = set()
         self._shingles: set[int] = set()
@@ -122,7 +122,7 @@ class HiddenText(NamedWords):
         if len(text) - cut > _LONGEST_TAIL:
             cut = len(text)
         cut = max(cut, 0)
-        # Letters need not wait for the end of a word. In scripts without spaces that end may be a sentence away.
+        # Letters need not wait for the end of a word. In scripts without spaces, that end may be a sentence away.
         squeezed = "".join(disguises.words(text[self._lettered :]))
         self.letters.feed(squeezed)
         self.wide.feed(disguises.wide(squeezed))
@@ -131,13 +131,13 @@ class HiddenText(NamedWords):
         if is_end:
             self._last, self._before = [], ""
 
-    def feed_order(self, text: str) -> None:
+    def feed_instructions(self, text: str) -> None:
         """Add a whole system or developer message. Nothing of its content may be revealed, not even in other words."""
         self.feed(text)
         self.settle(is_end=True)
-        self.orders += _sentences(text)
+        self.instructions += _sentences(text)
         self.order_words.update(disguises.words(text))
-        self.order_forms.update(*map(_forms, self.order_words))
+        self.instruction_forms.update(*map(_forms, self.order_words))
         self.names.update(written.names(text) | written.quoted(text))
 
     def holds(self, run: tuple[str, ...]) -> bool:
@@ -172,7 +172,7 @@ class HiddenText(NamedWords):
             self.letter_sets.update("".join(sorted(form)) for form in forms if len(form) >= LONG_WORD)
 
     def _index_names(self, text: str) -> None:
-        """Index names together with the text before, as a name or a number may be split across pieces. Duplicates are kept once."""
+        """Index names together with the text before, as a name or a number may be split across pieces. Duplicates are stored once."""
         text = self._before + text
         # From the beginning of a word on: the end of a name by itself could look like a word.
         self._before = text if len(text) <= _BEFORE else _WORD_END.sub("", text[-_BEFORE:])
@@ -189,27 +189,27 @@ class SeenText:
         """The words, and what stands side by side with a script without spaces: "17" of "17\u304c"."""
         self.stems: set[str] = set()
         self.forms: set[str] = set()
-        """What these words may be forms of."""
+        """The base words of these words."""
         self.romance: set[str] = set()
         """The same, with the endings of French and Spanish."""
         self.pairs: set[str] = set()
-        """Each two characters side by side in scripts without spaces, and in Korean."""
+        """Each pair of adjacent characters in scripts without spaces, and in Korean."""
         self.roots: set[str] = set()
-        """Korean words of it without what may be an ending."""
+        """Its Korean words without a possible ending."""
         self.runs: set[int] = set()
-        """Each RUN_WORDS words in a row."""
+        """Each run of RUN_WORDS words."""
         self.wide_runs = Grams(_WIDE_RUN, 1)
-        """The same of characters, in scripts without spaces."""
+        """The same for characters, in scripts without spaces."""
         self.names: set[str] = set()
-        """What it quotes, names with a title, and identifiers."""
+        """Quotations, names with a title, and identifiers."""
         self.digits: set[str] = set()
         self.tokens: set[str] = set()
         self.numbers: set[str] = set()
-        """Of the tokens those with three digits or more."""
+        """The tokens with three digits or more."""
         self.passages: deque[frozenset[str]] = deque(maxlen=_MOST_PASSAGES)
-        """The stems again, of so many words in a row: what is said together, and not only somewhere."""
+        """The stems of runs of words: for phrases that occur together, not just somewhere."""
         self.scripts: set[str] = set()
-        self.tongues: Counter[str] = Counter()
+        self.language_counts: Counter[str] = Counter()
 
     def feed(self, text: str) -> None:
         """One whole visible message, or a part of one that ends at a space."""
@@ -220,7 +220,7 @@ class SeenText:
         self.parts.update(words)
         self.runs.update(map(hash, zip(*(words[begin:] for begin in range(RUN_WORDS)), strict=False)))
         self.digits |= spelled_digits.grams(text)
-        self.names |= written.uttered(text)
+        self.names |= written.certain_names(text)
         self.wide_runs.feed(disguises.wide("".join(words)))
         for begin in range(0, len(words), _PASSAGE_WORDS):
             passage = stems(" ".join(words[begin : begin + _PASSAGE_WORDS]))
@@ -230,7 +230,7 @@ class SeenText:
         self.tokens |= tokens
         self.numbers.update(token for token in tokens if sum(map(str.isdigit, token)) >= _NUMBER_DIGITS)
         self.scripts |= disguises.scripts(text)
-        self.tongues += languages.count(words)
+        self.language_counts += languages.count(words)
 
     def _index_word(self, word: str) -> None:
         run = disguises.wide(word)
@@ -250,7 +250,7 @@ def _forms(word: str) -> frozenset[str]:
 
 
 def stems(text: str) -> frozenset[str]:
-    """What the words of ``text`` that say something begin with, endings cut; of scripts without spaces each pair of characters."""
+    """The stems of the meaningful words of ``text``; for scripts without spaces, each pair of characters."""
     found: set[str] = set()
     for word in disguises.words(text):
         run = disguises.wide(word)
@@ -261,12 +261,12 @@ def stems(text: str) -> frozenset[str]:
 
 
 def bare(token: str) -> str:
-    """A token between two spaces, without the punctuation around it, in small letters."""
+    """A token between two spaces, without the punctuation around it, in lower case."""
     return token.strip(".,;:!?()[]{}<>\"'\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb*_`").casefold()
 
 
 def skeleton(word: str) -> str:
-    """A folded word without its vowels and doubled letters: what is left of a name that is misspelt. Empty where that says nothing."""
+    """A folded word without its vowels and doubled letters: it is the same for a misspelt name. Empty if too little remains."""
     left = _DOUBLED.sub(r"\1", _VOWELS.sub("", word))
     return word if len(left) < _SHORTEST_SKELETON else left
 
@@ -286,7 +286,7 @@ def _shingles(words: Sequence[str]) -> Iterable[tuple[str, ...]]:
 
 
 def _sentences(text: str) -> list[frozenset[str]]:
-    """Short sentences are joined: a single word is not a sentence that could be retold in other words."""
+    """Short sentences are joined: a single word cannot be paraphrased."""
     found: list[frozenset[str]] = []
     open_one: frozenset[str] = frozenset()
     for part in written.SENTENCE_END.split(text):

@@ -1,6 +1,6 @@
 """Guesses the language of a line from its stop words.
 
-It only has to notice that a text is not in the expected language.
+It only has to detect that a text is not in the expected language.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ for _tongue, _small in _SMALL_WORDS.items():
 SMALL_WORDS = frozenset(_TONGUES)
 """The stop words of all these languages, folded as ``disguises.words`` does."""
 
-_BY_TONGUE = {tongue: frozenset(small.split()) for tongue, small in _SMALL_WORDS.items()}
+_BY_LANGUAGE = {language: frozenset(small.split()) for language, small in _SMALL_WORDS.items()}
 _NEARLY = 0.6
 _WORD_WEIGHT = 3
-"""How much a stop word counts against one of a single letter, which may as well stand in a formula."""
+"""The weight of a stop word, relative to one of a single letter, which may also come from a formula."""
 _MUST_SHOW = 8
 """This many consecutive words without a stop word are not a sentence in any language known here."""
 
 
 def count(words: Iterable[str]) -> Counter[str]:
-    """How much the stop words of each language weigh that are among these words."""
+    """The total weight of each language's stop words among these words."""
     found: Counter[str] = Counter()
     for word in words:
         found.update(dict.fromkeys(_TONGUES.get(word, ()), _WORD_WEIGHT if len(word) > 1 else 1))
@@ -66,18 +66,18 @@ def count(words: Iterable[str]) -> Counter[str]:
 def expected(around: Counter[str]) -> frozenset[str]:
     """The languages that a text with these counts of stop words may be in. If that is unclear, English is expected."""
     most = max(around.values(), default=0)
-    return frozenset(tongue for tongue, number in around.items() if number >= _NEARLY * most) or frozenset({"English"})
+    return frozenset(language for language, number in around.items() if number >= _NEARLY * most) or frozenset({"English"})
 
 
-def small_words(tongue: str) -> frozenset[str]:
+def small_words(language: str) -> frozenset[str]:
     """The stop words of one language, folded."""
-    return _BY_TONGUE.get(tongue, frozenset())
+    return _BY_LANGUAGE.get(language, frozenset())
 
 
 def fits(words: list[str], around: Counter[str]) -> bool:
     """Whether a line in Latin letters can be in a language of the text around it. If that is unclear, English is expected."""
-    # Each word once: "mot a mot" is not the more Vietnamese for it.
+    # Each word counts once: "mot a mot" is not more Vietnamese because "mot" is repeated.
     own = count(set(words))
     if not own:
         return len(words) < _MUST_SHOW
-    return max(own[tongue] for tongue in expected(around)) >= max(own.values())
+    return max(own[language] for language in expected(around)) >= max(own.values())

@@ -10,7 +10,7 @@ from renderer.summary import disguises, languages, new_words, plain_words
 from renderer.summary.index import HiddenText, SeenText
 from renderer.summary.spellings import letters
 from renderer.summary.spellings.named_words import NAME_HEAD
-from renderer.summary.spellings.written import said_words
+from renderer.summary.spellings.written import quoted_words
 
 _SHORTEST_MISSPELT = 6
 _SHORTEST_CUT_UP = 6
@@ -55,32 +55,34 @@ _GERMAN_SURNAMES = frozenset(
 )
 
 
-def names_the_unseen(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+def has_hidden_name(line: str, hidden: HiddenText, seen: SeenText) -> bool:
     """Whether ``line`` has a name that only hidden text has. Names from the instructions are found even if misspelt."""
     words = disguises.words(line)
-    return _names_of_orders(words, hidden, seen) or _names_of_reasoning(words, hidden, seen) or _quotes(line, seen)
+    return _names_from_instructions(words, hidden, seen) or _names_from_reasoning(words, hidden, seen) or _quotes(line, seen)
 
 
 def builds_name(lines: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
-    """Whether a name is split across the last two lines, or spelled by letters of words or lines; or letters stand apart too often."""
+    """Whether a name is split across the last two lines, or spelled by letters of words or lines; or too many letters stand alone."""
     words = [word for line in lines for word in disguises.words(line)]
     if any(_holds_name(row, hidden, seen, least) for row, least in letters.streams(lines)):
         return True
-    if letters.are_apart(lines, seen.words, languages.SMALL_WORDS) or hidden.letters.share(letters.initials(lines)):
+    if letters.has_spaced_letters(lines, seen.words, languages.SMALL_WORDS) or hidden.letters.share(letters.initials(lines)):
         return True
     at_seam = "".join(words)[-_LONGEST_CUT_UP - sum(map(len, disguises.words(lines[-1]))) :]
-    return _is_cut_up(at_seam, words, hidden, seen)
+    return _is_split_by_letters(at_seam, words, hidden, seen)
 
 
-def _names_of_orders(words: list[str], hidden: HiddenText, seen: SeenText) -> bool:
+def _names_from_instructions(words: list[str], hidden: HiddenText, seen: SeenText) -> bool:
     unseen = hidden.names - seen.words
-    if "German" in languages.expected(seen.tongues):
-        # Each noun has a capital there. Only the plainest are certainly none.
+    if "German" in languages.expected(seen.language_counts):
+        # German capitalizes all nouns. Only the most common words are certainly not names.
         german = frozenset({"German"})
-        unseen = {name for name in unseen if name in hidden.uttered or not plain_words.is_plain(name, german, hidden.order_forms)}
+        unseen = {
+            name for name in unseen if name in hidden.certain_names or not plain_words.is_plain(name, german, hidden.instruction_forms)
+        }
     if not unseen.isdisjoint(words):
         return True
-    # Longer ones also with something between their letters, as a part of another word, backwards, or misspelt.
+    # Longer names are also found with other letters in between, inside another word, backwards, or misspelt.
     long = [name for name in unseen if len(name) >= _SHORTEST_MISSPELT]
     squeezed, own = "".join(words), {word for word in words if len(word) >= _SHORTEST_MISSPELT - 1} - seen.words
     return any(
@@ -89,48 +91,50 @@ def _names_of_orders(words: list[str], hidden: HiddenText, seen: SeenText) -> bo
     )
 
 
-def _names_of_reasoning(words: list[str], hidden: HiddenText, seen: SeenText) -> bool:
-    """Names from the reasoning. As it grows, they are only looked up. A word that is not plain is refused elsewhere already."""
+def _names_from_reasoning(words: list[str], hidden: HiddenText, seen: SeenText) -> bool:
+    """Names from the reasoning. As reasoning grows, names are only looked up; other checks already refuse words that are not plain."""
     unseen = [word for word in words if word not in seen.words]
-    if _is_halved(words, hidden, seen) or any(word in hidden.uttered or _is_name(word, hidden, seen) for word in unseen):
+    if _is_split_in_two(words, hidden, seen) or any(word in hidden.certain_names or _is_name(word, hidden, seen) for word in unseen):
         return True
     if any(_is_person(word, hidden, seen) for word in unseen) or _is_scattered(disguises.wide("".join(words)), hidden, seen):
         return True
     runs = [disguises.wide(word) for word in unseen]
-    if any(run[at:end] in hidden.uttered and run[at:end] not in seen.names for run in runs for at, end in _spans(run, 2)):
+    if any(run[at:end] in hidden.certain_names and run[at:end] not in seen.names for run in runs for at, end in _spans(run, 2)):
         return True
-    return _is_cut_up("".join(words), words, hidden, seen)
+    return _is_split_by_letters("".join(words), words, hidden, seen)
 
 
 def _is_name(word: str, hidden: HiddenText, seen: SeenText) -> bool:
-    """Written as a name. A plain word is none where it is written as a word, too; in German each noun has a capital."""
-    if word not in hidden.told_names:
+    """Whether the hidden text writes it as a name. A plain word that is also written in lower case is not one; German capitalizes every
+    noun.
+    """
+    if word not in hidden.spelled_names:
         return False
-    tongues = languages.expected(seen.tongues)
+    allowed = languages.expected(seen.language_counts)
     if disguises.wide(word):
-        # No capital tells names from other words there.
-        return bool(plain_words.unknown_words(word, seen, hidden.order_forms))
+        # Capitals do not distinguish names there.
+        return bool(plain_words.unknown_words(word, seen, hidden.instruction_forms))
     if new_words.is_topic(word, hidden):
         return False
-    if plain_words.is_visible_compound(word, seen, tongues):
+    if plain_words.is_visible_compound(word, seen, allowed):
         return False
-    return not plain_words.is_known(word, seen, tongues) or (word not in hidden.small and "German" not in tongues)
+    return not plain_words.is_known(word, seen, allowed) or (word not in hidden.small and "German" not in allowed)
 
 
 def _is_person(word: str, hidden: HiddenText, seen: SeenText) -> bool:
-    """Whether a plain word is a name here: after a first name, or a German one such as "Koch" or "Müller"."""
+    """Whether a plain word is used as a person's name: after a first name, or as a German surname such as "Koch" or "Müller"."""
     before = hidden.named_after.get(word, set())
-    tongues = languages.expected(seen.tongues)
-    if "German" not in tongues:
+    allowed = languages.expected(seen.language_counts)
+    if "German" not in allowed:
         return bool(before)
-    if len(word) <= _LONGEST_AFTER_NAME and any(not plain_words.is_known(first, seen, tongues) for first in before):
+    if len(word) <= _LONGEST_AFTER_NAME and any(not plain_words.is_known(first, seen, allowed) for first in before):
         return True
-    # These are plain words, too, and may be forms of visible ones: "Müller" of "Müll".
+    # These are also plain words, and may be forms of visible ones: "Müller" of "Müll".
     return word in _GERMAN_SURNAMES and word in hidden.words
 
 
 def _is_scattered(run: str, hidden: HiddenText, seen: SeenText) -> bool:
-    """Whether a name in a script without spaces stands in ``run`` backwards, or with a few characters in between."""
+    """Whether ``run`` contains a name in a script without spaces, backwards or with a few characters in between."""
     for name in hidden.wide_names:
         if len(name) < 2 or name in seen.names or all(one + other in seen.pairs for one, other in pairwise(name)):
             continue
@@ -147,18 +151,18 @@ def _follows(run: str, at: int, name: str) -> bool:
     return True
 
 
-def _is_cut_up(squeezed: str, words: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
+def _is_split_by_letters(squeezed: str, words: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
     return _holds_name(squeezed, hidden, seen, _SHORTEST_CUT_UP, frozenset(words))
 
 
 def _holds_name(row: str, hidden: HiddenText, seen: SeenText, least: int, known: frozenset[str] | None = None) -> bool:
-    """Whether a name is a part of ``row``, forwards or backwards. ``known``: words that were judged as they are."""
+    """Whether a name is a part of ``row``, forwards or backwards. ``known``: words that were already checked on their own."""
     for text in (row, row[::-1]):
         for begin, end in _spans(text, least, hidden.name_heads):
             part = text[begin:end]
-            is_name = part in hidden.uttered or part in hidden.told_names
-            # Where first letters spell what hidden text quotes, it is no accident that it is a plain word.
-            is_certain = known is None and part in hidden.uttered and len(part) >= _SHORTEST_CERTAIN
+            is_name = part in hidden.certain_names or part in hidden.spelled_names
+            # If initials spell a word that hidden text quotes, that is not a coincidence, even if the word is plain.
+            is_certain = known is None and part in hidden.certain_names and len(part) >= _SHORTEST_CERTAIN
             is_plain = not is_certain and _is_plain_anywhere(part)
             if is_name and part not in (known or ()) and part not in seen.words and part not in seen.names and not is_plain:
                 return True
@@ -170,7 +174,7 @@ def _is_plain_anywhere(part: str) -> bool:
 
 
 def _spans(text: str, least: int, heads: AbstractSet[str] | None = None) -> Iterator[tuple[int, int]]:
-    """Where parts of at least ``least`` letters begin and end; with ``heads`` only those that begin with one of them."""
+    """The start and end of each part with at least ``least`` letters; with ``heads``, only of parts that begin with one of them."""
     for begin in range(len(text) - least + 1):
         if heads is not None and text[begin : begin + NAME_HEAD] not in heads:
             continue
@@ -180,20 +184,20 @@ def _spans(text: str, least: int, heads: AbstractSet[str] | None = None) -> Iter
 
 def _quotes(line: str, seen: SeenText) -> bool:
     """Whether something in quotation marks is not visible text with the same words in the same order."""
-    return not all(_is_in_sight(word, seen) for said in said_words(line) for word in said)
+    return not all(_is_visible_word(word, seen) for said in quoted_words(line) for word in said)
 
 
-def _is_in_sight(word: str, seen: SeenText) -> bool:
+def _is_visible_word(word: str, seen: SeenText) -> bool:
     run = disguises.wide(word)
     is_run = len(run) == len(word) > 1 and all(one + other in seen.pairs for one, other in pairwise(run))
     return word in seen.words or is_run
 
 
-def _is_halved(words: list[str], hidden: HiddenText, seen: SeenText) -> bool:
+def _is_split_in_two(words: list[str], hidden: HiddenText, seen: SeenText) -> bool:
     """Whether two of the words are the two halves of a name, in any order: "an eagle of gold"."""
     long = {word for word in words if len(word) >= _SHORTEST_HALF}
     joined = (one + other for one in long for other in long)
-    return any((name in hidden.names or name in hidden.uttered) and name not in seen.words for name in joined)
+    return any((name in hidden.names or name in hidden.certain_names) and name not in seen.words for name in joined)
 
 
 def _is_near(word: str, name: str) -> bool:

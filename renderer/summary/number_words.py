@@ -23,7 +23,7 @@ _KOREAN = re.compile(
 
 
 def is_number(word: str) -> bool:
-    """Whether a folded word may be a number. In doubt, yes."""
+    """Whether a folded word may be a number. True when in doubt."""
     return any(pattern.fullmatch(word) for pattern in (_LATIN, _ROMAN, _KOREAN)) or _CHINESE.search(word) is not None
 
 
@@ -39,11 +39,11 @@ SMALL = {
     }.items()
     for word in spelled.split()
 }
-"""Values by folded word. A digit counts as one of these in hidden text; in a line it is a number like any other."""
+"""Values by folded word. In hidden text, a digit counts as one of these; in a line, it is an ordinary number."""
 SMALL_WORDS = frozenset(word for word in SMALL if not word.isdigit())
 _CHINESE_SMALL = {"两": 2, "兩": 2, "二": 2, "三": 3, "四": 4, "五": 5}
 COUNTED = re.compile("[两兩二三四五](?:[种種个個条條项項步点點类類组組份段句次]|方面)")
-"""A small number with what it counts, in Chinese."""
+"""A small number with its measure word, in Chinese."""
 
 
 def small_numbers(text: str) -> set[int]:

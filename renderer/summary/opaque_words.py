@@ -16,7 +16,7 @@ _VOWELS = re.compile("[aeiouy]")
 
 
 def holds_secret(line: str, seen: SeenText) -> bool:
-    """Whether ``line`` holds one that is not in the visible text. A single digit counts: many lines could spell a number."""
+    """Whether ``line`` contains one that is not in the visible text. A single digit counts: many lines could spell a number."""
     words = disguises.words(line)
     if sum(len(word) == 1 and word.isascii() and word.isalpha() for word in words) > _MOST_LETTERS_APART:
         return True
@@ -24,14 +24,14 @@ def holds_secret(line: str, seen: SeenText) -> bool:
 
 
 def _is_known(token: str, seen: SeenText) -> bool:
-    """Whether it is in the visible text. Whoever sends every possible number does not know which one is hidden."""
+    """Whether it is in the visible text. A person who sends every possible number still does not know which one is hidden."""
     if len(seen.numbers) > _MOST_NUMBERS and any(map(str.isdigit, token)):
         return False
     return bare(token) in seen.tokens or _parts(token) <= seen.parts
 
 
 def _parts(token: str) -> set[str]:
-    """Its words. In "17\u304c" the number and what follows it are two: only the number must be visible."""
+    """The words of a token. In "17\u304c" the number and what follows it are two: only the number must be visible."""
     return {part for word in disguises.words(token) for part in _ascii_parts(word)}
 
 

@@ -1,6 +1,6 @@
 """Checks that a line of a reasoning summary uses only visible words and common words of its language.
 
-Other words (names, keys, numbers, foreign words, codes) need not be recognized: they are not on the list.
+Other words (names, keys, numbers, foreign words, codes) need not be recognized: they are simply not on the list.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from renderer.summary.vocabulary import (
 
 _LONGEST_PIECE = 8
 _ABSTRACT = ("isierung", "isierungen", "ization", "izations", "isation", "isations", "izacion", "izaciones", "bilidad", "bilidades")
-"""No name ends like this, and each such word says what kind of work it is."""
+"""No name has these endings, and each such word describes a kind of work."""
 _LEAST_PART = 4
 _GERMAN = frozenset({"German"})
 _ROMANCE = frozenset({"French", "Spanish", "Italian", "Portuguese"})
@@ -49,61 +49,63 @@ Words = frozenset[str]
 Forms = Callable[[str], Words]
 
 
-def unknown_words(line: str, seen: SeenText, orders: AbstractSet[str] = frozenset()) -> list[str]:
+def unknown_words(line: str, seen: SeenText, instructions: AbstractSet[str] = frozenset()) -> list[str]:
     """The folded words of ``line`` that are neither in the visible text nor on the lists of its languages. Digits are checked elsewhere.
 
-    ``orders``: what the words of system and developer messages may be forms of. There, only the plainest words are harmless.
+    ``instructions``: the base words of system and developer messages. Of these, only the most common words are harmless.
     """
-    tongues = languages.expected(seen.tongues) | ({"Russian"} if "CYRILLIC" in seen.scripts else set())
+    allowed = languages.expected(seen.language_counts) | ({"Russian"} if "CYRILLIC" in seen.scripts else set())
     parts = (part for word in disguises.words(line) if word not in seen.words for part in disguises.by_width(word))
-    return [unknown for part in parts for unknown in _unknown_in(part, seen, tongues, orders)]
+    return [unknown for part in parts for unknown in _unknown_in(part, seen, allowed, instructions)]
 
 
-def listed(tongue: str) -> Words:
-    """The plain words of a language, with the words of which they may be forms."""
-    words, forms = _list_of(tongue)
-    return _listed(words, forms) | _listed(_FIELDS.get(tongue, ""), forms)
+def listed(language: str) -> Words:
+    """The plain words of a language, with their possible base words."""
+    words, forms = _list_of(language)
+    return _listed(words, forms) | _listed(_FIELDS.get(language, ""), forms)
 
 
-def is_plain(word: str, tongues: frozenset[str], orders: AbstractSet[str] = frozenset()) -> bool:
+def is_plain(word: str, allowed: frozenset[str], instructions: AbstractSet[str] = frozenset()) -> bool:
     """Whether a folded word of Latin or Cyrillic letters is on the list of one of these languages."""
-    if word in SMALL_WORDS or any(word in languages.small_words(tongue) for tongue in tongues):
+    if word in SMALL_WORDS or any(word in languages.small_words(language) for language in allowed):
         return True
-    is_ordered = not orders.isdisjoint(endings.forms(word))
-    if word.endswith(_ABSTRACT) and not is_ordered:
+    is_in_instructions = not instructions.isdisjoint(endings.forms(word))
+    if word.endswith(_ABSTRACT) and not is_in_instructions:
         return True
-    for tongue in tongues:
-        words, forms = _list_of(tongue)
+    for language in allowed:
+        words, forms = _list_of(language)
         own = forms(word)
-        if not own.isdisjoint(_listed(words, forms)) or not (is_ordered or own.isdisjoint(_listed(_FIELDS.get(tongue, ""), forms))):
+        if not own.isdisjoint(_listed(words, forms)) or not (
+            is_in_instructions or own.isdisjoint(_listed(_FIELDS.get(language, ""), forms))
+        ):
             return True
     return False
 
 
-def is_known(word: str, seen: SeenText, tongues: frozenset[str], orders: AbstractSet[str] = frozenset()) -> bool:
+def is_known(word: str, seen: SeenText, allowed: frozenset[str], instructions: AbstractSet[str] = frozenset()) -> bool:
     """Whether a folded word is plain, a form of a visible word, or made of such words, like "Reisezeit" and "Dockerfile"."""
-    if is_plain(word, tongues, orders) or not endings.forms(word).isdisjoint(seen.forms):
+    if is_plain(word, allowed, instructions) or not endings.forms(word).isdisjoint(seen.forms):
         return True
-    if not _ROMANCE.isdisjoint(tongues) and not endings.romance(word).isdisjoint(seen.romance):
+    if not _ROMANCE.isdisjoint(allowed) and not endings.romance(word).isdisjoint(seen.romance):
         return True
     if is_number(word):
         return False
-    return _is_compound(word, seen, orders) if "German" in tongues else is_visible_compound(word, seen, tongues, orders)
+    return _is_compound(word, seen, instructions) if "German" in allowed else is_visible_compound(word, seen, allowed, instructions)
 
 
-def _unknown_in(word: str, seen: SeenText, tongues: frozenset[str], orders: AbstractSet[str]) -> list[str]:
+def _unknown_in(word: str, seen: SeenText, allowed: frozenset[str], instructions: AbstractSet[str]) -> list[str]:
     if word in seen.words or any(map(str.isdigit, word)):
         return []
     if is_number_word(word) and word not in SMALL_WORDS:
         return [word]
     if disguises.wide(word):
-        return _gaps(word, seen, orders)
-    return [] if is_known(word, seen, tongues, orders) else [word]
+        return _gaps(word, seen, instructions)
+    return [] if is_known(word, seen, allowed, instructions) else [word]
 
 
-def _list_of(tongue: str) -> tuple[str, Forms]:
-    words = _PLAINEST.get(tongue) or others.BY_LANGUAGE.get(tongue, "")
-    return words, _ENDINGS.get(tongue, _as_it_is)
+def _list_of(language: str) -> tuple[str, Forms]:
+    words = _PLAINEST.get(language) or others.BY_LANGUAGE.get(language, "")
+    return words, _ENDINGS.get(language, _as_it_is)
 
 
 @cache
@@ -116,8 +118,8 @@ def _as_it_is(word: str) -> Words:
 
 
 _PLAINEST = {"English": english.WORDS, "German": german.WORDS}
-TONGUES = frozenset({"English", "German", "Spanish", "French"})
-"""The languages with lists that are long enough to tell what a word of them looks like."""
+LISTED_LANGUAGES = frozenset({"English", "German", "Spanish", "French"})
+"""The languages whose lists are long enough to learn what their words look like."""
 _FIELDS = {"English": english_fields.WORDS, "German": german_fields.WORDS, "Spanish": spanish.WORDS, "French": french.WORDS}
 _ENDINGS: dict[str, Forms] = {
     "English": endings.english,
@@ -126,38 +128,40 @@ _ENDINGS: dict[str, Forms] = {
 }
 
 
-def _is_compound(word: str, seen: SeenText, orders: AbstractSet[str]) -> bool:
+def _is_compound(word: str, seen: SeenText, instructions: AbstractSet[str]) -> bool:
     """Whether a German compound is made of known words, like "Reisezeit"."""
     for cut in range(_LEAST_PART - 1, len(word) - _LEAST_PART + 2):
         head, tail = word[:cut], word[cut:]
-        if _is_part(tail, seen, orders) and any(_is_part(head.removesuffix(link), seen, orders) for link in _LINKS if head.endswith(link)):
+        if _is_part(tail, seen, instructions) and any(
+            _is_part(head.removesuffix(link), seen, instructions) for link in _LINKS if head.endswith(link)
+        ):
             return True
     return False
 
 
-def _is_part(part: str, seen: SeenText, orders: AbstractSet[str]) -> bool:
+def _is_part(part: str, seen: SeenText, instructions: AbstractSet[str]) -> bool:
     if part in seen.words:
         return len(part) >= _LEAST_PART - 1
-    return len(part) >= _LEAST_PART and (is_plain(part, _GERMAN, orders) or not endings.german(part).isdisjoint(seen.forms))
+    return len(part) >= _LEAST_PART and (is_plain(part, _GERMAN, instructions) or not endings.german(part).isdisjoint(seen.forms))
 
 
-def is_visible_compound(word: str, seen: SeenText, tongues: frozenset[str], orders: AbstractSet[str] = frozenset()) -> bool:
+def is_visible_compound(word: str, seen: SeenText, allowed: frozenset[str], instructions: AbstractSet[str] = frozenset()) -> bool:
     """Whether a word begins or ends with a visible word, and the rest is plain."""
     for cut in range(_LEAST_PART, len(word) - _LEAST_PART + 1):
         head, tail = word[:cut], word[cut:]
-        if (head in seen.words and is_plain(tail, tongues, orders)) or (tail in seen.words and is_plain(head, tongues, orders)):
+        if (head in seen.words and is_plain(tail, allowed, instructions)) or (tail in seen.words and is_plain(head, allowed, instructions)):
             return True
     return False
 
 
-def _gaps(run: str, seen: SeenText, orders: AbstractSet[str]) -> list[str]:
-    """What is left of a run in a script without spaces, or of a Korean word, after removing as many known pieces as possible."""
+def _gaps(run: str, seen: SeenText, instructions: AbstractSet[str]) -> list[str]:
+    """The parts of a run in a script without spaces, or of a Korean word, that remain after removing as many known pieces as possible."""
     best: dict[int, tuple[int, list[str], bool]] = {0: (0, [], False)}
     for begin in range(len(run)):
         cost, gaps, is_open = best[begin]
         longer = [*gaps[:-1], gaps[-1] + run[begin]] if is_open else [*gaps, run[begin]]
         _keep(best, begin + 1, (cost + 1, longer, True))
-        for end in _ends(run, begin, seen, orders):
+        for end in _ends(run, begin, seen, instructions):
             _keep(best, end, (cost, gaps, False))
     return best[len(run)][1]
 
@@ -167,24 +171,24 @@ def _keep(best: dict[int, tuple[int, list[str], bool]], at: int, way: tuple[int,
         best[at] = way
 
 
-def _ends(run: str, begin: int, seen: SeenText, orders: AbstractSet[str]) -> set[int]:
-    """Where a known piece that begins at ``begin`` may end."""
+def _ends(run: str, begin: int, seen: SeenText, instructions: AbstractSet[str]) -> set[int]:
+    """The positions where a known piece that begins at ``begin`` may end."""
     is_korean = _HANGUL.search(run) is not None
     plainest, fields, behind = _korean_pieces() if is_korean else _pieces()
-    # Traditional characters as simplified ones, and as they are: Japanese has them, too.
+    # Traditional characters are tried as simplified ones and unchanged, because Japanese also uses them.
     spellings = {run} if is_korean else {run, run.translate(_TRADITIONAL)}
     ends = {begin + length for length in range(2, _seen_length(run, begin, seen) + 1)}
     for end in range(begin + 1, min(begin + _LONGEST_PIECE, len(run)) + 1):
         for piece in (spelled[begin:end] for spelled in spellings):
-            is_plain_here = piece in plainest or (piece in fields and not _is_ordered(piece, orders))
+            is_plain_here = piece in plainest or (piece in fields and not _is_in_instructions(piece, instructions))
             if is_plain_here or (piece in behind if begin else piece in seen.roots) or COUNTED.fullmatch(piece):
                 ends.add(end)
     return ends
 
 
-def _is_ordered(piece: str, orders: AbstractSet[str]) -> bool:
-    """Whether it stands in system or developer messages: ``orders`` has each two of their characters side by side."""
-    return len(piece) > 1 and all(one + other in orders for one, other in pairwise(piece))
+def _is_in_instructions(piece: str, instructions: AbstractSet[str]) -> bool:
+    """Whether it occurs in system or developer messages: ``instructions`` has each pair of adjacent characters."""
+    return len(piece) > 1 and all(one + other in instructions for one, other in pairwise(piece))
 
 
 def _seen_length(run: str, begin: int, seen: SeenText) -> int:

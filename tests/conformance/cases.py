@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from renderer.errors import OpenChatMLError, Place, Problem
+from renderer.errors import Location, OpenChatMLError, Problem
 from renderer.events import Finished
 from renderer.frames import Frame, Header, Terminator, Transcript
 from renderer.gate import Audience, may_see
@@ -89,18 +89,18 @@ def finished_as_told(item: Finished) -> Case:
     return told if item.complete else {**told, "terminator": None}
 
 
-def place_as_told(place: Place | None) -> Case:
-    """A place."""
-    assert place is not None
-    return {"offset": place.offset, "line": place.line, "column": place.column, "frame": place.frame}
+def location_as_json(location: Location | None) -> Case:
+    """A location."""
+    assert location is not None
+    return {"offset": location.offset, "line": location.line, "column": location.column, "frame": location.frame}
 
 
 def problem_as_told(problem: Problem) -> Case:
     """A problem of a reading that goes on."""
-    return {"code": problem.code, "refused": problem.is_refused, **place_as_told(problem.place)}
+    return {"code": problem.code, "refused": problem.is_refused, **location_as_json(problem.location)}
 
 
 def error_as_told(error: OpenChatMLError) -> Case:
     """An error that stopped a reading."""
     assert type(error) is not OpenChatMLError, "each code has a class of its own"
-    return {"code": error.code, **place_as_told(error.place)}
+    return {"code": error.code, **location_as_json(error.location)}

@@ -67,9 +67,9 @@ def as_told(event: ReaderEvent) -> Case:
             return {"event": "document", "document": document_as_told(document)}
         case ProblemFound(problem=problem):
             return {"event": "problem", **problem_as_told(problem)}
-        case FrameOpened(header=header, place=place):
-            assert place is not None
-            return {"event": "opened", **header.as_written(), "offset": place.offset}
+        case FrameOpened(header=header, location=location):
+            assert location is not None
+            return {"event": "opened", **header.as_written(), "offset": location.offset}
         case FrameText(text=text):
             return {"event": "text", "text": text}
         case FrameWithdrawn():

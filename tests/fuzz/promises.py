@@ -26,7 +26,7 @@ from renderer.ocml.reader import ProblemFound, Reader
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a reader told: its events, texts that follow each other joined, each opened frame with its place, and how it stopped."""
+    """What a reader told: its events, texts that follow each other joined, each opened frame with its location, and how it stopped."""
 
     events: tuple[Any, ...]
     stopped: Problem | None
@@ -51,7 +51,7 @@ def joined(events: Sequence[Any]) -> tuple[Any, ...]:
         if isinstance(event, FrameText) and out and isinstance(out[-1], FrameText):
             out[-1] = FrameText(out[-1].text + event.text)
         else:
-            out.append((event, event.place) if isinstance(event, FrameOpened) else event)
+            out.append((event, event.location) if isinstance(event, FrameOpened) else event)
     return tuple(out)
 
 

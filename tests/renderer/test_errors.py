@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from renderer import errors
-from renderer.errors import Code, OpenChatMLError, Place, Problem
+from renderer.errors import Code, Location, OpenChatMLError, Problem
 
 OF_THE_SPECIFICATION = list(Code)
 
@@ -16,14 +16,14 @@ def test_the_specification_has_eight() -> None:
 
 @pytest.mark.parametrize("code", OF_THE_SPECIFICATION)
 def test_each_has_a_class_of_its_own_and_a_sentence(code: Code) -> None:
-    error = Problem(code, "a reason", Place(7, 2, 3, 1)).error()
+    error = Problem(code, "a reason", Location(7, 2, 3, 1)).error()
     assert type(error) is not OpenChatMLError
     assert [
         kind for kind in vars(errors).values() if isinstance(kind, type) and getattr(kind, "code", None) == code and kind is type(error)
     ]
     assert (error.code, error.sentence) == (code, code.sentence)
     assert str(error) == f"{code}: a reason (line 2, column 3)"
-    assert error.problem == Problem(code, "a reason", Place(7, 2, 3, 1))
+    assert error.problem == Problem(code, "a reason", Location(7, 2, 3, 1))
 
 
 @pytest.mark.parametrize("code", list(Code))

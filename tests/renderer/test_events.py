@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from renderer.errors import Code, Place
+from renderer.errors import Code, Location
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import BROKEN
 from renderer.frames import Frame, Header, Terminator
@@ -93,9 +93,9 @@ def test_a_frame_that_broke_off_or_has_an_error_keeps_that_error() -> None:
 
 def test_a_folded_frame_keeps_its_place() -> None:
     assembler = Assembler()
-    assembler.feed(FrameOpened(HEADER, Place(5, 2, 1, 0)))
+    assembler.feed(FrameOpened(HEADER, Location(5, 2, 1, 0)))
     finished = assembler.feed(FrameClosed(Terminator.END))
-    assert finished is not None and finished.place == Place(5, 2, 1, 0)
+    assert finished is not None and finished.location == Location(5, 2, 1, 0)
 
 
 def fold(header: Header, body: str, closed: FrameClosed) -> Finished:

@@ -19,10 +19,10 @@ from chatui.permissions.programs import reasoning
 from chatui.throttle import CACHE_ERRORS, Throttle, ThrottledError
 
 WAY = "program"
-"""How a program's lines in the audit log say that they came."""
+"""The audit log's value for requests with an API key."""
 WINDOW_SECONDS = 60
 
-# A right key is never refused because of wrong ones from the same address, so this can be strict.
+# A valid key is never refused because of invalid ones from the same address, so this limit can be strict.
 _misses = GuessLimit("API key", address=Scope(free=20, longest=60, window=3600))
 _refusals = RepeatedAction("API key refused", listed=5, in_all=200)
 _requests = Throttle("api", attempts=0, seconds=WINDOW_SECONDS)
@@ -34,8 +34,10 @@ class KeyRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LiveKey:
-    """A key that was good when it was looked at, and its owner. It does not hold the key itself. ``views_hidden``: it may read raw
-    reasoning, and its owner had the permission for it."""
+    """A key that was valid when it was checked, with its owner.
+
+    It does not contain the key itself. ``views_hidden``: the key may read raw reasoning, and its owner had the permission for it.
+    """
 
     id: UUID
     prefix: str
@@ -50,21 +52,20 @@ class LiveKey:
 
     @property
     def only_key(self) -> UUID | None:
-        """The key whose answers it may read: itself; None for all of its owner's."""
+        """The key whose answers it may read: this key's id, or None for all keys of its owner."""
         return None if self.reads_all else self.id
 
     def may_use(self, choice: str) -> bool:
-        """Whether it may ask for this model."""
+        """Whether it may use this model."""
         return not self.models or choice in self.models
 
 
 def admit(text: str, address: str) -> LiveKey:
-    """The key that a request came with, counted against its limit.
+    """The key of a request, counted against its rate limit.
 
     Raises:
-        KeyRefusedError: it is not good.
-        MustWaitError: nor is it judged any more, after too many wrong ones.
-        ThrottledError: it is good, and asked too often within a minute.
+        KeyRefusedError: it is not valid. MustWaitError: it was not checked, after too many invalid keys. ThrottledError: it is valid, but
+        was used too often within a minute.
     """
     row = _row(text)
     if row is None:
@@ -74,7 +75,7 @@ def admit(text: str, address: str) -> LiveKey:
 
 
 def admit_again(key: LiveKey, address: str) -> LiveKey:
-    """The same key once more, for another request over the same connection. Raises as above."""
+    """Check the same key again, for another request over the same connection. Raises as ``admit``."""
     row = _rows().filter(pk=key.id).first()
     if row is None:
         raise KeyRefusedError
@@ -82,7 +83,7 @@ def admit_again(key: LiveKey, address: str) -> LiveKey:
 
 
 def good_among(keys: Iterable[UUID]) -> set[UUID]:
-    """Which of these keys still work. One statement for all."""
+    """Which of these keys are still valid. One statement for all."""
     return {row.pk for row in _rows().filter(pk__in=list(keys)) if is_good(row)}
 
 
@@ -108,13 +109,13 @@ def _admit(row: ApiKey, address: str) -> LiveKey:
 
 
 def is_still_good(key: LiveKey) -> bool:
-    """Whether the key still works, and for all that it did: asked again while an answer is sent."""
+    """Whether the key is still valid, with all its permissions. Checked again while an answer is sent."""
     row = _rows().filter(pk=key.id).first()
     return row is not None and is_good(row) and (not key.views_hidden or _views_hidden(row))
 
 
 def is_good(row: ApiKey) -> bool:
-    """Whether the key works: neither revoked nor expired, of an active account."""
+    """Whether the key is valid: neither revoked nor expired, and of an active account."""
     is_over = row.expires_at is not None and row.expires_at <= timezone.now()
     return row.revoked_at is None and not is_over and row.owner.is_active
 
@@ -137,7 +138,7 @@ def _is_too_often(row: ApiKey) -> bool:
     try:
         return _requests.count(str(row.pk)) > row.per_minute
     except CACHE_ERRORS:
-        return False  # as for people who are signed in
+        return False  # the same as for people who are signed in
 
 
 def _note_refused(row: ApiKey, address: str) -> None:

@@ -1,7 +1,6 @@
 """The format of an API key: ``cu_``, eight public characters, the secret, and a checksum that catches typing errors.
 
-The secret has 256 bits, so a fast digest protects it as well as a slow one would, and scanners for leaked secrets find the whole by the
-pattern.
+The secret has 256 bits, so a fast digest protects it as well as a slow one would. Secret scanners can find a leaked key by its pattern.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import secrets
 import zlib
 
 PREFIX_CHARS = 11
-"""Of a key: as much as pages, the audit log and admins see."""
+"""The length of a key's prefix, which pages, the audit log and admins see."""
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 _PATTERN = re.compile(r"cu_[a-z0-9]{8}_[A-Za-z0-9_-]{43}[0-9a-f]{8}")
 
@@ -25,14 +24,14 @@ def new() -> str:
 
 
 def prefix_of(text: str) -> str | None:
-    """The beginning of what looks like a key; None for anything else."""
+    """The prefix of a text that looks like a key; None for anything else."""
     if not _PATTERN.fullmatch(text) or _check_sum(text[:-8]) != text[-8:]:
         return None
     return text[:PREFIX_CHARS]
 
 
 def digest_of(text: str) -> str:
-    """What is stored of a key: its SHA-256, in hexadecimal."""
+    """The stored form of a key: its SHA-256, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

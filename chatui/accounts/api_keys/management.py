@@ -22,7 +22,7 @@ MADE_FOR_ACCOUNT, REVOKED_WITH_PASSWORD = "make API key for an account", "revoke
 REVOKED_WITH_ACCOUNT = "revoke API key with the account"
 NAME_CHARS = 60
 MOST_KEYS = 20
-"""Of one person, that still work."""
+"""The most valid keys that one person may have."""
 MOST_PER_MINUTE = 600
 
 
@@ -32,10 +32,9 @@ class TooManyKeysError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewKeyOptions:
-    """A key as its owner wants it. ``models``: the choices that it may ask for, empty for all. ``tools``: names of the product's tools that
-    models may call for it. ``days`` None: it has no end.
-
-    ``views_hidden``: it may read raw reasoning. ``reads_all``: it may read responses that the owner's other keys asked for.
+    """The options of a new key. ``models``: the choices that it may use, empty for all. ``tools``: names of the product's tools that models
+    may call for it. ``days`` None: it never expires. ``views_hidden``: it may read raw reasoning. ``reads_all``: it may read responses that
+    the owner's other keys requested.
     """
 
     name: str
@@ -50,8 +49,8 @@ class NewKeyOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class MadeKey:
-    """A new key. ``text`` is shown once, and is nowhere kept."""
+class CreatedKey:
+    """A new key. ``text`` is shown once and never stored."""
 
     id: str
     text: str = field(repr=False)
@@ -59,7 +58,7 @@ class MadeKey:
 
 @dataclass(frozen=True, slots=True)
 class ListedKey:
-    """A key as its owner's list shows it."""
+    """A key in its owner's list."""
 
     id: str
     name: str
@@ -77,17 +76,17 @@ class ListedKey:
 
     @property
     def formats(self) -> str:
-        """The names of the formats that it may speak."""
+        """The names of the formats that it may use."""
         spoken = {"Responses": self.for_responses, "Chat Completions": self.for_chat}
         return " · ".join(name for name, is_spoken in spoken.items() if is_spoken)
 
 
-def make(visitor: Visitor, wanted: NewKeyOptions) -> MadeKey:
-    """A new key of the visitor's own. Recorded.
+def make(visitor: Visitor, wanted: NewKeyOptions) -> CreatedKey:
+    """Create a key for the visitor. Recorded.
 
     Raises:
-        NotFoundError: nobody is signed in, or raw reasoning is wanted by somebody who may not see it.
-        TooManyKeysError: they have MOST_KEYS already.
+        NotFoundError: nobody is signed in, or the key is to read raw reasoning and the visitor may not. TooManyKeysError: they already have
+        MOST_KEYS.
     """
     person = visitor.user
     if person is None or (wanted.views_hidden and not reasoning.may_read(person)):
@@ -95,13 +94,12 @@ def make(visitor: Visitor, wanted: NewKeyOptions) -> MadeKey:
     return _make(visitor, person, wanted, MADE)
 
 
-def make_for_account(visitor: Visitor, account: User, wanted: NewKeyOptions) -> MadeKey:
-    """A new key for an account at which nobody can sign in, made by staff: the caller has checked that they may change it. Recorded.
+def create_for_account(visitor: Visitor, account: User, wanted: NewKeyOptions) -> CreatedKey:
+    """Create a key for an account that nobody can sign in to. For staff: the caller has checked that they may change the account. Recorded.
 
     Raises:
-        NotFoundError: somebody can sign in there, who makes keys themselves, or the account is closed; or raw reasoning is wanted, and the
-            account or who makes the key may not see it.
-        TooManyKeysError: as above.
+        NotFoundError: somebody can sign in to it and create keys themselves, or the account is closed; or the key is to read raw reasoning,
+        and the account or the member of staff may not. TooManyKeysError: as for ``make``.
     """
     maker = visitor.user
     if maker is None or not is_for_programs(account):
@@ -112,17 +110,20 @@ def make_for_account(visitor: Visitor, account: User, wanted: NewKeyOptions) -> 
 
 
 def is_for_programs(account: User) -> bool:
-    """Whether nobody can sign in at this account, or ever did. Whoever takes a person's password away gets no key to what is theirs."""
+    """Whether nobody can sign in to this account, or ever has.
+
+    Staff who take a person's password away must not get a key to that person's data.
+    """
     is_nobodys = account.is_active and not account.has_usable_password() and account.last_login is None
-    # A directory makes accounts before their people come: a key made until then would read what they write.
+    # A directory creates accounts before people first sign in: a key created until then would read what they write later.
     return is_nobodys and not account.provisioned_accounts.exists() and not account.outside_identities.exists()
 
 
-def _make(visitor: Visitor, person: User, wanted: NewKeyOptions, action: str) -> MadeKey:
+def _make(visitor: Visitor, person: User, wanted: NewKeyOptions, action: str) -> CreatedKey:
     maker = visitor.user.get_username() if visitor.user and visitor.user != person else ""
     text = key_text.new()
     with transaction.atomic():
-        # Two requests at once could both find room for the last one.
+        # Otherwise two simultaneous requests could exceed the limit.
         User.objects.select_for_update(no_key=True).get(pk=person.pk)
         if _working(person).count() >= MOST_KEYS:
             raise TooManyKeysError
@@ -145,16 +146,19 @@ def _make(visitor: Visitor, person: User, wanted: NewKeyOptions, action: str) ->
         reads = ", reads raw reasoning" if wanted.views_hidden else ""
         with_tools = f", tools: {', '.join(wanted.tools)}" if wanted.tools else ""
         record(action, visitor, person.get_username(), detail=f"{row.prefix}, {ends}{reads}{with_tools}"[:200])
-    return MadeKey(str(row.pk), text)
+    return CreatedKey(str(row.pk), text)
 
 
 def of(person: User) -> list[ListedKey]:
-    """The person's keys that work, the newest first."""
+    """The person's valid keys, the newest first."""
     return [_listed(row) for row in _working(person).order_by("-created_at")]
 
 
 def revoke_own(visitor: Visitor, key_id: UUID) -> None:
-    """Revoke one of the visitor's own keys: it stops at once. Recorded. NotFoundError where it is not theirs or works no more."""
+    """Revoke one of the visitor's own keys: it stops working at once.
+
+    Recorded. Raises NotFoundError if it is not theirs or no longer valid.
+    """
     row = _working(visitor.user).filter(pk=key_id).first() if visitor.user else None
     if row is None:
         raise NotFoundError
@@ -162,12 +166,13 @@ def revoke_own(visitor: Visitor, key_id: UUID) -> None:
 
 
 def revoke_for_admin(visitor: Visitor, rows: Sequence[ApiKey]) -> int:
-    """Revoke keys, whoever owns them: the caller has checked the permission. Recorded. Returns how many were not revoked yet."""
+    """Revoke keys of any owner: the caller has checked the permission. Recorded. Returns how many were not revoked before."""
     return _revoke(visitor, rows, REVOKED_BY_ADMIN)
 
 
 def revoke_with_password(visitor: Visitor, person: User) -> int:
-    """Revoke all keys of a person whose password has changed: whoever knew the old one may have made them. Recorded. Returns how many
+    """Revoke all keys of a person whose password has changed: somebody who knew the old password may have created them. Recorded. Returns
+    how many
     there were."""
     return _revoke(visitor, list(_working(person).select_related("owner")), REVOKED_WITH_PASSWORD)
 

@@ -12,7 +12,7 @@ from typing import Any
 log = logging.getLogger(__name__)
 
 END_SECONDS = 5.0
-"""For so long a process that ends waits for the work that it has. A mail server that hangs would take ten seconds for each mail."""
+"""How long a process that shuts down waits for its queue. A hanging mail server would take ten seconds for each mail."""
 
 
 class BackgroundQueue:
@@ -25,17 +25,17 @@ class BackgroundQueue:
         self._waiting: Queue[tuple[Callable[..., object], tuple[Any, ...]]] = Queue()
 
     def submit(self, work: Callable[..., object], *values: Any) -> None:
-        """Have it done soon. Whatever it raises is logged by its kind, and ends nothing."""
+        """Run ``work`` soon. If it raises, the type of the exception is logged, and the queue continues."""
         with self._lock:
             if not self._is_begun:
-                # Not an executor: it would let no process end before all its work is done.
+                # Not an executor: a process could not exit before all its work is done.
                 threading.Thread(target=self._go_on, name=self._name, daemon=True).start()
                 atexit.register(self._end)
                 self._is_begun = True
         self._waiting.put((work, values))
 
     def wait(self) -> None:
-        """Until all that was handed over is done, or has failed."""
+        """Wait until all submitted work is done or has failed."""
         self._waiting.join()
 
     def _go_on(self) -> None:

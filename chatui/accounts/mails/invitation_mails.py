@@ -22,7 +22,10 @@ def is_on() -> bool:
 
 
 def send(maker: User, links: Sequence[tuple[str, str]], days: int) -> set[str]:
-    """Send each link, of notes and paths, whose note is an address. Returns the notes of those; none where there is no way."""
+    """Send each link whose note is an e-mail address.
+
+    ``links``: notes and paths. Returns the notes of the links sent; none if mail is off.
+    """
     if not is_on():
         return set()
     mailed = {note for note, _path in links if _is_address(note)}
@@ -34,7 +37,7 @@ def send(maker: User, links: Sequence[tuple[str, str]], days: int) -> set[str]:
 
 def _send(maker: User, address: str, path: str, days: int) -> None:
     with translation.override(environment().language):
-        # Never the host of the request, which whoever asks can choose.
+        # Never the host of the request, which the client can choose.
         words = {"who": maker.get_username(), "site": brand().name, "link": environment().origins[0] + path, "days": days}
         subject = _("Invitation to %(site)s") % words
         body = ngettext(

@@ -1,4 +1,4 @@
-"""Sends mail in the background: no page waits for a mail server, and one that is down breaks nothing."""
+"""Sends mail in the background: no page waits for a mail server, and a failing server has no other effect."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def is_on() -> bool:
 
 
 def send_later(address: str, subject: str, body: str) -> None:
-    """Send it once the transaction is committed; nothing is sent where there is no address or no server."""
+    """Send a mail once the transaction is committed. Nothing is sent without an address or a server."""
     if address and is_on():
         transaction.on_commit(partial(_behind.submit, _send, address, subject, body))
 
 
 def wait() -> None:
-    """Until all that was handed over before is sent, or has failed."""
+    """Wait until all mails submitted so far are sent or have failed."""
     _behind.wait()
 
 
@@ -37,5 +37,5 @@ def _send(address: str, subject: str, body: str) -> None:
     try:
         EmailMessage(" ".join(subject.split()), body, environment().mail_from or None, [address]).send()
     except (OSError, SMTPException, ValueError) as error:
-        # Only the kind: the words of these errors quote addresses.
+        # Only the type: the messages of these errors quote addresses.
         log.error("a mail about an account could not be sent (%s)", type(error).__name__)

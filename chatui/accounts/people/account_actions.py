@@ -20,25 +20,25 @@ from chatui.permissions import administration, inviting
 from chatui.permissions.access import NotFoundError, person_of
 
 MOST_INVITED = 50
-"""People who are invited at once."""
+"""The most people invited at once."""
 
 
 def set_groups(visitor: Visitor, person_id: UUID, chosen: Collection[int], *, is_staff: bool) -> None:
-    """Have somebody in these of the groups that the member of staff may give, and staff or not. Others of theirs stay. Recorded.
+    """Set somebody's groups, among those that the member of staff may assign, and their staff status. Other groups stay. Recorded.
 
     Raises:
         NotFoundError: as ``changeable``.
-        LastAccountManagerError: nobody else could look after accounts; recorded, and nothing is changed.
+        LastAccountManagerError: no other account manager would be left; recorded, and nothing is changed.
     """
     with _changing(visitor, person_id) as person:
         _set_groups(visitor, person, chosen, is_staff=is_staff)
 
 
 def set_member(visitor: Visitor, person_id: UUID, group: Group, *, is_in: bool) -> User:
-    """Have somebody in that group, or not any more. Recorded.
+    """Add somebody to a group, or remove them from it. Recorded.
 
     Raises:
-        NotFoundError: as ``changeable``, and where the group is not among those that the member of staff may give.
+        NotFoundError: as ``changeable``, and if the member of staff may not assign the group.
         LastAccountManagerError: as ``set_groups``.
     """
     with _changing(visitor, person_id) as person:
@@ -53,13 +53,14 @@ def set_member(visitor: Visitor, person_id: UUID, group: Group, *, is_in: bool) 
 @transaction.atomic
 def end_sessions(visitor: Visitor, person_id: UUID) -> User:
     """End all sessions of somebody. Recorded. Raises NotFoundError as ``changeable``."""
-    person = held(visitor, person_id)
+    person = locked(visitor, person_id)
     session_list.end_all_of(visitor, person)
     return person
 
 
 def remove_second_factor(visitor: Visitor, person_id: UUID) -> User:
-    """For a person who has lost theirs. Recorded. Raises as ``set_groups``: without a password, a passkey may be somebody's only way
+    """Remove the second factor of a person who has lost it. Recorded. Raises as ``set_groups``: without a password, a passkey may be
+    somebody's only way
     in."""
     with _changing(visitor, person_id) as person:
         enrollment.remove(visitor, person)
@@ -67,7 +68,10 @@ def remove_second_factor(visitor: Visitor, person_id: UUID) -> User:
 
 
 def changeable(visitor: Visitor, person_id: UUID) -> User:
-    """The account of that key, if the visitor may change it now, whatever their request has read of them. NotFoundError for all others."""
+    """The account with that key, if the visitor may change it now.
+
+    Permissions are read again, not taken from the request. Raises NotFoundError for all others.
+    """
     person: User | None = User.objects.filter(pk=person_id).first()
     staff: User | None = User.objects.filter(pk=person_of(visitor).pk).first()
     if person is None or staff is None or not administration.may_change(staff, person):
@@ -75,19 +79,21 @@ def changeable(visitor: Visitor, person_id: UUID) -> User:
     return person
 
 
-def held(visitor: Visitor, person_id: UUID) -> User:
-    """``changeable``, asked once that account and whoever acts are held, so that nobody takes anything from the one or gives the other more
-    before this transaction ends."""
+def locked(visitor: Visitor, person_id: UUID) -> User:
+    """As ``changeable``, with that account and the acting account locked first, so that the permissions of neither change before this
+    transaction ends.
+    """
     account_managers.lock([person_id, person_of(visitor).pk])
     return changeable(visitor, person_id)
 
 
 def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: int) -> list[tuple[str, str]]:
-    """Make an invitation for each; the notes with the paths of their links, which are not stored. All or none. Recorded, each.
+    """Create an invitation for each note. Returns the notes with the paths of their links, which are not stored. All or none. Each is
+    recorded.
 
     Raises:
         NotFoundError: they may not invite, or not into that group.
-        TooManyInvitedError: they are too many for now.
+        TooManyInvitedError: there are too many for now.
     """
     if not inviting.may_invite(person_of(visitor), group):
         raise NotFoundError
@@ -100,7 +106,7 @@ def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: in
 
 @transaction.atomic
 def revoke_invitation(visitor: Visitor, invitation_id: UUID) -> None:
-    """Take one back. Recorded. NotFoundError for whoever could not have made it themselves, and where there is none."""
+    """Revoke an invitation. Recorded. Raises NotFoundError if the visitor could not have created it themselves, and if there is none."""
     row = Invitation.objects.filter(pk=invitation_id).select_related("made_by", "group").first()
     if row is None or not inviting.may_invite(account_managers.lock_for(person_of(visitor)), row.group):
         raise NotFoundError
@@ -109,8 +115,11 @@ def revoke_invitation(visitor: Visitor, invitation_id: UUID) -> None:
 
 @contextmanager
 def _changing(visitor: Visitor, person_id: UUID) -> Iterator[User]:
-    """The account, held while it is changed. What the visitor may is asked once it is: meanwhile somebody may have given that account
-    more than they have, or taken from them what they had."""
+    """The account, locked while it is changed.
+
+    The visitor's permission is checked after locking: meanwhile the account may have gained permissions, or the visitor may have lost
+    theirs.
+    """
     name = changeable(visitor, person_id).get_username()
     try:
         with account_managers.require_manager_left(name, [person_id]):

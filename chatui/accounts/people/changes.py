@@ -1,4 +1,4 @@
-"""Records in the audit log how staff changed accounts, groups and permissions, in words."""
+"""Records in the audit log how staff changed accounts, groups and permissions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatui.permissions import catalogue, four_eyes
 
 @dataclass(frozen=True, slots=True)
 class AccountSnapshot:
-    """A snapshot of what an account or group is and may do: its name, and sets of words."""
+    """A snapshot of an account or group: its name, and its states and permissions as sets of words."""
 
     name: str
     states: frozenset[str] = frozenset()
@@ -25,7 +25,7 @@ class AccountSnapshot:
 
 
 def snapshot(row: User | Group) -> AccountSnapshot:
-    """The snapshot as the database has it now, whatever a form has already changed in ``row``."""
+    """A snapshot of the row in the database, ignoring what a form has already changed in ``row``."""
     if isinstance(row, Group):
         group = Group.objects.get(pk=row.pk)
         return AccountSnapshot(f"group {group.name}", permissions=_words(group.permissions.all()))
@@ -57,7 +57,7 @@ def record_changed(visitor: Visitor, row: User | Group, before: AccountSnapshot)
 
 
 def record_deleted(visitor: Visitor, row: User | Group) -> None:
-    """Record a deletion, before it happens."""
+    """Record a deletion, before it is carried out."""
     now = snapshot(row)
     members = f"members: {row.user_set.count()}" if isinstance(row, Group) else ""
     _record(visitor, row, "deleted", now, ", ".join(filter(None, [members, *sorted(now.states | now.permissions)])))

@@ -23,8 +23,11 @@ from chatui.prompts import operators
 
 @dataclass(frozen=True, slots=True)
 class ListedGroup:
-    """A group in the list. ``members``: open accounts. ``allows``: its permissions in words. ``has``: in words, what settings keep for
-    some groups, this one among them. ``is_outside``: the operator demands the second factor."""
+    """A group in the list.
+
+    ``members``: open accounts. ``allows``: its permissions in words. ``has``: in words, features that settings limit to some groups
+    including this one. ``is_outside``: the operator's settings require the second factor.
+    """
 
     id: int
     name: str
@@ -36,12 +39,12 @@ class ListedGroup:
 
 
 def all_of_them(staff: User) -> list[ListedGroup]:
-    """By name. Raises NotFoundError for whoever may not see groups."""
+    """All groups, by name. Raises NotFoundError if the person may not see groups."""
     return [_listed(group) for group in _rows(staff).order_by("name")]
 
 
 def one(staff: User, group_id: int) -> tuple[Group, ListedGroup]:
-    """The group of that key. Raises NotFoundError as ``all_of_them``, and where there is none."""
+    """The group of that key. Raises NotFoundError as ``all_of_them``, and if there is none."""
     group = _rows(staff).filter(pk=group_id).first()
     if group is None:
         raise NotFoundError
@@ -50,11 +53,11 @@ def one(staff: User, group_id: int) -> tuple[Group, ListedGroup]:
 
 @transaction.atomic
 def make(visitor: Visitor, name: str, permissions: Collection[Permission]) -> Group:
-    """Make a group with those of these permissions that the visitor may give. Recorded.
+    """Create a group with those of these permissions that the visitor may grant. Recorded.
 
     Raises:
-        NotFoundError: they may not make groups, or none of that name.
-        IntegrityError: somebody was faster with the same name.
+        NotFoundError: they may not create groups, or none of that name. IntegrityError: another request has just created one of the same
+        name.
     """
     staff = account_managers.lock_for(person_of(visitor))
     if not administration.may_make_groups(staff) or not named_groups.may_fill(staff, name):
@@ -81,7 +84,7 @@ def _listed(group: Group) -> ListedGroup:
 
 
 def _had_by(group: Group) -> tuple[str, ...]:
-    """Not the text of instructions: nobody reads that on a page."""
+    """Not the text of the instructions, which no page shows."""
     env = environment()
     said = (
         (env.share_groups, gettext("May make share links")),

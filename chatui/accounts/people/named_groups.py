@@ -32,7 +32,7 @@ class GroupReference:
 
 
 def group_references() -> Iterator[GroupReference]:
-    """Each group that a setting names, once for each setting. Nothing is read but the environment and its files."""
+    """Each group that a setting names, once for each setting. Reads only the environment and its files."""
     env = environment()
     said = {
         FACTOR: (env.second_factor_groups, "nobody needs a second factor for it"),
@@ -56,7 +56,7 @@ def settings_that_name(group: str) -> list[str]:
 def why_not_new(staff: User, name: str) -> str:
     """Why this member of staff cannot make a group of that name, in a sentence; empty where they can.
 
-    Not that of another group, whatever its capitals: two that look alike would be mistaken for each other.
+    The name must not equal that of another group when case is ignored: the two would be mistaken for each other.
     """
     if not name.isprintable() or Group.objects.filter(name__iexact=name).exists():
         return gettext("There is a group with this name already, or it has signs that nobody sees.")
@@ -66,20 +66,21 @@ def why_not_new(staff: User, name: str) -> str:
 
 
 def may_fill(staff: User, name: str) -> bool:
-    """Whether they may make a group of that name as far as its members go: into one that a sign-in service fills, whoever makes it puts
-    people, with whatever it allows. That is for those alone who put people into groups anyway."""
+    """Whether they may create a group of that name, considering its members: a sign-in service adds people to a group that it manages,
+    so creating that group gives them its permissions. Only staff who may change accounts may do that.
+    """
     return SIGN_IN not in settings_that_name(name) or staff.has_perm("chatui.change_user")
 
 
 def missing() -> list[GroupReference]:
-    """Those whose group does not exist. One statement where any is named."""
+    """The references to groups that do not exist. One statement if any group is named."""
     named = list(group_references())
     there = set(Group.objects.filter(name__in={naming.group for naming in named}).values_list("name", flat=True)) if named else set()
     return [naming for naming in named if naming.group not in there]
 
 
-def tell() -> None:
-    """Log them, when a process starts."""
+def log_missing() -> None:
+    """Log missing groups when a process starts."""
     try:
         for naming in missing():
             log.warning("%s names the group %r, which does not exist: %s", naming.setting, naming.group, naming.effect)

@@ -1,4 +1,4 @@
-"""The list of people for account managers: names, groups and states, but nothing that anybody wrote."""
+"""The list of people for account managers: names, groups and states, but no content."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from chatui.models import Invitation, Passkey, RequiredFactor, SecondFactor, Usa
 
 PAGE = 50
 SHOWS = ("", "active", "closed", "staff", "debug")
-"""Which people a list can be of: all, those whose account is open or closed, staff, and those who may see hidden channels."""
+"""The filters of the list: all, those whose account is open or closed, staff, and those who may see hidden channels."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedPerson:
-    """One person. ``seen_on``: the last day (UTC) on which they signed in or asked something; None for never. ``ways``: names of
-    sign-in services, with ``has_password`` for the other way. ``may_debug``: they are staff and may see hidden channels."""
+    """One person. ``seen_on``: the last day (UTC) on which they signed in or asked a question; None for never. ``ways``: names of
+    sign-in services, ``has_password``: they can sign in with a password. ``may_debug``: they are staff and may see hidden channels."""
 
     id: UUID
     name: str
@@ -61,7 +61,7 @@ class Page:
 
 
 def page(words: str = "", show: str = "", number: int = 1, group: Group | None = None) -> Page:
-    """People by name, 50 at a time: those with these words in a name or address, and in that group. Four statements, however many."""
+    """People by name, 50 at a time, filtered by words in a name or address and by group. Always four statements."""
     rows = _shown(_found(words), show)
     rows = rows.filter(groups=group) if group else rows
     found = rows.count()
@@ -72,7 +72,7 @@ def page(words: str = "", show: str = "", number: int = 1, group: Group | None =
 
 
 def one(person_id: UUID) -> tuple[User, ListedPerson] | None:
-    """The account of that key, and what a list says of it."""
+    """The account with that key, and its entry in the list."""
     row = _with_all(User.objects.all()).filter(pk=person_id).first()
     return (row, _listed(row)) if row else None
 
@@ -84,7 +84,7 @@ def invited() -> QuerySet[Invitation]:
 
 
 def counts() -> dict[str, int]:
-    """How many accounts are open, how many closed, and how many people are invited."""
+    """The numbers of open accounts, closed accounts and pending invitations."""
     active, total = User.objects.filter(is_active=True).count(), User.objects.count()
     return {"active": active, "closed": total - active, "invited": invited().count()}
 

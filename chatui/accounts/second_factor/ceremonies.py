@@ -1,7 +1,7 @@
 """WebAuthn: the options that a browser needs to create or use a passkey, and the checks of its response (level 3, sections 7.1 and 7.2).
 
 The ``webauthn`` package is imported at the first ceremony: with cryptography it takes 9 MB, and many deployments have no passkeys.
-A passkey here is discoverable, asks for the person (a finger, a face, a PIN) each time, and so is both factors at once.
+Passkeys here are discoverable and require user verification (a finger, a face, a PIN) each time, so a passkey counts as both factors.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from chatui.branding.brand import brand
 from chatui.models import User
 
 MOST_CHARS = 16_000
-"""Of what a browser sends: with the longest id and the largest key it is half of that."""
+"""The longest response of a browser. With the longest id and the largest key, it has half of that."""
 MOST_ID_BYTES = 1023
 MOST_KEY_BYTES = 1200
 LASTS_SECONDS = 600
-"""How long a challenge is good, and how long the browser waits for the person."""
+"""How long a challenge is valid, and how long the browser waits for the person."""
 
 _Given = TypeVar("_Given")
 _Encoded = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=12_000)]
 
 
 class RefusedPasskeyError(Exception):
-    """The passkey is not accepted. ``why`` is for the audit log: a few words of ours, and nothing that was sent."""
+    """The passkey is not accepted. ``why`` is for the audit log: a fixed text of ours, and nothing that was sent."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -46,13 +46,13 @@ class NewPasskey:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A browser's response, parsed but not verified: nothing in it can be trusted until ``count_of`` has checked the signature."""
+class Assertion:
+    """A browser's response, parsed but not verified: nothing in it can be trusted until ``verify_assertion`` has checked the signature."""
 
     credential_id: bytes
     user_handle: bytes
     challenge: bytes
-    said: dict[str, Any] = field(repr=False)
+    credential: dict[str, Any] = field(repr=False)
 
 
 class _Response(BaseModel):
@@ -63,7 +63,7 @@ class _Response(BaseModel):
     userHandle: _Encoded | Literal[""] | None = None  # noqa: N815
 
 
-class _Said(BaseModel):
+class _Credential(BaseModel):
     id: _Encoded
     rawId: _Encoded  # noqa: N815
     type: Literal["public-key"]
@@ -79,12 +79,12 @@ class _ClientData(BaseModel):
 
 
 def handle_of(person: User) -> bytes:
-    """What authenticators know the person by: it says nothing to whoever reads it there."""
+    """The user handle that authenticators store. It reveals nothing about the person."""
     return person.pk.bytes
 
 
-def to_make(site: Site, person: User, taken: Iterable[bytes], challenge: bytes) -> str:
-    """The options for making one, in JSON. ``taken``: ids of those that the person has, so that no device makes a second one."""
+def registration_options(site: Site, person: User, taken: Iterable[bytes], challenge: bytes) -> str:
+    """The options for creating a passkey, in JSON. ``taken``: ids of the person's passkeys, so that no device creates a second one."""
     import webauthn
     from webauthn.helpers import structs
 
@@ -103,8 +103,8 @@ def to_make(site: Site, person: User, taken: Iterable[bytes], challenge: bytes) 
     return webauthn.options_to_json(options)
 
 
-def to_use(site: Site, only: Iterable[bytes], challenge: bytes) -> str:
-    """The options for using one, in JSON. ``only``: the ids that will do; none for whichever the person chooses."""
+def authentication_options(site: Site, only: Iterable[bytes], challenge: bytes) -> str:
+    """The options for using a passkey, in JSON. ``only``: the accepted ids; empty to let the person choose."""
     import webauthn
     from webauthn.helpers import structs
 
@@ -118,17 +118,17 @@ def to_use(site: Site, only: Iterable[bytes], challenge: bytes) -> str:
     return webauthn.options_to_json(options)
 
 
-def made(site: Site, said: str, challenges: Iterable[bytes]) -> NewPasskey:
-    """Check what a browser made. Raises RefusedPasskeyError."""
+def verify_registration(site: Site, credential: str, challenges: Iterable[bytes]) -> NewPasskey:
+    """Verify the response to a registration. Raises RefusedPasskeyError."""
     import webauthn
     from webauthn import helpers
     from webauthn.helpers.structs import AttestationFormat
 
-    read, challenge = _read(said), _challenge(said, "webauthn.create", challenges)
+    read, challenge = _read(credential), _challenge(credential, "webauthn.create", challenges)
 
     def check() -> NewPasskey:
         statement = helpers.parse_attestation_object(helpers.base64url_to_bytes(read.response.attestationObject))
-        # None was asked for, so a device's certificate is not wanted; what a device says of itself alone (self attestation) may stay.
+        # No attestation was requested, so certificates are refused; self attestation is accepted.
         if statement.fmt != AttestationFormat.NONE and (statement.fmt != AttestationFormat.PACKED or statement.att_stmt.x5c):
             raise RefusedPasskeyError("an attestation that nobody asked for")
         found = webauthn.verify_registration_response(
@@ -147,24 +147,24 @@ def made(site: Site, said: str, challenges: Iterable[bytes]) -> NewPasskey:
     return new
 
 
-def answer_in(said: str, challenges: Iterable[bytes]) -> Answer:
-    """What a browser says that was signed, with one of these challenges. Raises RefusedPasskeyError."""
-    read, challenge = _read(said), _challenge(said, "webauthn.get", challenges)
+def read_assertion(credential: str, challenges: Iterable[bytes]) -> Assertion:
+    """The browser's response to one of these challenges, not verified yet. Raises RefusedPasskeyError."""
+    read, challenge = _read(credential), _challenge(credential, "webauthn.get", challenges)
     response = read.response
     if not response.authenticatorData or not response.signature:
         raise RefusedPasskeyError("not of the right form")
-    return Answer(_bytes(read.rawId), _bytes(response.userHandle or ""), challenge, read.model_dump(exclude_none=True))
+    return Assertion(_bytes(read.rawId), _bytes(response.userHandle or ""), challenge, read.model_dump(exclude_none=True))
 
 
-def count_of(site: Site, answer: Answer, public_key: bytes) -> int:
-    """Check the signature and all that is signed; returns what the authenticator has counted. Raises RefusedPasskeyError."""
+def verify_assertion(site: Site, assertion: Assertion, public_key: bytes) -> int:
+    """Verify the signature and all signed data. Returns the authenticator's signature counter. Raises RefusedPasskeyError."""
     import webauthn
 
     def check() -> int:
-        # The count of before is compared where the row is: here it would be one more error without a name.
+        # The previous counter is compared where the row is: here the error would have no distinct reason.
         found = webauthn.verify_authentication_response(
-            credential=answer.said,
-            expected_challenge=answer.challenge,
+            credential=assertion.credential,
+            expected_challenge=assertion.challenge,
             expected_rp_id=site.host,
             expected_origin=site.origin,
             credential_public_key=public_key,
@@ -176,19 +176,19 @@ def count_of(site: Site, answer: Answer, public_key: bytes) -> int:
     return _checked(check)
 
 
-def _read(said: str) -> _Said:
-    if len(said) > MOST_CHARS:
+def _read(credential: str) -> _Credential:
+    if len(credential) > MOST_CHARS:
         raise RefusedPasskeyError("too large")
     try:
-        return _Said.model_validate_json(said)
+        return _Credential.model_validate_json(credential)
     except ValidationError:
         raise RefusedPasskeyError("not of the right form") from None
 
 
-def _challenge(said: str, kind: str, challenges: Iterable[bytes]) -> bytes:
-    """The challenge that was signed, which has to be one of ours, on a page of ours that is in no frame of another site."""
+def _challenge(credential: str, kind: str, challenges: Iterable[bytes]) -> bytes:
+    """The signed challenge. It must be one of ours, from a page of ours that is not in a frame of another site."""
     try:
-        data = _ClientData.model_validate_json(_bytes(_read(said).response.clientDataJSON))
+        data = _ClientData.model_validate_json(_bytes(_read(credential).response.clientDataJSON))
     except ValidationError:
         raise RefusedPasskeyError("not of the right form") from None
     challenge = _bytes(data.challenge)
@@ -215,11 +215,11 @@ def _checked(check: Callable[[], _Given]) -> _Given:
         return check()
     except RefusedPasskeyError:
         raise
-    except Exception:  # noqa: BLE001 - its parsers of CBOR and keys raise what they meet; whatever it is, nothing was proved
+    except Exception:  # noqa: BLE001 - its parsers of CBOR and keys raise many types of exceptions; each means that verification failed
         raise RefusedPasskeyError("not valid") from None
 
 
 def as_json(options: str) -> dict[str, Any]:
-    """Options, for an answer in JSON."""
+    """The options as a dictionary, for a JSON response."""
     found: dict[str, Any] = json.loads(options)
     return found

@@ -38,8 +38,8 @@ class SecondFactorStatus:
     codes_left: int
 
 
-def setting_of(person: User) -> SecondFactorStatus:
-    """For the page."""
+def status_of(person: User) -> SecondFactorStatus:
+    """The status of the person's second factor, for the page."""
     return SecondFactorStatus(
         is_on(person), has_app(person), required.is_required(person), RecoveryCode.objects.filter(user=person).count()
     )
@@ -56,26 +56,28 @@ def has_app(person: User) -> bool:
 
 
 def has_passkeys(person: User) -> bool:
-    """Whether they have passkeys, of which each is a second factor as well."""
+    """Whether they have passkeys. Each passkey is a second factor as well."""
     return Passkey.objects.filter(user=person).exists()
 
 
 def begin(person: User) -> None:
-    """Another secret from now on: whoever saw the last one, and did not confirm it, may be somebody who knew the password."""
+    """Replace the unconfirmed secret: somebody who knew the password may have seen the last one."""
     SecondFactor.objects.filter(user=person, confirmed_at=None).delete()
 
 
 def secret_of(person: User) -> bytes:
-    """The secret for the app, of a factor that is not confirmed yet; the same until it is, or is begun anew. Raises WrongCodeError where
-    one is on."""
+    """The secret for the app, of a factor that is not confirmed yet.
+
+    It stays the same until it is confirmed or replaced. Raises WrongCodeError if codes are already on.
+    """
     row, _ = SecondFactor.objects.get_or_create(user=person)
     if row.confirmed_at is not None:
-        raise WrongCodeError  # it is shown while it is set up, and never again
+        raise WrongCodeError  # it is shown only during setup
     return _secret(row)
 
 
 def confirm(visitor: Visitor, person: User, code: str) -> list[str]:
-    """Switch it on, with the first code of the app. Returns the recovery codes, which are shown once.
+    """Switch codes on, with the first code of the app. Returns the recovery codes, which are shown once.
 
     Raises:
         WrongCodeError: the code is not right.
@@ -94,7 +96,7 @@ def confirm(visitor: Visitor, person: User, code: str) -> list[str]:
 
 
 def check(visitor: Visitor, person: User, code: str) -> None:
-    """Use up a code of the app, or a recovery code.
+    """Check and use up a code of the app, or a recovery code.
 
     Raises:
         WrongCodeError, MustWaitError: as ``confirm``.
@@ -108,7 +110,7 @@ def check(visitor: Visitor, person: User, code: str) -> None:
         return
     guess = admit(visitor, person)
     with transaction.atomic():
-        # Deleting is using: of two who send it at once, one has it.
+        # Deleting the row uses the code: of two simultaneous requests, only one succeeds.
         if not RecoveryCode.objects.filter(user=person, digest=_digest(plain)).delete()[0]:
             raise WrongCodeError
         record("recovery code used", visitor, person.get_username())
@@ -117,8 +119,8 @@ def check(visitor: Visitor, person: User, code: str) -> None:
 
 @transaction.atomic
 def new_codes(visitor: Visitor, person: User) -> list[str]:
-    """Other recovery codes, in the place of all earlier ones. Recorded."""
-    # Of two at once, the second waits, and replaces the codes of the first.
+    """Replace all recovery codes with new ones. Recorded."""
+    # Of two simultaneous requests, the second waits and replaces the codes of the first.
     User.objects.select_for_update(no_key=True).get(pk=person.pk)
     if not is_on(person):
         raise WrongCodeError
@@ -128,20 +130,20 @@ def new_codes(visitor: Visitor, person: User) -> list[str]:
 
 
 def first_codes(person: User) -> list[str]:
-    """Recovery codes for a person who has none; empty for others. In the transaction in which a factor is added."""
+    """Recovery codes for a person who has none; empty for others. Call it in the transaction that adds a factor."""
     return [] if RecoveryCode.objects.filter(user=person).exists() else _new_codes(person)
 
 
 def delete_unneeded_codes(person: User) -> None:
-    """Without a factor there is nothing to recover. In the transaction in which one was taken away."""
+    """Delete recovery codes if no factor is left. Call it in the transaction that removed one."""
     if not is_on(person):
         RecoveryCode.objects.filter(user=person).delete()
 
 
 @transaction.atomic
 def switch_app_off(visitor: Visitor, person: User) -> None:
-    """Take one-time codes away; passkeys stay. Recorded. Raises NotFoundError where that would be the last factor, and one is required."""
-    User.objects.select_for_update(no_key=True).get(pk=person.pk)  # a passkey that is taken away meanwhile would not be counted on
+    """Remove one-time codes; passkeys stay. Recorded. Raises NotFoundError if this is the last factor and one is required."""
+    User.objects.select_for_update(no_key=True).get(pk=person.pk)  # a passkey that is removed at the same time must not count
     if not has_passkeys(person):
         if required.is_required(person):
             raise NotFoundError
@@ -153,7 +155,7 @@ def switch_app_off(visitor: Visitor, person: User) -> None:
 
 @transaction.atomic
 def remove(visitor: Visitor, person: User) -> None:
-    """Take all factors away: codes, recovery codes and passkeys. Recorded where one was on."""
+    """Remove all factors: codes, recovery codes and passkeys. Recorded if one was on."""
     was_on = is_on(person)
     SecondFactor.objects.filter(user=person).delete()
     Passkey.objects.filter(user=person).delete()
@@ -165,14 +167,14 @@ def remove(visitor: Visitor, person: User) -> None:
 
 
 def admit(visitor: Visitor, person: User) -> Guess:
-    """Count a try at the step after the password, whatever it is tried with. Raises MustWaitError."""
+    """Count an attempt at the second step, with any kind of factor. Raises MustWaitError."""
     return _guesses.admit(visitor.address, account=str(person.pk))
 
 
 def _check_app(visitor: Visitor, row: SecondFactor, code: str) -> None:
     guess = admit(visitor, row.user)
     step = totp.step_of(_secret(row), "".join(code.split()))
-    # The condition is in the statement: a code that two send at once is good for one.
+    # The condition is in the statement: of two simultaneous requests with one code, only one succeeds.
     if step is None or not SecondFactor.objects.filter(pk=row.pk, last_step__lt=step).update(last_step=step):
         raise WrongCodeError
     guess.succeeded()

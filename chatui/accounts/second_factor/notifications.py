@@ -15,7 +15,7 @@ from chatui.env import environment
 from chatui.models import User
 
 MOST = 10
-"""How many are kept for somebody who dismisses none, the latest."""
+"""The most notifications stored for one person; older ones are dropped."""
 SENTENCES = {
     "passkey-added": noop("A passkey was added to your account."),
     "passkey-removed": noop("A passkey was removed from your account."),
@@ -27,15 +27,15 @@ SENTENCES = {
 
 
 @dataclass(frozen=True, slots=True)
-class News:
-    """One change to notify about. ``sentence`` is in the language of the page."""
+class SignInChange:
+    """One change that the person is notified of. ``sentence`` is in the language of the page."""
 
     sentence: str
     at: datetime
 
 
 def tell(person: User, what: str) -> None:
-    """Tell the person soon. In the transaction of the change. ``what`` is a key of SENTENCES."""
+    """Notify the person soon. Call it in the transaction of the change. ``what`` is a key of SENTENCES."""
     held = User.objects.select_for_update(no_key=True).get(pk=person.pk)
     lines = [*held.sign_in_news.splitlines(), f"{what} {timezone.now().isoformat()}"]
     User.objects.filter(pk=person.pk).update(sign_in_news="\n".join(lines[-MOST:]))
@@ -46,12 +46,12 @@ def tell(person: User, what: str) -> None:
     sending.send_later(held.email, subject, body)
 
 
-def of(person: User) -> list[News]:
-    """What the person has not dismissed, the latest first. No statement: it is a column of the account."""
+def of(person: User) -> list[SignInChange]:
+    """The notifications that the person has not dismissed, the latest first. No statement: they are a column of the account."""
     found = [line.split(" ") for line in person.sign_in_news.splitlines()]
-    return [News(_(SENTENCES[what]), datetime.fromisoformat(at)) for what, at in reversed(found) if what in SENTENCES]
+    return [SignInChange(_(SENTENCES[what]), datetime.fromisoformat(at)) for what, at in reversed(found) if what in SENTENCES]
 
 
 def dismiss(person: User) -> None:
-    """The person has read them."""
+    """Dismiss all notifications of the person."""
     User.objects.filter(pk=person.pk).update(sign_in_news="")

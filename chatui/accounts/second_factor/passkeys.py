@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from chatui.accounts import sign_in
 from chatui.accounts.second_factor import ceremonies, enrollment, notifications, required
-from chatui.accounts.second_factor.ceremonies import Answer, NewPasskey, RefusedPasskeyError
+from chatui.accounts.second_factor.ceremonies import Assertion, NewPasskey, RefusedPasskeyError
 from chatui.accounts.second_factor.relying_party import Site
 from chatui.accounts.sign_in_rules import password_use
 from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
@@ -25,7 +25,7 @@ from chatui.models import OutsideIdentity, Passkey, User
 from chatui.permissions.access import NotFoundError
 
 MOST = 20
-"""How many one person may have."""
+"""The most passkeys of one person."""
 MOST_NAME_CHARS = 60
 
 
@@ -41,26 +41,27 @@ class OwnPasskey:
 
 
 def may_have(person: User) -> bool:
-    """Whether this person may add one: as for one-time codes, whoever signs in with a password. Others go where their provider says."""
+    """Whether this person may add one: as with one-time codes, people who sign in with a password. For others, the provider decides."""
     return password_use.may_use(person) and person.has_usable_password()
 
 
 def of(person: User) -> list[OwnPasskey]:
-    """The person's, the oldest first."""
+    """The person's passkeys, the oldest first."""
     rows = Passkey.objects.filter(user=person).order_by("made_at", "pk")
     return [OwnPasskey(row.pk, row.name, row.made_at, row.last_used_at, _may_remove(person, row.pk)) for row in rows]
 
 
 def ids_of(person: User, site: Site) -> list[bytes]:
-    """What browsers call those that the person has for this site."""
+    """The credential ids of the person's passkeys for this site."""
     return [bytes(each) for each in Passkey.objects.filter(user=person, site=site.host).values_list("credential_id", flat=True)]
 
 
 def add(visitor: Visitor, person: User, site: Site, new: NewPasskey, name: str) -> list[str]:
-    """Add one that ``ceremonies.made`` has checked. Recorded. Returns recovery codes, which are shown once, where the person had none.
+    """Add a passkey that ``ceremonies.verify_registration`` has checked. Recorded. Returns recovery codes, which are shown once, where the
+    person had none.
 
     Raises:
-        RefusedPasskeyError: it is known already, not for this person, or there are too many.
+        RefusedPasskeyError: it is already known, not for this person, or there are too many.
     """
     with transaction.atomic():
         _add(User.objects.select_for_update(no_key=True).get(pk=person.pk), site, new, name)
@@ -70,7 +71,7 @@ def add(visitor: Visitor, person: User, site: Site, new: NewPasskey, name: str) 
 
 
 def record_not_added(visitor: Visitor, person: User, error: RefusedPasskeyError) -> None:
-    """One that was refused, outside of a transaction that is undone."""
+    """Record a refused passkey, outside the transaction that is rolled back."""
     record("passkey not added", visitor, person.get_username(), detail=error.why)
 
 
@@ -94,8 +95,8 @@ def _add(held: User, site: Site, new: NewPasskey, name: str) -> None:
 
 @transaction.atomic
 def remove(visitor: Visitor, person: User, passkey_id: UUID) -> None:
-    """Take one of one's own away. Recorded. Raises NotFoundError where it is not theirs, or may not go."""
-    User.objects.select_for_update(no_key=True).get(pk=person.pk)  # of two that are taken away at once, one must be left
+    """Remove one of the visitor's own passkeys. Recorded. Raises NotFoundError if it is not theirs or may not be removed."""
+    User.objects.select_for_update(no_key=True).get(pk=person.pk)  # if two are removed at once, one must remain
     row = Passkey.objects.filter(pk=passkey_id, user=person).first()
     if row is None or not _may_remove(person, row.pk):
         raise NotFoundError
@@ -106,7 +107,7 @@ def remove(visitor: Visitor, person: User, passkey_id: UUID) -> None:
 
 
 def rename(visitor: Visitor, person: User, passkey_id: UUID, name: str) -> None:
-    """Give one of one's own another name. Recorded, without the names. Raises NotFoundError where it is not theirs."""
+    """Rename one of the visitor's own passkeys. Recorded, without the names. Raises NotFoundError if it is not theirs."""
     with transaction.atomic():
         if not Passkey.objects.filter(pk=passkey_id, user=person).update(name=_bounded(name)):
             raise NotFoundError
@@ -117,18 +118,18 @@ def whose(visitor: Visitor, site: Site, said: str, challenges: Collection[bytes]
     """The person whose passkey was used to sign in. A refusal is recorded. ``device``: as for ``sign_in.admit``.
 
     Raises:
-        RefusedPasskeyError: whatever is wrong; people are told the same of all.
+        RefusedPasskeyError: for any error; people see the same message for all of them.
         MustWaitError: too many were tried.
     """
     row = None
     try:
         guess = sign_in.admit_passkey(visitor, device)
-        answer = ceremonies.answer_in(said, challenges)
-        row = _row_of(answer, site)
-        # Nobody has said yet who they are: what the authenticator says has to agree with what is known of it.
-        if not hmac.compare_digest(answer.user_handle, ceremonies.handle_of(row.user)):
+        assertion = ceremonies.read_assertion(said, challenges)
+        row = _row_of(assertion, site)
+        # The person is not known yet: the authenticator's user handle must match the owner of the passkey.
+        if not hmac.compare_digest(assertion.user_handle, ceremonies.handle_of(row.user)):
             raise RefusedPasskeyError("of another account")
-        _use(row, site, answer)
+        _use(row, site, assertion)
     except (RefusedPasskeyError, MustWaitError) as error:
         sign_in.record_passkey_refused(visitor, row.user if row else None, _told(error))
         raise
@@ -137,14 +138,14 @@ def whose(visitor: Visitor, site: Site, said: str, challenges: Collection[bytes]
 
 
 def check(visitor: Visitor, person: User, site: Site, said: str, challenges: Collection[bytes]) -> None:
-    """The step after a password: the passkey has to be this person's. Raises and records as ``whose``."""
+    """The step after a password: the passkey must be this person's. Raises and records as ``whose``."""
     try:
         guess = enrollment.admit(visitor, person)
-        answer = ceremonies.answer_in(said, challenges)
-        row = _row_of(answer, site)
-        if row.user_id != person.pk or (answer.user_handle and answer.user_handle != ceremonies.handle_of(person)):
+        assertion = ceremonies.read_assertion(said, challenges)
+        row = _row_of(assertion, site)
+        if row.user_id != person.pk or (assertion.user_handle and assertion.user_handle != ceremonies.handle_of(person)):
             raise RefusedPasskeyError("of another account")
-        _use(row, site, answer)
+        _use(row, site, assertion)
     except (RefusedPasskeyError, MustWaitError) as error:
         sign_in.record_passkey_refused(visitor, person, _told(error))
         raise
@@ -155,21 +156,21 @@ def _told(error: RefusedPasskeyError | MustWaitError) -> str:
     return f"passkey: {error.why if isinstance(error, RefusedPasskeyError) else 'had to wait'}"
 
 
-def _row_of(answer: Answer, site: Site) -> Passkey:
-    found = Passkey.objects.select_related("user").filter(digest=_digest(answer.credential_id), site=site.host)
+def _row_of(assertion: Assertion, site: Site) -> Passkey:
+    found = Passkey.objects.select_related("user").filter(digest=_digest(assertion.credential_id), site=site.host)
     row: Passkey | None = found.first()
     if row is None:
         raise RefusedPasskeyError("not known")
     return row
 
 
-def _use(row: Passkey, site: Site, answer: Answer) -> None:
+def _use(row: Passkey, site: Site, assertion: Assertion) -> None:
     if not row.user.is_active:
         raise RefusedPasskeyError("closed account")
     if not password_use.may_use(row.user):
         raise RefusedPasskeyError("only a provider opens this account")
-    count = ceremonies.count_of(site, answer, bytes(row.public_key))
-    # The condition is in the statement: of two that come at once with the same count, one is a copy.
+    count = ceremonies.verify_assertion(site, assertion, bytes(row.public_key))
+    # The condition is in the statement: of two simultaneous uses with the same counter, one is a copy.
     later = Q(sign_count__lt=count) if count else Q(sign_count=0)
     if not Passkey.objects.filter(later, pk=row.pk).update(sign_count=count, last_used_at=timezone.now()):
         raise RefusedPasskeyError("its count went back, so there may be a copy")
@@ -186,7 +187,7 @@ def _may_remove(person: User, passkey_id: UUID) -> bool:
 
 
 def _bounded(name: str) -> str:
-    """The name as it is kept: one line, without what moves the text around it."""
+    """The name as it is stored: one line, without characters that reorder the text around it."""
     plain = "".join(sign if sign.isprintable() else " " for sign in name)
     return " ".join(plain.split())[:MOST_NAME_CHARS] or "Passkey"
 

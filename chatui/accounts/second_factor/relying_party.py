@@ -13,20 +13,25 @@ from chatui.env import environment
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The host and origin for passkeys. ``host`` is what WebAuthn calls the RP ID, such as chat.example.org; ``origin`` has the scheme,
-    and a port that is not usual."""
+    """The host and origin for passkeys.
+
+    ``host`` is WebAuthn's RP ID, such as chat.example.org; ``origin`` has the scheme, and a port that is not the default.
+    """
 
     host: str
     origin: str
 
 
 def site_of(scheme: str, host: str) -> Site | None:
-    """The site for a request that was sent there (``host`` as Django has checked it). None where browsers have no passkeys: for an address
-    in numbers, and without https but on this machine; or where nobody says which hosts are ours."""
+    """The site for a request to this host (``host`` as Django has checked it).
+
+    None where browsers have no passkeys: for numeric addresses, and without https except on this machine; or if our hosts are not
+    configured.
+    """
     asked, public = f"{scheme}://{host}", environment().origins
     if not public and "*" in settings.ALLOWED_HOSTS:
         return None
-    # One of several origins is known by the host, which then is one of ours.
+    # With several origins, the host selects one, so it is one of ours.
     origin = asked if not public or asked in public else public[0]
     parts = urlsplit(origin)
     name = parts.hostname or ""

@@ -22,7 +22,7 @@ def is_required(person: User) -> bool:
 
 
 def is_set_in_environment(group: Group) -> bool:
-    """Whether the operator demands it in the environment, where no page can change it."""
+    """Whether the environment requires it, so that no page can change it."""
     return group.name in environment().second_factor_groups
 
 
@@ -34,10 +34,10 @@ def members_without_factor(group: Group) -> list[User]:
 
 @transaction.atomic
 def set_for(visitor: Visitor, group: Group, *, is_on: bool, ends_sessions: bool = False) -> list[User]:
-    """Demand a second factor of the members of a group, or not any more. Recorded.
+    """Require a second factor from the members of a group, or stop requiring it. Recorded.
 
-    ``ends_sessions``: of those who have none, so that they are asked at their next page; but not the visitor's own, nor of anybody who has
-    more permissions. Returns whose sessions were ended.
+    ``ends_sessions``: end the sessions of members without one, so that they are asked at their next page; but not the visitor's own, nor
+    those of anybody with more permissions. Returns the people whose sessions were ended.
 
     Raises:
         NotFoundError: the visitor may not change that group.
@@ -54,7 +54,7 @@ def set_for(visitor: Visitor, group: Group, *, is_on: bool, ends_sessions: bool 
     words = "needs a second factor now" if is_on else "needs no second factor any more"
     record("group changed", visitor, f"group {group.name}", detail=words)
     if not is_on:
-        # As with a factor that is taken away: whoever does so could sign in with a password alone.
+        # As when a factor is removed: whoever makes this change could then sign in with the password alone.
         four_eyes.note(visitor.user, group.user_set.values_list("pk", flat=True), f"group changed: {words}")
     kept = {staff, *administration.mightier(staff)}
     ended = [person for person in members_without_factor(group) if person not in kept] if is_on and ends_sessions else []

@@ -13,11 +13,11 @@ from django.utils.crypto import constant_time_compare
 STEP_SECONDS = 30
 DIGITS = 6
 NEIGHBOURS = 1
-"""How many steps before and after the present one count: clocks differ, and typing takes a while."""
+"""How many steps before and after the current one are accepted: clocks differ, and typing takes a while."""
 
 
 def step_of(secret: bytes, code: str, now: float | None = None) -> int | None:
-    """The step for which a code is right; None for a wrong one."""
+    """The step that a code belongs to; None for a wrong code."""
     present = int(time.time() if now is None else now) // STEP_SECONDS
     found = None
     for step in range(present - NEIGHBOURS, present + NEIGHBOURS + 1):
@@ -35,11 +35,11 @@ def code_at(secret: bytes, step: int) -> str:
 
 
 def written(secret: bytes) -> str:
-    """The secret as people type it into an app."""
+    """The secret in the form that people type into an app."""
     return base64.b32encode(secret).decode().rstrip("=")
 
 
 def address(secret: bytes, site: str, name: str) -> str:
-    """The address that a QR code holds, as apps understand it."""
+    """The ``otpauth:`` address for a QR code."""
     label = quote(f"{site}:{name}", safe="")
     return f"otpauth://totp/{label}?{urlencode({'secret': written(secret), 'issuer': site})}"

@@ -18,7 +18,7 @@ WHY = "nobody else could look after accounts"
 
 
 class LastAccountManagerError(Exception):
-    """The change would leave no account manager. ``name``: the account that it is about."""
+    """The change would leave no account manager. ``name``: the affected account."""
 
     def __init__(self, name: str) -> None:
         super().__init__(WHY)
@@ -26,16 +26,16 @@ class LastAccountManagerError(Exception):
 
 
 def lock(more: Collection[UUID] = ()) -> None:
-    """Lock the rows of all account managers, and ``more``, in one order, so that two changes cannot each count on the other.
-
-    In a transaction. Ask anew afterwards: a row that was waited for is as it is now, what was found with it is not.
+    """Lock the rows of all account managers, and ``more``, in a fixed order, so that two changes cannot each rely on the other's account.
+    Call it in a transaction. Check conditions again afterwards: data read before the lock may be out of date.
     """
     list(User.objects.select_for_update(no_key=True).filter(Q(pk__in=_managers()) | Q(pk__in=more)).order_by("pk").values_list("pk"))
 
 
 def lock_for(staff: User, more: Collection[UUID] = ()) -> User:
-    """``lock`` with the member of staff who acts, who is returned as the database has them then: what their request has read of them is
-    from before, and somebody may have taken from them meanwhile what they had. Raises NotFoundError where they are gone or closed."""
+    """As ``lock``, including the acting member of staff, who is returned as read after locking: they may have lost permissions since
+    their request began. Raises NotFoundError if their account is gone or closed.
+    """
     lock([staff.pk, *more])
     now: User | None = User.objects.filter(pk=staff.pk, is_active=True).first()
     if now is None:
@@ -44,15 +44,17 @@ def lock_for(staff: User, more: Collection[UUID] = ()) -> User:
 
 
 def is_last(person: User) -> bool:
-    """Whether this person is an account manager, and the only one who could sign in. In a transaction, in which nobody else changes
-    that."""
+    """Whether this person is an account manager, and the only one who could sign in. Call it in a transaction that holds the locks."""
     lock([person.pk])
     return _able() == [person.pk]
 
 
 @contextmanager
 def keep_last_manager(person: User) -> Iterator[None]:
-    """Around a change of what an account may do. Raises LastAccountManagerError, with the change undone, where nobody would be left."""
+    """A context manager around a change to an account's permissions.
+
+    Raises LastAccountManagerError and rolls back if no account manager would be left.
+    """
     with transaction.atomic():
         if not _managers().filter(pk=person.pk).exists() or not is_last(person):
             yield
@@ -64,7 +66,7 @@ def keep_last_manager(person: User) -> Iterator[None]:
 
 @contextmanager
 def require_manager_left(name: str, more: Collection[UUID] = ()) -> Iterator[None]:
-    """As ``keep_last_manager``, around any change on staff pages, of whatever is called ``name``. ``more``: as for ``lock``."""
+    """As ``keep_last_manager``, around any change on staff pages to the object called ``name``. ``more``: as for ``lock``."""
     with transaction.atomic():
         lock(more)
         before = _able()
@@ -83,7 +85,7 @@ def _managers() -> QuerySet[User]:
 
 
 def _can_sign_in(person: User) -> bool:
-    """By a password or a passkey, or by a provider that is configured: with an identity, or as one of whom its directory tells."""
+    """By a password or a passkey, or by a configured provider, with an identity or an account from its directory."""
     if password_use.may_use(person) and (person.has_usable_password() or Passkey.objects.filter(user=person).exists()):
         return True
     if person.is_superuser or password_use.is_emergency(person.get_username()):

@@ -35,17 +35,17 @@ class HeaderRule(BaseModel):
         return self
 
     def is_from_proxy(self, peer: str) -> bool:
-        """Whether the connection itself comes from one of the proxies. What a header says of addresses does not count."""
+        """Whether the connection itself comes from one of the proxies. Addresses in headers do not count."""
         try:
             address = ipaddress.ip_address(peer)
         except ValueError:
-            return False  # a socket of the file system, or nothing: nobody knows who that is
+            return False  # a Unix socket, or no address: the peer is unknown
         # A server that listens on both kinds of address sees an IPv4 peer as ::ffff:10.0.0.1.
         address = getattr(address, "ipv4_mapped", None) or address
         return any(address in network for network in self.proxies)
 
     def expected_secret(self) -> str:
-        """The secret; empty where none is needed. Raises OSError where the file cannot be read."""
+        """The secret; empty if none is needed. Raises OSError if the file cannot be read."""
         if self.secret_file is not None:
             return self.secret_file.read_text(encoding="utf-8").strip()
         return self.secret.get_secret_value()

@@ -17,5 +17,5 @@ def is_for_everybody() -> bool:
 
 
 def is_emergency(name: str) -> bool:
-    """Whether this is the name of an account that nothing from outside may open, rename, link or make."""
+    """Whether this is the name of an emergency account, which no provider or directory may open, rename, link or create."""
     return name in sign_in_file().emergency_accounts

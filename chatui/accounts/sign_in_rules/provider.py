@@ -59,7 +59,7 @@ class Provider(BaseModel):
 
     @property
     def claim_path(self) -> tuple[str, ...]:
-        """Where the groups stand: one name, or the names of objects within objects."""
+        """The path of the groups claim: one name, or the names of nested objects."""
         return (self.groups_claim,) if isinstance(self.groups_claim, str) else self.groups_claim
 
     @property
@@ -68,12 +68,12 @@ class Provider(BaseModel):
         return frozenset(name for names in self.groups.values() for name in ((names,) if isinstance(names, str) else names))
 
     def groups_for(self, values: frozenset[str]) -> frozenset[str]:
-        """The managed groups that these values map to. A value that is in no row stands for nothing."""
+        """The managed groups that these values map to. Values without a mapping are ignored."""
         found = (names for value, names in self.groups.items() if value in values)
         return frozenset(name for names in found for name in ((names,) if isinstance(names, str) else names))
 
     def secret(self) -> str:
-        """The client's secret; empty for a public client. Raises OSError where the file cannot be read."""
+        """The client's secret; empty for a public client. Raises OSError if the file cannot be read."""
         if self.client_secret_file is not None:
             return self.client_secret_file.read_text(encoding="utf-8").strip()
         return self.client_secret.get_secret_value()

@@ -22,7 +22,10 @@ MOST_PROVIDERS = 10
 
 @dataclass(frozen=True, slots=True)
 class SignInFile:
-    """What the file says. ``passwords``: for EVERYBODY, or for the EMERGENCY accounts alone. Mistakes make it stricter, never looser."""
+    """The content of the file.
+
+    ``passwords``: for EVERYBODY, or only for the EMERGENCY accounts. Mistakes make it stricter, never more permissive.
+    """
 
     providers: tuple[Provider, ...] = ()
     passwords: str = EVERYBODY
@@ -32,7 +35,7 @@ class SignInFile:
 
 
 def sign_in_file() -> SignInFile:
-    """The file of CHATUI_SIGN_IN_FILE, read once; without one, passwords are for everybody."""
+    """The file of CHATUI_SIGN_IN_FILE, read once. Without a file, everybody may use passwords."""
     path = environment().sign_in_file
     return SignInFile() if path is None else read_file(path)
 
@@ -53,7 +56,7 @@ def parsed(text: str, base: Path) -> SignInFile:
     try:
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        # Without what follows the place: some messages quote the file, and it may hold a credential by mistake.
+        # Without the text after the position: some messages quote the file, which may hold a credential by mistake.
         return _unusable(f"the file is not TOML: {str(error).rpartition('(')[2].rstrip(')')}")
     known = ("provider", "passwords", "emergency_accounts", "header")
     problems = [f"{key}: there is no such setting; there are {', '.join(known)}" for key in said if key not in known]
@@ -77,7 +80,7 @@ def provider_of(key: str) -> Provider | None:
 
 
 def _unusable(problem: str) -> SignInFile:
-    # Nobody knows what it says of passwords, so nobody gets in with one.
+    # Its rule for passwords is unknown, so nobody may use one.
     return SignInFile(passwords=EMERGENCY, problems=(problem,))
 
 

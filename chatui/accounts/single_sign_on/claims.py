@@ -17,12 +17,10 @@ MOST_GROUPS = 2000
 
 @dataclass(frozen=True, slots=True)
 class PersonClaims:
-    """A person's claims. ``subject`` is the identity. ``name``: what to call the person, or empty. ``email`` is empty where nobody vouches
-    for it.
-
-    ``groups`` None: the claim is missing, as with too many groups or without the scope; that is not the same as being in none.
-    ``session``: what the provider calls its own session; ``directory_id``: what its directory calls the person. Empty where it is not said.
-    ``told_groups``: where the claim is missing, the groups of which the directory tells; with them somebody may enter.
+    """A person's claims. ``subject`` is the identity. ``name``: the person's display name, or empty. ``email`` is empty unless verified.
+    ``groups`` None: the claim is missing, as with too many groups or without the scope; that differs from being in none. ``session``: the
+    provider's id of its own session; ``directory_id``: its directory's id of the person; empty if missing. ``told_groups``: if the claim is
+    missing, the groups from the directory, which count for admission.
     """
 
     subject: str
@@ -47,7 +45,7 @@ def read(provider: Provider, claims: Mapping[str, Any]) -> PersonClaims:
 
 
 def admit(provider: Provider, said: PersonClaims) -> None:
-    """Check that the operator lets this person in; both lists count where both are given. Raises NotAdmittedError."""
+    """Check that the operator lets this person in; if both lists are set, both must match. Raises NotAdmittedError."""
     groups = said.told_groups if said.groups is None else said.groups
     if provider.enter_groups and not groups & set(provider.enter_groups):
         raise NotAdmittedError("in none of the groups that may enter")

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 KEPT_SECONDS = 3600.0
 LOOK_AGAIN_SECONDS = 30.0
-"""How long an unknown key, or what could not be had, is not asked for again: otherwise forged tokens would make us ask at will."""
+"""How long an unknown key, or a failed fetch, is not tried again: otherwise forged tokens could make us send unlimited requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """A provider's addresses; ``user_info`` is empty where it has none. ``names_issuer``: it says in its answers who it is (RFC 9207)."""
+    """A provider's addresses; ``user_info`` is empty if it has none. ``names_issuer``: its responses name the issuer (RFC 9207)."""
 
     authorization: str
     token: str
@@ -49,9 +49,9 @@ def metadata_of(provider: Provider) -> Metadata:
 
 
 def keys_of(provider: Provider, key_id: str | None) -> KeySet:
-    """The keys with which the provider signs; asked for again where ``key_id`` is not among them. Raises ProviderAwayError.
+    """The provider's signing keys, fetched again if ``key_id`` is not among them. Raises ProviderAwayError.
 
-    Anybody can bring a token, so they are asked for by one at a time, and not for a while after that failed.
+    Anybody can send a token, so only one request fetches keys at a time, and none for a while after a failure.
     """
     from joserfc.errors import JoseError  # as in ``id_tokens``
     from joserfc.jwk import KeySet
@@ -59,7 +59,7 @@ def keys_of(provider: Provider, key_id: str | None) -> KeySet:
     if (found := _kept_keys(provider, key_id)) is not None:
         return found
     with _asking[provider.issuer]:
-        # Whoever waited finds here what the one before has got.
+        # A request that waited finds the keys that the previous one fetched.
         if (found := _kept_keys(provider, key_id)) is not None:
             return found
         if time.monotonic() - _failed.get(provider.issuer, -LOOK_AGAIN_SECONDS) < LOOK_AGAIN_SECONDS:
@@ -84,8 +84,8 @@ def _kept_keys(provider: Provider, key_id: str | None) -> KeySet | None:
     return kept[1] if time.monotonic() - kept[0] < (KEPT_SECONDS if is_known else LOOK_AGAIN_SECONDS) else None
 
 
-def forget() -> None:
-    """Ask again at the next sign-in."""
+def clear_cache() -> None:
+    """Clear the cache, so that the next sign-in fetches everything again."""
     _metadata.clear()
     _keys.clear()
     _failed.clear()

@@ -1,5 +1,6 @@
-"""The authorization code flow with PKCE, state and nonce (OpenID Connect Core 1.0, RFC 7636): sends the browser off, and gets claims
-back."""
+"""The authorization code flow with PKCE, state and nonce (OpenID Connect Core 1.0, RFC 7636): redirects the browser, and exchanges the
+returned code for claims.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +24,11 @@ LASTS_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class PendingSignIn:
     """A sign-in in progress: stored in the session of the browser that started it, and valid for one response.
 
-    ``after`` is the path to go on to. ``connects``: the key of the person who connects the identity with their account, else empty.
-    ``invitation``: the id and the token of the invitation with which they came.
+    ``after`` is the path to redirect to afterwards. ``connects``: the key of the person who connects the identity with their account, else
+    empty. ``invitation``: the id and the token of the invitation that they used.
     """
 
     provider: str
@@ -40,12 +41,12 @@ class Started:
     at: float = field(default_factory=time.time)
 
     def dump(self) -> dict[str, Any]:
-        """For the session."""
+        """The values to store in the session."""
         return asdict(self)
 
 
-def address(provider: Provider, started: Started, back: str) -> str:
-    """Where to send the browser; it comes back to ``back``. Raises ProviderAwayError."""
+def address(provider: Provider, started: PendingSignIn, back: str) -> str:
+    """The address to redirect the browser to; it returns to ``back``. Raises ProviderAwayError."""
     digest = hashlib.sha256(started.verifier.encode()).digest()
     fields = {
         "response_type": "code",
@@ -61,8 +62,8 @@ def address(provider: Provider, started: Started, back: str) -> str:
     return f"{there}{'&' if '?' in there else '?'}{urlencode(fields)}"
 
 
-def claims(provider: Provider, started: Started, answer: Mapping[str, str], back: str) -> dict[str, Any]:
-    """What the provider says of the person, from its answer at ``back``. Raises BadSignInError and ProviderAwayError."""
+def claims(provider: Provider, started: PendingSignIn, answer: Mapping[str, str], back: str) -> dict[str, Any]:
+    """The provider's claims about the person, from its response at ``back``. Raises BadSignInError and ProviderAwayError."""
     if started.provider != provider.key or not constant_time_compare(started.state, answer.get("state", "")):
         raise BadSignInError("nobody asked for this answer in this browser")
     if time.time() - started.at > LASTS_SECONDS:
@@ -77,7 +78,7 @@ def claims(provider: Provider, started: Started, answer: Mapping[str, str], back
     return _more(metadata, tokens, said)
 
 
-def _tokens(provider: Provider, metadata: discovery.Metadata, started: Started, code: str, back: str) -> dict[str, Any]:
+def _tokens(provider: Provider, metadata: discovery.Metadata, started: PendingSignIn, code: str, back: str) -> dict[str, Any]:
     fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": back, "code_verifier": started.verifier}
     try:
         secret = provider.secret()
@@ -90,7 +91,7 @@ def _tokens(provider: Provider, metadata: discovery.Metadata, started: Started, 
 
 
 def _more(metadata: discovery.Metadata, tokens: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
-    """With what the user-info address adds. What was signed counts more."""
+    """The claims, completed from the user-info address. Signed claims take precedence."""
     bearer = tokens.get("access_token")
     if not metadata.user_info or not isinstance(bearer, str) or not bearer.isascii() or not bearer.isprintable():
         return said

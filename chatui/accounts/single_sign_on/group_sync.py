@@ -15,24 +15,27 @@ from chatui.models import User
 log = logging.getLogger(__name__)
 
 
-def sync_groups(visitor: Visitor, person: User, provider: Provider, said: PersonClaims) -> bool:
-    """Add and remove what the provider decides about, and nothing else. Returns whether anything changed. In a transaction.
+def sync_groups(visitor: Visitor, person: User, provider: Provider, person_claims: PersonClaims) -> bool:
+    """Add and remove the groups that the provider manages, and no others. Returns whether anything changed. Call it in a transaction.
 
-    Without the claim everything stays: a provider leaves it out for people in very many groups. An empty one removes.
+    Without the claim nothing changes: a provider omits it for people in very many groups. An empty claim removes all.
 
     Raises:
-        LastAccountManagerError: nobody else could look after accounts afterwards. Nothing was changed.
+        LastAccountManagerError: no account manager would be left. Nothing was changed.
     """
-    if said.groups is None:
+    if person_claims.groups is None:
         if provider.managed or provider.staff:
-            # By its id: names are often addresses, and belong into no log but the audit log.
+            # By its id: names are often addresses, and belong in no log but the audit log.
             log.warning("the provider %r did not say somebody's groups, so they stay", provider.key, extra={"person": str(person.pk)})
             record("groups not said", visitor, person.get_username(), detail=f"by {provider.key}; they stay")
         return False
     was_staff = person.is_staff
     try:
         with account_managers.keep_last_manager(person):
-            changes = [*_groups(person, provider, provider.groups_for(said.groups)), *_staff(person, provider, said.groups)]
+            changes = [
+                *_groups(person, provider, provider.groups_for(person_claims.groups)),
+                *_staff(person, provider, person_claims.groups),
+            ]
     except account_managers.LastAccountManagerError:
         person.is_staff = was_staff
         raise

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from joserfc import jwt
 
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
-"""Signatures with a key pair. With "none" or a shared secret, anybody or any other client could write a token."""
+"""Signatures with a key pair. With "none" or a shared secret, anybody or any other client could forge a token."""
 
 LEEWAY_SECONDS = 120
 MOST_AGE_SECONDS = 600
@@ -21,8 +21,8 @@ MOST_CHARS = 64 * 1024
 
 
 def claims_of(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
-    """What a good token says. Raises BadSignInError for any other, and ProviderAwayError where the keys cannot be had."""
-    from joserfc import jwt  # 7 MB with cryptography, for an operator who has named a provider
+    """The claims of a valid token. Raises BadSignInError for any other, and ProviderAwayError if the keys cannot be fetched."""
+    from joserfc import jwt  # imported late: 7 MB with cryptography, needed only if a provider is configured
 
     registry = jwt.JWTClaimsRegistry(
         leeway=LEEWAY_SECONDS,

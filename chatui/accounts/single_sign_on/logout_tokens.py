@@ -1,4 +1,6 @@
-"""Checks a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6): as strictly as an ID token, and that it is not one."""
+"""Checks a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6): as strictly as an ID token, and checks that it is not
+one.
+"""
 
 from __future__ import annotations
 
@@ -30,16 +32,15 @@ class LoggedOut:
 
 @contextlib.contextmanager
 def used(provider: Provider, token: object) -> Iterator[LoggedOut]:
-    """What a good token says, around the work that it asks for; each is good once, but one whose work failed may come again.
-
-    Raises BadSignInError for any other, ProviderAwayError where the keys cannot be had.
+    """A context manager with the content of a valid token, around the logout. Each token is valid once, but may be sent again if the logout
+    failed. Raises BadSignInError for any other token, ProviderAwayError if the keys cannot be fetched.
     """
     found, number = _read(provider, token)
     digest = hashlib.sha256(f"{provider.issuer} {number}".encode()).hexdigest()
     key = f"chatui:logout:{digest}"
-    # Without the cache, whoever replays it ends sessions once more; not to end them at all would be worse.
+    # Without the cache, a replayed token could end sessions again; not ending them at all would be worse.
     with contextlib.suppress(*CACHE_ERRORS):
-        # For a short time at first: a process that dies over it must not take the provider's next try away.
+        # Reserved for a short time at first: if the process dies, the provider's next attempt must still work.
         if not cache.add(key, 1, _AT_WORK_SECONDS):
             raise BadSignInError("the logout token was used before")
     try:
@@ -53,7 +54,7 @@ def used(provider: Provider, token: object) -> Iterator[LoggedOut]:
 
 
 def _read(provider: Provider, token: object) -> tuple[LoggedOut, str]:
-    """What it says, and its number."""
+    """The content of the token, and its id."""
     from joserfc import jwt  # as in ``id_tokens``
 
     registry = jwt.JWTClaimsRegistry(
@@ -65,7 +66,7 @@ def _read(provider: Provider, token: object) -> tuple[LoggedOut, str]:
         events={"essential": True},
     )
     claims = id_tokens.signed_claims(provider, token, registry)
-    # An ID token has a nonce and no events: whoever got hold of one must not be able to sign its person out.
+    # An ID token has a nonce and no events: a stolen ID token must not be able to sign its person out.
     if "nonce" in claims or not isinstance(claims["events"], dict) or not isinstance(claims["events"].get(EVENT), dict):
         raise BadSignInError("the token is no logout token")
     if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > MOST_AGE_SECONDS + id_tokens.LEEWAY_SECONDS:

@@ -28,7 +28,10 @@ def get(address: str, *, bearer: str = "") -> dict[str, Any]:
 
 
 def post(address: str, fields: Mapping[str, str], auth: tuple[str, str] | None) -> dict[str, Any]:
-    """The object that answers a form. Raises ProviderAwayError; BadSignInError where the provider refuses what was sent."""
+    """Send a form and return the object in the response.
+
+    Raises ProviderAwayError, or BadSignInError if the provider refuses the request.
+    """
     status, found = _asked("POST", address, data=dict(fields), auth=auth)
     if status in (400, 401, 403):
         raise BadSignInError("the provider did not accept the code")
@@ -47,13 +50,13 @@ def _asked(method: str, address: str, **sent: Any) -> tuple[int, dict[str, Any]]
         ):
             return response.status_code, _object(_body(response), response.status_code)
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
-        # Only the kind: the words of these errors may quote an address with what it holds.
+        # Only the type: the messages of these errors may quote an address with its parameters.
         raise ProviderAwayError(f"the provider cannot be reached ({type(error).__name__})") from None
 
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """Made once: to read all certificates takes longer than most answers."""
+    """Created once: reading all certificates takes longer than most requests."""
     return httpx.create_ssl_context()
 
 

@@ -34,9 +34,12 @@ _OF_US = frozenset(
         Fault.UNREACHABLE,
     }
 )
-"""Faults whose evidence is in words of ours with numbers. That of the others may name what a server calls itself or its models."""
+"""Faults whose evidence consists of our own words and numbers.
+
+Other evidence may contain names that a server gives itself or its models.
+"""
 _MOST_CONTEXT, _SEEN_CHARS = 1_000_000_000, 400
-"""A server can name numbers of any length; no page shows those."""
+"""Limits for numbers: a server can report numbers of any length."""
 VERDICTS = {
     Level.NOTE: _("Healthy as it is set up."),
     Level.FAULT: _("It works as it is set up, with the faults listed."),
@@ -55,7 +58,7 @@ LEVELS = {
 
 @dataclass(frozen=True, slots=True)
 class ShownFinding:
-    """A finding for the page. ``level`` in words; ``sentence``, ``advice`` and ``seen`` in English, as the doctor says them.
+    """A finding for the page. ``level`` in words; ``sentence``, ``advice`` and ``seen`` in English, as the doctor reports them.
     ``is_bad``: more than a note."""
 
     fault: str
@@ -80,7 +83,7 @@ class ShownFormat:
 
 @dataclass(frozen=True, slots=True)
 class ShownReport:
-    """A report for the page. ``product`` is empty for a server that does not say what it is; ``is_gpt_oss`` is None if unknown;
+    """A report for the page. ``product`` is empty for a server that does not identify itself; ``is_gpt_oss`` is None if unknown;
     ``best`` empty if none works."""
 
     verdict: str
@@ -97,13 +100,16 @@ class ShownReport:
 
 
 def kept(reports: Sequence[Report], of: str) -> dict[str, Any]:
-    """What is stored of the reports of each address, as plain values for JSON. ``of``: what tells apart how the server was set up then."""
+    """The stored form of the reports of each address, as plain values for JSON.
+
+    ``of``: a mark of the server's configuration at that time.
+    """
     first, *others = [_kept_report(report) for report in reports]
     return first | {"others": others, "of": of}
 
 
 def shown(stored: dict[str, Any]) -> tuple[ShownReport, ...]:
-    """What a page shows, of each address. What another release named and this one does not know is left out."""
+    """The reports for a page, by address. Values of another release that are unknown here are omitted."""
     return tuple(_shown(each) for each in (stored, *stored.get("others", ())))
 
 

@@ -23,7 +23,7 @@ _begun = Throttle("examinations", attempts=30, seconds=600)
 
 @of_part(Part.SERVERS, "GET", "POST")
 def server(request: HttpRequest, name: str) -> HttpResponse:
-    """What the last examination found, with a button for a new one for those who may change back ends."""
+    """Show the result of the last examination, with a button for a new one for those who may change back ends."""
     spec = next((known for known in connected.specs() if known.name == name and not known.is_demo), None)
     if spec is None:
         raise NotFoundError

@@ -39,9 +39,9 @@ _DECISIVE = {
     *("kind", "url", "more_urls", "models", "summaries", "api_root", "query", "key_env", "key_file", "key_name", "key_header"),
     *("ca_file", "certificate_file", "certificate_key_file", "proxy"),
 }
-"""What decides where the questions go, and how they are asked."""
+"""The settings that affect where questions are sent, and how."""
 LEASE = timedelta(seconds=15)
-"""For so long a run is believed to go on after its process last said so."""
+"""How long a run counts as running after its process last reported progress."""
 BEAT_SECONDS = 1.0
 _SPARE_SECONDS = 5.0
 _here = threading.Lock()
@@ -49,14 +49,13 @@ _here = threading.Lock()
 
 
 class BusyError(Exception):
-    """An examination runs already, of this server or in this process."""
+    """An examination is already running, of this server or in this process."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExaminationStatus:
-    """The last examination of a server. ``is_lost``: it ended without a report, as its process did, or it took too long.
-
-    ``reports``: one for each address. ``is_outdated``: what decides what is asked, and where, is not what it was then.
+    """The last examination of a server. ``is_lost``: it ended without a report, because its process ended or it took too long. ``reports``:
+    one for each address. ``is_outdated``: the server's configuration has changed since.
     """
 
     begun_at: datetime
@@ -69,13 +68,13 @@ class ExaminationStatus:
 
     @property
     def worst(self) -> ShownReport | None:
-        """The report of the address that is worst off, which speaks for the server; None if there is none."""
+        """The worst report of all addresses, which counts for the server; None if there is none."""
         return max(self.reports, key=lambda report: report.level, default=None)
 
 
 @dataclass(slots=True)
 class _Examined:
-    """What the examining thread has to say so far."""
+    """The progress of the examining thread."""
 
     counts: dict[int, int] = field(default_factory=dict)
     kind: str = ""
@@ -83,7 +82,7 @@ class _Examined:
 
     @property
     def asked(self) -> int:
-        """How many questions, of all addresses together."""
+        """The number of questions asked, for all addresses together."""
         return sum(tuple(self.counts.values()))
 
     def note(self, address: int, kind: str, asked: int) -> None:
@@ -92,12 +91,12 @@ class _Examined:
 
 
 def most_questions(spec: BackendSpec) -> int:
-    """How many questions an examination of this server asks at most."""
+    """The most questions that an examination of this server asks."""
     return _MOST_QUESTIONS * (1 + len(spec.more_urls))
 
 
 def status_of(spec: BackendSpec) -> ExaminationStatus | None:
-    """What the page of this server shows; None if it was never examined from here."""
+    """The status for the page of this server; None if it was never examined here."""
     is_leased = Q(lease_until__gt=clock.now())
     row = Examination.objects.filter(server=spec.name).annotate(is_leased=is_leased).first()
     if row is None:
@@ -112,7 +111,7 @@ def begin(visitor: Visitor, spec: BackendSpec) -> None:
     """Examine this server in the background. Recorded.
 
     Raises:
-        BusyError: an examination runs already. Nothing is recorded then.
+        BusyError: an examination is already running. Nothing is recorded then.
     """
     if not _here.acquire(blocking=False):
         raise BusyError
@@ -126,7 +125,7 @@ def begin(visitor: Visitor, spec: BackendSpec) -> None:
 
 @transaction.atomic
 def _claim(visitor: Visitor, server: str) -> UUID:
-    """Take the server's row, of which one process has it at a time. The condition is in the statement that takes it."""
+    """Claim the server's row for this process. The condition is in the UPDATE statement, so only one process succeeds."""
     now, run = timezone.now(), new_key()
     Examination.objects.get_or_create(server=server, defaults={"begun_at": now, "lease_until": now, "finished_at": now})
     free = Examination.objects.filter(Q(finished_at__isnull=False) | Q(lease_until__lte=clock.now()), server=server)
@@ -137,7 +136,7 @@ def _claim(visitor: Visitor, server: str) -> UUID:
 
 
 def _conduct(spec: BackendSpec, run: UUID) -> None:
-    """Say every second how far it is, and at the end what was found. Another thread examines, so that this one is never held up."""
+    """Store the progress every second, and the result at the end. Another thread examines, so that this one is never blocked."""
     try:
         examined = _Examined()
         asking = threading.Thread(target=_examine, args=(spec, examined), name=f"questions to {spec.name}", daemon=True)
@@ -149,7 +148,7 @@ def _conduct(spec: BackendSpec, run: UUID) -> None:
         report = kept_report.kept(examined.reports, _mark(spec)) if examined.reports else None
         _note(run, finished_at=timezone.now(), asked=examined.asked, report=report)
     except (DatabaseError, InterfaceError) as error:
-        # Its lease ends soon, and the page says that it ended.
+        # Its lease expires soon, and the page then shows that it ended.
         log.warning("the examination of back end %s could not be stored (%s)", spec.name, type(error).__name__)
     finally:
         connections.close_all()
@@ -168,7 +167,7 @@ def _examine(spec: BackendSpec, examined: _Examined) -> None:
 
 
 def _reports(spec: BackendSpec, examined: _Examined) -> tuple[Report, ...]:
-    """Of each address, in their order: asked at once, so that they take no longer than one."""
+    """The reports of all addresses, in order. They are examined in parallel, so that they take no longer than one."""
     try:
         key = connected.key_of(spec)
     except KeyUnusableError as error:
@@ -186,5 +185,5 @@ def _reports(spec: BackendSpec, examined: _Examined) -> tuple[Report, ...]:
 
 
 def _mark(spec: BackendSpec) -> str:
-    """Another one for each way to set a server up that an examination would tell apart. Nothing can be read out of it."""
+    """A digest of the settings that affect an examination. It reveals nothing about them."""
     return salted_hmac("chatui.examination", spec.model_dump_json(include=_DECISIVE), algorithm="sha256").hexdigest()

@@ -49,7 +49,7 @@ async def resumed(request: HttpRequest, key: LiveKey, answer: StoredAnswer) -> H
             if not reasoning_access.asks_for_reasoning(request):  # what a request asks for by name was recorded where that was read
                 await reasoning_access.record_attempt(reasoning_access.address_of(request), key)
             raise ApiError(403, INVALID, "insufficient_scope", "This stream holds raw reasoning, which this key may not read (any more).")
-        await reasoning_access.record_look(reasoning_access.address_of(request), key, answer.conversation_id)
+        await reasoning_access.record_reading(reasoning_access.address_of(request), key, answer.conversation_id)
     after = _after(request.GET.get("starting_after"))
     check_room(key)
     return sse.streamed(_stream(recording, key, after), lambda: None)

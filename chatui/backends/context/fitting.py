@@ -10,7 +10,7 @@ from chatui.backends.context.token_budget import FRAME_TOKENS, TEMPLATE_TOKENS, 
 from renderer import history
 from renderer.frame_kinds import ANALYSIS, is_document
 from renderer.frames import Channel, Frame, Role
-from renderer.leaving_out import kept
+from renderer.prompt_trimming import trim
 
 _LEAST_KEPT = 60.0
 """Of a cut answer so much is always kept: the model needs the place at which it continues."""
@@ -37,7 +37,7 @@ class Fit:
 
 
 def fit(request: SampleRequest, most: float | None, factor: float = 1.0) -> Fit:
-    """The request, without what is left out (``renderer.leaving_out``) where it would weigh more than ``most``. ``factor``: that of the
+    """The request, without what is left out (``renderer.prompt_trimming``) where it would weigh more than ``most``. ``factor``: that of the
     window, for what was counted.
 
     Of an answer that is to be continued, and does not fit even so, the beginning is left out; before that, the reasoning behind it.
@@ -47,7 +47,7 @@ def fit(request: SampleRequest, most: float | None, factor: float = 1.0) -> Fit:
     parts = [before, *turns] if before else turns
     cut = request.cut_answer
     other = TEMPLATE_TOKENS + weight_of_tools(request.tools) + weight_of(orders) + (weight_of([cut]) + _ASKING_TO_CONTINUE if cut else 0.0)
-    found = kept(parts, lambda frame: _weight(request, frame, factor), None if most is None else most - other)
+    found = trim(parts, lambda frame: _weight(request, frame, factor), None if most is None else most - other)
     frames, total = list(found.frames), found.length + other
     if cut is not None and most is not None and total > most:
         frames, cut, total = _shortened(frames, cut, total, most)

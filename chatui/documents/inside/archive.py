@@ -15,14 +15,14 @@ from chatui.documents.kinds import Reason
 MOST_ENTRIES = 2000
 MOST_UNPACKED = 200_000_000
 MOST_RATIO = 200
-"""Of unpacked to packed bytes, where an entry is longer than ``SMALL``."""
+"""The largest ratio of unpacked to packed bytes, for entries longer than ``SMALL``."""
 SMALL = 1_000_000
 _BLOCK = 65_536
 _IS_ENCRYPTED = 0x1
 
 
 def prepare(data: bytes) -> None:
-    """Load the encoding that names in archives are in."""
+    """Load the encoding of names in archives."""
     codecs.lookup("cp437")
 
 
@@ -32,7 +32,7 @@ class Archive:
     def __init__(self, data: bytes) -> None:
         """
         Raises:
-            RefusedError: it is broken, encrypted, or beyond a bound.
+            RefusedError: it is broken, encrypted, or exceeds a limit.
         """
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
@@ -43,7 +43,7 @@ class Archive:
             raise RefusedError(Reason.LIMIT)
         self._entries = {entry.filename: entry for entry in entries}
         if len(self._entries) != len(entries):
-            # Which of two counts is for each program to say: what is read would not be what somebody else sees.
+            # With duplicate names, programs differ in which entry they use: the text read here might not be what others see.
             raise RefusedError(Reason.BROKEN)
         if any(entry.flag_bits & _IS_ENCRYPTED for entry in entries):
             raise RefusedError(Reason.ENCRYPTED)
@@ -56,12 +56,12 @@ class Archive:
         """The bytes of an entry, one block after the other.
 
         Raises:
-            RefusedError: there is none, or it is broken or beyond a bound.
+            RefusedError: there is none, or it is broken or exceeds a limit.
         """
         entry = self._entries.get(name)
         if entry is None or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise RefusedError(Reason.BROKEN)
-        # What the archive says of sizes may be a lie; then reading ends earlier, or fails.
+        # The sizes in the archive may be wrong; then reading ends earlier, or fails.
         if entry.file_size > SMALL and entry.file_size > entry.compress_size * MOST_RATIO:
             raise RefusedError(Reason.LIMIT)
         try:
@@ -76,5 +76,5 @@ class Archive:
 
 
 def resolve_name(part: str, target: str) -> str:
-    """The name of the entry that a part names, relative to itself; none that leaves the archive is in it."""
+    """The name of the entry that a part names, relative to itself; names outside the archive do not exist."""
     return target.lstrip("/") if target.startswith("/") else normpath(join(part.rpartition("/")[0], target))

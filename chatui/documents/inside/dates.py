@@ -9,7 +9,7 @@ from datetime import UTC, datetime, time, timedelta
 
 _BUILT_IN = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
 _NO_CODES = re.compile(r'"[^"]*"|\\.|_.|\[[^\]]*\]')
-"""What a format shows as it is, colours and conditions."""
+"""Literal text, colours and conditions in a format."""
 _CODES = re.compile(r"[dmyhs]", re.IGNORECASE)
 _DAYS = 2_958_466
 _FIRST = datetime(1899, 12, 30, tzinfo=UTC)
@@ -19,7 +19,7 @@ _DECIMALS = re.compile(r"-?[0-9]{1,15}\.[0-9]{10,20}\Z")
 
 @dataclass(slots=True)
 class Formats:
-    """A listener to the styles of a workbook; then it has each number ``shown``."""
+    """Listens to the styles of a workbook; afterwards ``shown`` formats each number."""
 
     is_from_1904: bool = False
     _own: dict[str, bool] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class Formats:
     _is_of_cells: bool = False
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        """Take a format."""
+        """Read a format."""
         if name == "numFmt":
             self._own[attributes.get("numFmtId", "")] = bool(_CODES.search(_NO_CODES.sub("", attributes.get("formatCode", ""))))
         elif name == "cellXfs":
@@ -36,18 +36,18 @@ class Formats:
             self._of_cells.append(attributes.get("numFmtId", ""))
 
     def end(self, name: str) -> None:
-        """Formats of named styles follow, which no cell names."""
+        """Ignore the formats of named styles, which no cell uses."""
         if name == "cellXfs":
             self._is_of_cells = False
 
     def data(self, text: str) -> None:
-        """There is none."""
+        """Ignored."""
 
     def shown(self, number: str, style: str) -> str:
-        """A number as a reader knows it; ``style``: as the cell names it."""
+        """A number as readers see it; ``style``: the cell's style index."""
         if self._is_date(style):
             return self._date(number)
-        # 0.1 + 0.2 is kept with all of its digits.
+        # 0.1 + 0.2 is stored with all of its digits.
         return f"{float(number):.15g}" if _DECIMALS.match(number) else number
 
     def _is_date(self, style: str) -> bool:

@@ -1,6 +1,6 @@
 """Parses an HTML document as browsers do, and returns the visible text.
 
-With links, one is ``【id†text†host】`` in the text, and ``links[id]`` is where it leads; the host is left out where it is that of the page.
+With links, one is ``【id†text†host】`` in the text, and ``links[id]`` is its target; the host is omitted if it is the page's own.
 """
 
 from __future__ import annotations
@@ -87,11 +87,11 @@ _BREAKS = frozenset(
 )
 _APART = frozenset(["blockquote", "dl", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "section", "table", "ul"])
 _BEFORE = {"li": "* ", "td": " | ", "th": " | ", **{f"h{depth}": f"{'#' * depth} " for depth in range(1, 7)}}
-_UNSEEN = re.compile(
+_INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 _NEITHER = str.maketrans({"【": "〖", "】": "〗", "†": "‡"})
-"""A page must not write what looks like one of our links."""
+"""Removes the link marks: a page must not imitate our links."""
 
 
 class Reader:
@@ -110,7 +110,7 @@ class Reader:
         self._link: tuple[str, list[str]] | None = None
 
     def read(self, document: str) -> None:
-        """Take the whole document. Nothing here is recursive: a page can be nested as deep as it likes."""
+        """Read the whole document. Nothing here is recursive, because a page can be nested to any depth."""
         from selectolax.lexbor import LexborHTMLParser
 
         tree = LexborHTMLParser(document)
@@ -135,7 +135,7 @@ class Reader:
                 node, depth = node.parent, depth - 1
 
     def _enter(self, node: Any) -> Any:
-        """Begin an element, or take a text. Returns its first child, if it is to be read."""
+        """Begin an element, or read a text node. Returns its first child, if that is to be read."""
         tag = node.tag
         if tag == "-text":
             self._say(node.text_content or "")
@@ -177,7 +177,7 @@ class Reader:
         self.links.append(leads)
 
     def _say(self, text: str) -> None:
-        plain = clean(text) if self._has_links else _UNSEEN.sub("", text)
+        plain = clean(text) if self._has_links else _INVISIBLE.sub("", text)
         self._put(plain if self._pre else re.sub(r"\s+", " ", plain))
 
     def _break(self, kind: str) -> None:
@@ -192,8 +192,8 @@ class Reader:
 
 
 def clean(text: str) -> str:
-    """Text without characters that nobody sees, and without what looks like one of our links."""
-    return _UNSEEN.sub("", text).translate(_NEITHER)
+    """Text without invisible characters, and without anything that looks like one of our links."""
+    return _INVISIBLE.sub("", text).translate(_NEITHER)
 
 
 def _is_hidden(attributes: dict[str, str | None]) -> bool:
@@ -202,7 +202,7 @@ def _is_hidden(attributes: dict[str, str | None]) -> bool:
 
 
 def joined(base: str, reference: str) -> str:
-    """Where a link leads, without its fragment; empty if not to the web."""
+    """The target of a link, without its fragment; empty if it does not lead to the web."""
     try:
         found = urljoin(base, reference.strip()).partition("#")[0]
     except ValueError:
@@ -212,7 +212,7 @@ def joined(base: str, reference: str) -> str:
 
 
 def host(url: str) -> str:
-    """The host of an address, as a reader knows it."""
+    """The host of an address, as people see it."""
     try:
         return (urlsplit(url).hostname or "").removeprefix("www.")
     except ValueError:
@@ -228,12 +228,12 @@ def prepare(page: bytes, charset: str, kind: str) -> None:
 
 
 def decoded(page: bytes, charset: str, kind: str) -> str:
-    """The text of a page: by what is named, else by what it says itself, else as UTF-8."""
+    """The text of a page: decoded by the declared encoding, else by the one in the page, else as UTF-8."""
     return page.decode(encoding_of(page, charset, kind), "replace")
 
 
 def encoding_of(page: bytes, charset: str, kind: str) -> str:
-    """One that the web knows: Python has others, in which markup is hidden from whoever looks for it."""
+    """An encoding of the web standard: Python knows others, which could hide markup from checks."""
     named = charset
     if not named and "html" in kind and (found := re.search(rb"<meta[^>]{0,200}charset=[\"']?([A-Za-z0-9_-]{2,40})", page[:4096])):
         named = found[1].decode("ascii")

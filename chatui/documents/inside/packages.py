@@ -13,13 +13,13 @@ from chatui.documents.kinds import Reason
 
 @dataclass(slots=True)
 class Relations:
-    """The relationships of a part. ``by_id``: the type of each, by its last word, and the entry that it leads to."""
+    """The relationships of a part. ``by_id``: the type of each, by its last word, and its target entry."""
 
     part: str
     by_id: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        """Take a relationship."""
+        """Read a relationship."""
         if name == "Relationship" and attributes.get("TargetMode") != "External":
             kind = attributes.get("Type", "").rpartition("/")[2]
             self.by_id[attributes.get("Id", "")] = kind, resolve_name(self.part, attributes.get("Target", ""))
@@ -31,12 +31,12 @@ class Relations:
         """There is none."""
 
     def of_kind(self, kind: str) -> str:
-        """The first one of a type; empty where there is none."""
+        """The first one of a type; empty if there is none."""
         return next((target for each, target in self.by_id.values() if each == kind), "")
 
 
 def relations(archive: Archive, part: str = "") -> Relations:
-    """Of a part, or of the whole document."""
+    """The relationships of a part, or of the whole document."""
     folder, _, name = part.rpartition("/")
     place = f"{folder}/_rels/{name}.rels" if folder else f"_rels/{name}.rels"
     found = Relations(part)
@@ -46,7 +46,7 @@ def relations(archive: Archive, part: str = "") -> Relations:
 
 
 def main_part(archive: Archive) -> str:
-    """The entry that the document begins with.
+    """The main entry of the document.
 
     Raises:
         RefusedError: there is none.

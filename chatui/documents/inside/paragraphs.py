@@ -10,7 +10,7 @@ from chatui.documents.inside.text_collector import Found
 
 @dataclass(slots=True)
 class Paragraphs:
-    """A listener for text that stands in ``t``. Say what the beginnings of elements mean in ``begin``, and what comes before in ``put``."""
+    """A listener for text in ``t`` elements. Subclasses handle the start of elements in ``begin``, and prefixes in ``put``."""
 
     found: Found
     _skipped: int = 0
@@ -18,7 +18,7 @@ class Paragraphs:
     _cells: int = 0
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        # The second version of a drawing is for programs that do not know the first one.
+        # The second version of a drawing is for programs that do not support the first one.
         if self._skipped or name == "Fallback":
             self._skipped += 1
         elif name == "tc":
@@ -32,7 +32,7 @@ class Paragraphs:
         elif name == "t":
             self._is_text = False
         elif name in ("p", "tr"):
-            # A row of a table is a line, whatever stands in its cells.
+            # A table row is one line, whatever its cells contain.
             self.found.put(" " if name == "p" and self._cells else "\n")
         elif name == "tc":
             self._cells -= 1
@@ -45,10 +45,10 @@ class Paragraphs:
             self.put(text)
 
     def begin(self, name: str, attributes: Mapping[str, str]) -> None:
-        """An element begins that is no cell. Say in ``_is_text`` whether the text is in it."""
+        """Called for the start of an element that is not a cell. Sets ``_is_text`` if it contains text."""
 
     def finish(self, name: str) -> None:
-        """One ends that is none of the common ones."""
+        """Called for the end of other elements."""
 
     def put(self, text: str) -> None:
         """A piece of text was read."""

@@ -18,11 +18,11 @@ _ENCODINGS = (
     "ascii latin_1 cp1252 mac_roman utf_8 utf_16 utf_16_be utf_16_le charmap gbk gb18030 big5 big5hkscs cp949 euc_kr shift_jis cp932 euc_jp"
 )
 _MODULES = ("pypdf", "pypdf.filters", "pypdf._codecs._codecs", "pypdf._codecs.core_font_metrics")
-"""With those that it loads when it needs them. Here, so that no other kind of file has to wait for it."""
+"""Includes lazily loaded modules. Imported here, so that other kinds of files do not wait for them."""
 
 
 def prepare(data: bytes) -> None:
-    """Load all that reading may need: nothing can be opened afterwards."""
+    """Load everything that reading may need: nothing can be opened afterwards."""
     for name in _ENCODINGS.split():
         codecs.lookup(name)
     warnings.simplefilter("ignore")
@@ -65,7 +65,7 @@ def read(data: bytes, found: Found) -> None:
 
 
 def _text(reader: Any, number: int) -> str | None:
-    """None where the page is broken: others may not be."""
+    """The text of a page; None if that page is broken."""
     with contextlib.suppress(Exception):
         return str(reader.pages[number].extract_text())
     return None

@@ -14,7 +14,7 @@ DONE = "all were tried"
 
 
 def read(data: bytes, found: Found) -> None:
-    """The names of all attempts that succeeded, and the word that they were made. ``data``: the path of a file that can be read."""
+    """The names of all attempts that succeeded, and a mark that they were made. ``data``: the path of a file that can be read."""
     found.begin()
     attempts: dict[str, Callable[[], object]] = {
         "read a file": lambda: os.close(os.open(data, os.O_RDONLY)),
@@ -35,7 +35,7 @@ def read(data: bytes, found: Found) -> None:
 
 
 def _execute() -> None:
-    # One that is there would take the place of this one.
+    # An existing program would replace this process.
     with contextlib.suppress(FileNotFoundError):
         os.execv("/no/such/program", ["program"])  # noqa: S606 - see above
 
@@ -52,7 +52,7 @@ def spin(data: bytes, found: Found) -> None:
 
 
 def fill(data: bytes, found: Found) -> None:
-    """Take all memory that can be had."""
+    """Allocate as much memory as possible."""
     taken = []
     while True:
         taken.append(bytes(1 << 24))

@@ -1,7 +1,7 @@
 """Reads an XLSX workbook, sheet by sheet, as lines of cells separated by tabs.
 
-Cells come from the stream as they are there: what a sheet says of its size is not believed, and empty cells cost nothing. One far away
-stands on the next line with the address of its row, not behind a million empty ones.
+Cells are read from the stream: the declared size of a sheet is ignored, and empty cells cost nothing. A distant cell is put on the next
+line with the address of its row, not after a million empty ones.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from chatui.documents.kinds import Reason
 MOST_CELLS = 200_000
 MOST_STRINGS = 500_000
 MOST_GAP = 50
-"""Empty cells or rows that are written as such. What lies further apart is put together."""
+"""The most empty cells or rows that are written as such. Larger gaps are collapsed."""
 MOST_CELL_CHARS = 32_767
 _MOST_COLUMNS = 16_384
 
@@ -167,7 +167,7 @@ class _Cells:
 
 
 def _column(address: str) -> int:
-    """``AB12`` is in column 28. 0 where it says nothing."""
+    """``AB12`` is in column 28. 0 without an address."""
     letters = re.match(r"[A-Z]{1,3}", address)
     number = 0
     for letter in letters[0] if letters else "":

@@ -13,7 +13,7 @@ from chatui.documents.inside.text_collector import Found
 
 _TITLES = ("title", "ctrTitle")
 _OF_LAYOUT = ("sldNum", "ftr", "dt", "hdr", "sldImg")
-"""What stands on every slide, and the picture of the slide on its notes."""
+"""Placeholders that repeat on every slide, and the slide's picture on its notes page."""
 
 
 def read(data: bytes, found: Found) -> None:

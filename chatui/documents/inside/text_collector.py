@@ -12,10 +12,10 @@ from chatui.documents.kinds import Reason
 MOST_PARTS = 5000
 LABEL_CHARS = 80
 _TRAILING = re.compile(r"(?<![ \t])[ \t]++(?=\n|\Z)|(?<! ) ++(?=\t)")
-"""Spaces that nobody sees. Each run of them is looked at once, however long it is."""
+"""Trailing spaces. Each run is scanned once, however long it is."""
 _EMPTY_LINES = re.compile(r"\n{3,}")
 _SHARE_OF_TIME = 0.7
-"""Of the processor seconds of the process. What was read until then is kept; the rest is for the last part."""
+"""The share of the process's processor time after which reading stops; the rest is for the last part."""
 
 
 class RefusedError(Exception):
@@ -27,14 +27,14 @@ class RefusedError(Exception):
 
 
 class FullError(Exception):
-    """The budget of text or time is used up. What was found until now counts."""
+    """The budget of text or time is used up. The text found so far counts."""
 
 
 @dataclass(slots=True)
 class Found:
-    """``begin`` a part, ``put`` text into it, and so on; then ``end``. ``places``, ``without_text``: of pages, sheets or slides.
-
-    ``most_bytes``: of all text, in UTF-8. ``cpu_seconds``: of the process. ``is_exact``: empty lines are the file's own, not its layout's.
+    """``begin`` a part, ``put`` text into it, and so on; then ``end``. ``places``, ``without_text``: the numbers of pages, sheets or
+    slides, in all and without text. ``most_bytes``: the limit for all text, in UTF-8. ``cpu_seconds``: the limit of the process.
+    ``is_exact``: empty lines are the file's own, not its layout's.
     """
 
     most_bytes: int
@@ -62,11 +62,7 @@ class Found:
             raise FullError
 
     def put(self, text: str) -> None:
-        """Take text of this part.
-
-        Raises:
-            FullError: there is more than the budget.
-        """
+        """Add text to this part. Raises: FullError: the budget is exceeded."""
         if self._room == 0:
             self._room = self.most_bytes - sum(len(part) for _, part in self.parts) + 1
         self._pieces.append(text)
@@ -76,14 +72,14 @@ class Found:
             raise FullError
 
     def end(self) -> None:
-        """Keep the last part, if it has text, or is a place: those are counted by their parts."""
+        """Finish the last part. It is kept if it has text or is a page, sheet or slide, which are counted by their parts."""
         plain = clean("".join(self._pieces))
         text = (plain if self.is_exact else _EMPTY_LINES.sub("\n\n", _TRAILING.sub("", plain)).strip("\n")).encode()
         self._pieces, self._room = [], 0
         left = self.most_bytes - sum(len(part) for _, part in self.parts)
         if len(text) > left:
             self.is_cut = True
-            # A place of which nothing is left has text all the same.
+            # A page whose text was dropped still counts as having text.
             self._is_place = self._is_place and left > 0
             text = text[:left].decode("utf-8", "ignore").encode()
         has_text = bool(text.strip())

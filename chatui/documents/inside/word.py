@@ -34,7 +34,7 @@ def read(data: bytes, found: Found) -> None:
 
 @dataclass(slots=True)
 class _Styles:
-    """``depths``: of headings, by the id of their style, which is in any language; its name is always in English."""
+    """``depths``: of headings, by style id, which may be in any language; the style's name is always in English."""
 
     depths: dict[str, int] = field(default_factory=dict)
     _id: str = ""
@@ -68,14 +68,14 @@ class _Text(Paragraphs):
         elif name == "p":
             self._is_hidden, self._before = False, ""
         elif name in _PUTS and not self._is_hidden:
-            # The same name also says where tabulators stand.
+            # The same element name also defines tab stops.
             self.found.put("" if name == "tab" and attributes else _PUTS[name])
         else:
             self._property(name, attributes)
 
     def finish(self, name: str) -> None:
         if name in ("pPr", "r"):
-            # What is hidden in the properties of a paragraph is its mark.
+            # A hidden attribute in a paragraph's properties only hides its mark.
             self._is_hidden = False
 
     def put(self, text: str) -> None:

@@ -1,6 +1,6 @@
 """The worker process that reads one file. Input: the file. Output: a length, that many bytes of JSON about the file, then the texts.
 
-It confines itself before it looks at the file, and answers in words of a closed list. Whoever started it believes none of it unchecked.
+It confines itself before it reads the file, and reports errors from a closed list. The parent process validates everything.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from chatui.sandbox.confinement import Limits, NotConfinedError
 
 LENGTH_BYTES = 4
 NOT_PREPARED = 70
-"""The exit code where nothing was read because a library is missing, or the process could not be confined."""
+"""The exit code if nothing was read because a library is missing, or the process could not be confined."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A reader for one kind of file. ``read`` puts the text of a file into what is found. ``prepare`` loads what it needs, before the
-    process is confined."""
+    """A reader for one kind of file.
+
+    ``read`` adds the text of a file to the collector. ``prepare`` loads its modules, before the process is confined.
+    """
 
     read: Callable[[bytes, Found], None]
     prepare: Callable[[bytes], None] = field(default=lambda data: None)

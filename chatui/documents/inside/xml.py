@@ -15,7 +15,7 @@ _APART = " "
 
 
 class Listener(Protocol):
-    """Receives elements by their local names; of a namespaced attribute the name is ``uri name``."""
+    """Receives elements by their local names; the name of a namespaced attribute is ``uri name``."""
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         """An element begins."""
@@ -24,14 +24,14 @@ class Listener(Protocol):
         """An element ends."""
 
     def data(self, text: str) -> None:
-        """Text in the element that was begun last and has not ended."""
+        """Text in the innermost open element."""
 
 
 def listen(blocks: Iterable[bytes], listener: Listener) -> None:
     """Read a whole document.
 
     Raises:
-        RefusedError: it is no XML, has a document type, or too many elements.
+        RefusedError: it is not XML, has a document type, or too many elements.
     """
     parser = expat.ParserCreate(namespace_separator=_APART)
     counted = _Counted(listener)
@@ -54,7 +54,10 @@ def local(name: str) -> str:
 
 
 def attribute(attributes: Mapping[str, str], wanted: str, in_namespace: str = "") -> str:
-    """An attribute by its local name, in any namespace; with ``in_namespace``, only in one that ends so. Empty where there is none."""
+    """An attribute by its local name, in any namespace; with ``in_namespace``, only in a namespace with that ending.
+
+    Empty if there is none.
+    """
     for name, value in attributes.items():
         space, _, own = name.rpartition(_APART)
         if own == wanted and space.endswith(in_namespace):

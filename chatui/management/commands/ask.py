@@ -47,7 +47,7 @@ class Command(BaseCommand):
         server = server_for(options)
         backend, request = backend_for(server), request_for(server, options, prompt)
         asked, screen = AnswerSoFar(), _Screen(self, audience)
-        with contextlib.suppress(KeyboardInterrupt):  # what arrived until then is shown below
+        with contextlib.suppress(KeyboardInterrupt):  # what has arrived so far is shown below
             asyncio.run(asked.run(backend, request, (lambda _: None) if options["json"] else screen.see))
         if options["json"]:
             self.stdout.write(json.dumps(_summary(asked, audience)))

@@ -120,12 +120,12 @@ def _columns(text: str) -> frozenset[str]:
 
 
 def since_of(text: str) -> datetime:
-    """The beginning of a time that was typed."""
+    """The start of a time or day that was typed."""
     return _moment(text)[0]
 
 
 def until_of(text: str) -> datetime:
-    """The end of it: of a day, its end."""
+    """The end of a time or day that was typed."""
     moment, is_day = _moment(text)
     return moment + timedelta(days=1) if is_day and moment.date() < date.max else moment
 

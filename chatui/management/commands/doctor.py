@@ -32,7 +32,7 @@ _NAMELESS = "server"
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """``before``: the spec as it is configured, or would be. ``targets``: one for each of its addresses; none if nothing can be asked, and
+    """``before``: the current or default spec. ``targets``: one for each of its addresses; none if nothing can be asked, and
     ``problem`` then says why."""
 
     before: BackendSpec
@@ -42,7 +42,7 @@ class _Wanted:
 
 class Command(BaseCommand):
     """Exit codes: 0 healthy, 1 it works with faults, 2 it could not be asked or the arguments are invalid, 3 it leaks or cannot be
-    used with the configured kind. Of several back ends the highest counts.
+    used with the configured kind. With several back ends, the highest code counts.
     """
 
     help = "Examine a model server: what it is, which wire format fits best, which known faults it has. No model output is shown."
@@ -78,7 +78,7 @@ class Command(BaseCommand):
             code = max(code, *(report.level.exit_code for report in reports))
             objects = [as_json(report) for report in reports]
             if options["write"] is not None:
-                # Of several addresses: what works at one of them.
+                # With several addresses, the settings that work for one of them.
                 best = next((number for number, report in enumerate(reports) if report.best), 0)
                 written = self._written(reports[best], wanted.before, options)
                 code = code if written else max(code, UNUSABLE)
@@ -134,7 +134,7 @@ def _all_wanted(options: dict[str, Any]) -> list[_Wanted]:
 
 
 def _wanted_or_problem(spec: BackendSpec, options: dict[str, Any]) -> _Wanted:
-    """If one of several back ends has no usable key, the others are still examined."""
+    """A missing key of one back end does not prevent the examination of the others."""
     try:
         return _wanted({**options, "backend": spec.name})
     except CommandError as error:

@@ -42,7 +42,7 @@ class Command(BaseCommand):
         path = Path(options["file"])
         try:
             path.touch(mode=0o600)
-            # A restored database knows less than the list: whatever stands there stays.
+            # A restored database may have fewer entries than the list, so existing entries are kept.
             known = {erasure.id for erasure in self._read(path)}
             with path.open("a", encoding="utf-8") as file:
                 file.writelines(erasure.line() for erasure in erasure_list.recorded() if erasure.id not in known)

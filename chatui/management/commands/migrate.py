@@ -13,11 +13,14 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from chatui.database import file_locks
 
-_LOCK = 0x6D696772  # any number that no other program uses; the audit log has another
+_LOCK = 0x6D696772  # any number that no other program uses; the audit log uses another
 
 
 class Command(migrate.Command):
-    """Processes that start together all migrate. What they have to do, each works out before it begins: the second would do it again."""
+    """Runs migrations under a lock.
+
+    Processes that start together would all migrate, and each plans its migrations before it begins, so the second would repeat them.
+    """
 
     def handle(self, *args: Any, **options: Any) -> None:
         """See Django."""
@@ -31,7 +34,7 @@ def _alone(connection: BaseDatabaseWrapper) -> Iterator[None]:
         with file_locks.take(Path(connection.settings_dict["NAME"]), file_locks.MIGRATING, wait=True):
             yield
         return
-    # Of the connection, which migrates: if that is lost, so is the lock, and the migration.
+    # A lock of the migrating connection: if the connection is lost, so are the lock and the migration.
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
     try:

@@ -30,7 +30,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """How long the bin keeps conversations."""
+        """Adds the retention of the bin, in days."""
         days = environment().bin_days
         parser.add_argument("--days", type=int, default=days, help=f"days that a deleted conversation is kept (CHATUI_BIN_DAYS: {days})")
         parser.add_argument("--vacuum", action="store_true", help="SQLite: write the database file anew afterwards")

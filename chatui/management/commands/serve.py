@@ -37,9 +37,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until a signal comes."""
         self._lock = _be_the_only_one()
-        # What migrations and compressing take would stay with this process for as long as it serves.
+        # Otherwise the memory for migrations and compressing would stay allocated while this process serves.
         forked.run(_prepare)
-        named_groups.tell()
+        named_groups.log_missing()
         sweep.interrupt_abandoned()
         erasure.sweep()
         twisted_loop.call_soon(running.reap)
@@ -72,7 +72,7 @@ class Command(BaseCommand):
         names += " (set CHATUI_BACKEND_URL for a model)" if connected.is_demo() else ""
         self.stdout.write(f"  Answers come from {names or 'nowhere: run python manage.py check'}\n")
         for spec in specs:
-            available.models(spec)  # starts a request in the background, so that the first page can offer the models
+            available.models(spec)  # starts a request in the background, so that the first page can list the models
             startup_log.announce(spec)
         code = new_code()
         if code:
@@ -88,7 +88,7 @@ def _prepare() -> None:
 
 
 def _be_the_only_one() -> IO[str] | None:
-    """What has to stay open while this process serves a SQLite file. Two would each keep in memory who follows which answer."""
+    """Lock a SQLite file while this process serves it. Subscribers of answers are in memory, so there must not be a second process."""
     if connection.vendor != "sqlite":
         return None
     database = Path(connection.settings_dict["NAME"])

@@ -23,7 +23,7 @@ _WORDS = {
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 done, 1 something could not be confirmed, or with --check something is not as it was confirmed."""
+    """Exit codes: 0 done, 1 something could not be confirmed, or with --check, something differs from its confirmation."""
 
     help = "List the tools of CHATUI_TOOLS_FILE, show what has changed, and confirm them."
 
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         parser.add_argument("--withdraw", action="store_true", help="forget the confirmation of the named tools")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Ask the servers, say what there is, and confirm."""
+        """Query the servers, print the result, and confirm."""
         env = environment()
         if env.tools_file is None:
             raise CommandError("CHATUI_TOOLS_FILE is not set.")

@@ -16,8 +16,9 @@ from renderer.harmony.vocabulary import Vocabulary
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 good, 1 the transcript breaks a rule (and where), 2 it could not be read at all, 3 it is accepted, and openai-harmony
-    makes something else of it than we do, not on purpose."""
+    """Exit codes: 0 good, 1 the transcript breaks a rule (and where), 2 it could not be read at all, 3 it is accepted, but
+    openai-harmony reads it differently from us, and the difference is not a known one.
+    """
 
     help = "Check, convert or show a transcript. FILE may be - for standard input."
     requires_system_checks: list[str] = []

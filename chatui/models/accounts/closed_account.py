@@ -9,7 +9,7 @@ from chatui.models.keys import new_key
 
 
 class Cause(models.TextChoices):
-    """Why an account was closed. What comes from outside closes nobody who runs this site."""
+    """Why an account was closed. Requests from other servers cannot close the accounts of people who manage this site."""
 
     STAFF = "staff", "by staff"
     OPERATOR = "operator", "by the operator"
@@ -24,10 +24,9 @@ class Cause(models.TextChoices):
 
 
 class ClosedAccount(models.Model):
-    """The record of a closed account. ``source``: the key of the provider that said so; empty for the others. ``by_name``: who closed it,
-    where that was somebody else.
-
-    ``is_going``: it is being handed over and erased, so nobody opens it again; an erasure that was cut off goes on with the next purge.
+    """The record of a closed account. ``source``: the key of the provider that requested it; empty for other causes. ``by_name``: who
+    closed it, if that was somebody else. ``is_going``: it is being transferred and erased, so it cannot be reopened; the next purge
+    continues an interrupted erasure.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

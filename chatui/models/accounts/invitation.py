@@ -13,7 +13,7 @@ from chatui.models.keys import new_key
 class Invitation(models.Model):
     """Valid until ``expires_at``, for one account, and only while its creator could create it again.
 
-    ``note`` is for those who look after accounts: whom it is for. ``group``: which group the new account is in, if any.
+    ``note`` is for account managers: whom the invitation is for. ``group``: the group that the new account joins, if any.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

@@ -12,7 +12,7 @@ class Passkey(models.Model):
     """A passkey's public data. ``digest`` is the SHA-256 of ``credential_id``, in hexadecimal; ``public_key`` a COSE key (RFC 9052).
     ``site``: the host it is for.
 
-    ``sign_count`` is what the authenticator counted when it was last used; many always say 0.
+    ``sign_count`` is the authenticator's counter at the last use; many always report 0.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

@@ -9,9 +9,9 @@ from chatui.models.keys import new_key
 
 
 class ProvisionedAccount(models.Model):
-    """An account as a provider's directory knows it. ``external_id`` and ``user_name`` are its words; ``name_key`` the name without case.
-
-    ``made_account``: the account was made by the directory, so its name and address follow. ``deleted_at``: the directory knows it no more.
+    """An account as a provider's directory knows it. ``external_id`` and ``user_name`` are the directory's values; ``name_key`` is the name
+    without case. ``made_account``: the directory created the account, so it also sets its name and address. ``deleted_at``: when the
+    directory deleted it.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -41,7 +41,7 @@ class ProvisionedAccount(models.Model):
 
 
 class ProvisionedGroup(models.Model):
-    """A group of the directory's. It gives nothing by itself: the operator's table says which groups of ours its names stand for."""
+    """A group in a directory. It grants nothing by itself: the operator's table maps its names to our groups."""
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     issuer = models.CharField(max_length=250)

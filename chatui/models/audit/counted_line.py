@@ -10,9 +10,9 @@ from chatui.models.keys import new_key
 class CountedLine(models.Model):
     """A counter for a debug view or a repeatable attempt.
 
-    ``line`` is the number of the line that began it. While it is open, ``key`` names it, ``counts`` says how often what happened, and
-    ``networks`` from where. It ends at ``ends_at`` or earlier. When it has ended, ``sum_line`` is the number of the line with the sum, and
-    the row holds nothing else: it only connects two lines for the page.
+    ``line`` is the number of the first line. While the counter is open, ``key`` identifies it, ``counts`` has the number of each event, and
+    ``networks`` their networks. It closes at ``ends_at`` or earlier. Afterwards, ``sum_line`` is the number of the line with the sum, and
+    the other columns are empty: the row only links two lines for the page.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

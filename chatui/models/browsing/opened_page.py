@@ -9,10 +9,10 @@ from chatui.models.turn import Turn
 
 
 class OpenedPage(models.Model):
-    """A page that a model opened. ``cursor``: its number in the conversation, by which answers cite it. ``url``: empty for a list of
+    """A page that a model opened. ``cursor``: its number in the conversation, which citations use. ``url``: empty for a list of
     results.
 
-    Hidden like the call that opened it, until an answer cites it. Its text is not kept here: it stands in the reply, which is hidden.
+    Hidden like the call that opened it, until an answer cites it. Its text is not stored here: it is in the tool's reply, which is hidden.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

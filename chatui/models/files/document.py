@@ -9,8 +9,8 @@ from chatui.models.message import Message
 
 
 class DocumentText(models.Model):
-    """What was read of a content, once, whatever conversations it is in. ``state`` and ``kind`` are those of ``documents.reading``; there
-    is text only where the state is ``read``. ``reason``: a sentence for its owner. ``places``: pages, sheets or slides.
+    """The extracted text of a file's content, stored once for all conversations. ``state`` and ``kind`` are those of ``documents.reading``;
+    there is text only where the state is ``read``. ``reason``: a sentence for its owner. ``places``: pages, sheets or slides.
 
     ``bytes``: of all its text, as UTF-8, which count like those of the file. ``tokens``: of all its text; ``is_counted`` where the
     vocabulary counted them, otherwise they are estimated. ``is_cut``: reading stopped at the bound of text.
@@ -54,7 +54,7 @@ class DocumentPart(models.Model):
 
 
 class DocumentUse(models.TextChoices):
-    """What a model is given of a document."""
+    """How a model is given a document."""
 
     WHOLE = "whole", "Whole"
     FIRST = "first", "First part"
@@ -63,7 +63,7 @@ class DocumentUse(models.TextChoices):
 
 
 class SentDocument(models.Model):
-    """A document as it stands before a question. ``message`` is its frame; ``end`` the last such frame before the question, which is its
+    """A document before a question. ``message`` is its frame; ``end`` the last such frame before the question, which is its
     parent: by it the documents of a question are found, in all of its versions.
 
     ``file`` is NULL once its owner deleted it; then the frame says no more than that. ``places``: the numbers of the chosen parts, such as

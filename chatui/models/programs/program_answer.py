@@ -10,9 +10,8 @@ from chatui.models.turn import Turn
 
 
 class ProgramAnswer(models.Model):
-    """An answer to a program. ``key`` is the one that asked. Without ``is_kept`` the conversation is erased as soon as the turn has ended.
-
-    ``orders``: what the program's system and developer messages say, which later turns are given again; ``given``: the settings of the
+    """An answer to a program. ``key`` is the API key of the request. Without ``is_kept`` the conversation is erased as soon as the turn has
+    ended. ``orders``: the text of the program's system and developer messages, which later turns get again; ``given``: the settings of the
     request, as its format has them. Both may hold text of the program's.
     """
 

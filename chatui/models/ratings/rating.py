@@ -29,7 +29,7 @@ REASONS = (
 
 
 class Rating(models.Model):
-    """One rating per answer and person. It belongs to the message, so to that version of the answer, and goes with it.
+    """One rating per answer and person. It belongs to the message, and so to that version of the answer, and is deleted with it.
 
     ``note`` is the person's own words. ``rated_at`` is when it was last changed.
     """

@@ -28,10 +28,9 @@ class Decision(models.TextChoices):
 
 
 class ToolApproval(models.Model):
-    """A call that needs approval. ``arguments``: JSON, as they were checked and would run; for the conversation's owner alone. Empty where
-    nobody is asked.
-
-    ``title``: what people call the tool. ``fingerprint``: of the tool that was shown. ``lapses_at``: by the database's clock.
+    """A call that needs approval. ``arguments``: JSON, as they were checked and would run; for the conversation's owner alone. Empty if
+    nobody is asked. ``title``: the tool's title for people. ``fingerprint``: that of the tool that was shown. ``lapses_at``: by the
+    database's clock.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

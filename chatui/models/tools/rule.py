@@ -9,8 +9,10 @@ from chatui.models.keys import new_key
 
 
 class ToolRule(models.Model):
-    """A person's rule for a tool. ``is_allowed`` False: the tool is switched off. ``fingerprint``: of the tool that was allowed;
-    another one is asked about again."""
+    """A person's rule for a tool.
+
+    ``is_allowed`` False: the tool is switched off. ``fingerprint``: that of the allowed tool; a changed tool needs approval again.
+    """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="tool_rules")

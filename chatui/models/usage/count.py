@@ -10,7 +10,7 @@ class UsageCount(models.Model):
     """A person's usage counts. ``day`` and ``month`` (its first day) say of when the counts are, in UTC; those of a day that is over count
     as nothing.
 
-    Tokens are those of the input and the output together. What is reserved is of no day: it counts until its turn ends.
+    Tokens are those of the input and the output together. Reservations belong to no day: they count until their turn ends.
     """
 
     person = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="+")

@@ -14,7 +14,7 @@ _NOT_NEGATIVE = [MinValueValidator(Decimal(0))]
 class ModelPrice(models.Model):
     """For a million tokens, in the currency of CHATUI_CURRENCY, until the ``since`` of the next price of the same model.
 
-    ``model`` is what its server calls it. ``cached_price`` is for tokens of the input that the server had already; NULL: as all others.
+    ``model`` is its server's name for it. ``cached_price`` is for cached input tokens; NULL: the price of other input.
     """
 
     model = models.CharField(_("model"), max_length=200, help_text=_("The name that the ledger has for it."))

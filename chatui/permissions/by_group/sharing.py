@@ -1,4 +1,4 @@
-"""Decides who may create share links, and which links still work: those of people who may share now."""
+"""Decides who may create share links, and which links still work: those of people who may share at present."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatui.permissions.access import NotFoundError
 
 
 def may_share(person: User | None) -> bool:
-    """Whether this person may make share links, and have people read those that they made. At most one statement."""
+    """Whether this person may create share links, and whether their links can be read. At most one statement."""
     if person is None or not person.is_active or environment().share_max_days == 0:
         return False
     named = environment().share_groups
@@ -24,8 +24,8 @@ def share_link(token: str) -> ShareLink:
     """The share link with that token, while it may be read. Holding the token is enough: nobody has to be signed in.
 
     Raises:
-        NotFoundError: there is none, it has expired or was revoked, its conversation or its person is gone, sharing is off, or its person
-            may not share (any more).
+        NotFoundError: there is none, it has expired or was revoked, its conversation or its creator is gone, sharing is off, or its creator
+        may not share at present.
     """
     try:
         return _readable().select_related("conversation", "leaf").get(token=token)
@@ -34,13 +34,15 @@ def share_link(token: str) -> ShareLink:
 
 
 def own_share_links(user: User) -> QuerySet[ShareLink]:
-    """The person's share links that can be read, the newest first. Those that rest because their person may not share are among them, so
-    that they can be revoked meanwhile."""
+    """The person's share links that can be read, the newest first.
+
+    Links that are suspended because the person may not share are included, so that they can be revoked.
+    """
     return _live_links().filter(created_by=user).select_related("conversation").order_by("-created_at")
 
 
 def _readable() -> QuerySet[ShareLink]:
-    """Looked up anew for each reader: a right that is lost closes the links at once."""
+    """Checked for each reader: losing the permission suspends the links at once."""
     named = environment().share_groups
     if not named:
         return _live_links()

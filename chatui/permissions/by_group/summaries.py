@@ -7,6 +7,6 @@ from chatui.models import User
 
 
 def are_made_for(person: User) -> bool:
-    """Whether this person's turns get reasoning summaries, where their back end has them. At most one statement."""
+    """Whether this person's turns get reasoning summaries, if the back end supports them. At most one statement."""
     named = environment().summary_groups
     return not named or person.groups.filter(name__in=named).exists()

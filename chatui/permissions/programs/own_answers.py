@@ -11,8 +11,8 @@ from chatui.permissions.access import NotFoundError
 
 
 def answer_of(person: User, answer_id: UUID, only_key: UUID | None) -> ProgramAnswer:
-    """The answer with its turn, question and conversation. What is not kept, deleted, or somebody else's is not found alike. ``only_key``:
-    the key that has to have asked for it; None for any of the person's.
+    """The answer with its turn, question and conversation. Answers that are not stored, deleted, or somebody else's all look the same.
+    ``only_key``: the API key that must have requested it; None for any of the person's keys.
 
     Raises:
         NotFoundError: see above.

@@ -1,7 +1,8 @@
 """Decides which programs may read raw reasoning, and records it.
 
-A key can be given that only by an owner who may see hidden channels themselves, and reads nothing once they may not any more. There is no
-opt-in for each conversation, as a program cannot give one: where the operator wants a second person to approve each, no key reads anything.
+A key can get this permission only from an owner who may see hidden channels, and loses it when they no longer may. There is no opt-in for
+each conversation, as a program cannot give one. If the operator requires a second person to approve each view, no key may read any
+reasoning.
 """
 
 from __future__ import annotations
@@ -17,16 +18,21 @@ READ, ASKED = "raw reasoning to program", "asked for raw reasoning"
 
 
 def may_read(person: User) -> bool:
-    """Whether this person's keys may read raw reasoning, where they were given that. A key only ever sees its owner's conversations."""
+    """Whether this person's keys may read raw reasoning, if the keys have that permission.
+
+    A key only ever sees its owner's conversations.
+    """
     return access.can_see_hidden(person) and not environment().debug_approval
 
 
-def record_look(visitor: Visitor, conversation_id: UUID, prefix: str) -> None:
-    """Record one request that raw reasoning answers, by the key with that beginning, of a conversation of its owner's. Raises a
-    database error if that fails."""
+def record_reading(visitor: Visitor, conversation_id: UUID, prefix: str) -> None:
+    """Record one request whose response contains raw reasoning, by the key with that prefix, in its owner's conversation.
+
+    Raises a database error if that fails.
+    """
     record(READ, visitor, Conversation(pk=conversation_id, owner=visitor.user), detail=prefix)
 
 
 def record_attempt(visitor: Visitor) -> None:
-    """Record that a program asked for raw reasoning that it gets none of. Raises a database error if that fails."""
+    """Record that a program requested raw reasoning and was refused. Raises a database error if that fails."""
     attempts.record_attempt(visitor, None, ASKED)

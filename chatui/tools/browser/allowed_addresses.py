@@ -1,7 +1,7 @@
 """Decides which URLs a model may open: only those that the person wrote, or that a page or search result contained.
 
-An address that is opened goes to a stranger's server, and one that is cited is shown: in an address of its own making, a model that was
-talked into it could send away what it knows, reasoning included.
+Opening an address sends it to a stranger's server, and citing it shows it. With freely chosen addresses, a model under prompt injection
+could leak everything that it knows, including its reasoning.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _WRITTEN = re.compile(
     r"(?:https?://|(?<![\w.-]))(?:[\w-]{1,63}\.){1,10}[^\W\d_]{2,24}(?![\w-])(?::\d{1,5})?(?:[/?#][^\s<>\"`|\\^{}【】]{0,2000})?",
     re.IGNORECASE,
 )
-"""Every part is bounded, and it begins only where a name can begin: a question may be very long."""
+"""Every part is bounded, and a match begins only where a name can begin, because a question may be very long."""
 _TAIL = ".,;:!?)]}'\"*_~>»”’、。）】"
 
 
@@ -27,25 +27,27 @@ class AllowedAddresses:
                 self.shown(_readings(match[0]))
 
     def shown(self, addresses: Iterable[str]) -> None:
-        """The model was shown links to these."""
+        """Add addresses of links that the model was shown."""
         for address in addresses:
             self._known.setdefault(_key(address), _bare(address))
 
     def found(self, address: str) -> str | None:
-        """The address as it was written or shown; None where it may not be opened. Of how the model spells it only the scheme counts: in
-        the number of slashes at its end alone, it could tell something."""
+        """The address as it was written or shown; None if it may not be opened.
+
+        Only the scheme is taken from the model's spelling: even the number of trailing slashes could leak something.
+        """
         known = self._known.get(_key(address))
         scheme = "http" if address.strip().lower().startswith("http://") else "https"
         return None if known is None else f"{scheme}://{known}"
 
 
 def _readings(written: str) -> list[str]:
-    """An address in a sentence, with and without the punctuation that may belong to the sentence."""
+    """The possible readings of an address in a sentence, with and without the sentence's punctuation."""
     return [written.rstrip(_TAIL), written]
 
 
 def _key(address: str) -> str:
-    """Addresses that differ in their scheme, their fragment, the case of their host or a slash at the end are one."""
+    """A key under which addresses count as equal if they differ only in scheme, fragment, case of the host or a trailing slash."""
     host, mark, rest = re.match(r"([^/?]*)([/?]?)(.*)", _bare(address).rstrip("/"), re.DOTALL).groups()  # type: ignore[union-attr]
     return f"{host.lower()}{mark}{rest}"
 

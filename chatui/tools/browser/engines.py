@@ -20,7 +20,7 @@ _SNIPPET_CHARS = 400
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a search found. All of it is a stranger's text."""
+    """A search result. All of its text is untrusted."""
 
     url: str
     title: str
@@ -29,8 +29,10 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A search engine's API. ``question`` makes the request of an address, a key, a query and a number; ``place``: the keys under which
-    the results stand."""
+    """A search engine's API.
+
+    ``question`` builds the request from an address, a key, a query and a number; ``place``: the path of keys to the results.
+    """
 
     name: str
     url: str
@@ -66,13 +68,13 @@ ENGINES: Mapping[str, Engine] = {
 
 
 def is_configured(env: Environment) -> bool:
-    """Whether there is a search engine that can be asked."""
+    """Whether a search engine is configured."""
     engine = ENGINES.get(env.search)
     return engine is not None and bool(env.search_url or engine.url) and (env.search == "searxng" or bool(env.search_key))
 
 
 async def search(env: Environment, query: str, most: int) -> list[Result]:
-    """What the operator's search engine finds, best first.
+    """The results of the operator's search engine, best first.
 
     Raises:
         ToolError: it failed.

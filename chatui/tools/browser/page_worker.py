@@ -29,7 +29,7 @@ def main() -> None:
     about = json.loads(sys.stdin.buffer.readline())
     page = sys.stdin.buffer.read()
     prepare(page, about["charset"], about["kind"])
-    # Where the kernel has no such filter, the limits have to do.
+    # Without a seccomp filter in the kernel, the resource limits must suffice.
     with contextlib.suppress(NotConfinedError):
         confinement.confine()
     text = decoded(page, about["charset"], about["kind"])
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def wrapped(text: str) -> list[str]:
-    """Lines of at most WIDTH characters; more than one empty line in a row is one."""
+    """Lines of at most WIDTH characters; consecutive empty lines are merged."""
     lines: list[str] = []
     for line in text.splitlines():
         if len(lines) >= MOST_LINES:

@@ -19,9 +19,8 @@ _PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from chatui.tools.brows
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page as text. ``links``: where the links of the text lead, by their id. ``is_results``: it is what a search found.
-
-    ``found_in``, ``places``: it says where a text stands in the page with this cursor, each match at one of these lines.
+    """A page as text. ``links``: the targets of the links in the text, by id. ``is_results``: it is a list of search results. ``found_in``,
+    ``places``: it lists the matches of a text in the page with this cursor, each at one of these lines.
     """
 
     url: str
@@ -37,7 +36,7 @@ async def read(fetched: Fetched, seconds: float = SECONDS) -> Page:
     """The page as text.
 
     Raises:
-        FetchError: there is no text in it, or it could not be read in time.
+        FetchError: it has no text, or could not be read in time.
     """
     found = await asyncio.to_thread(_read, fetched, seconds)
     lines = tuple(found["lines"])
@@ -52,7 +51,7 @@ def _read(fetched: Fetched, seconds: float) -> dict[str, Any]:
     try:
         whole = about.encode() + b"\n" + fetched.body
         command = [sys.executable, "-I", "-c", _PROGRAM, str(BASE_DIR)]
-        # Our own script: nothing of the page is an argument of it.
+        # Our own script: no argument comes from the page.
         done = subprocess.run(command, input=whole, capture_output=True, timeout=seconds, check=True, env={})  # noqa: S603
         found: dict[str, Any] = json.loads(done.stdout)
     except (subprocess.SubprocessError, OSError, ValueError):

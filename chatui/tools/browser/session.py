@@ -15,13 +15,13 @@ from chatui.tools.tool import CallingTurn, ToolError
 from renderer.markup.citations import Cited
 
 MOST_OPEN = 50
-"""Pages that one turn keeps open. The oldest are closed; they can be opened again by their address."""
+"""The most pages that one turn keeps open. The oldest are closed, but can be opened again by their address."""
 _ECHO_CHARS = 12
 
 
 @dataclass(slots=True)
 class Browser:
-    """The browser of one turn. Its methods are the functions that gpt-oss knows, and return what it reads."""
+    """The browser of one turn. Its methods are the functions that gpt-oss was trained with, and return the text for the model."""
 
     turn: CallingTurn
     env: Environment
@@ -35,7 +35,7 @@ class Browser:
         self._reach.shown(page.url for page in self.turn.pages.values() if page.host)
 
     async def search(self, query: str, topn: int = 10) -> str:
-        """Ask the operator's search engine.
+        """Search with the operator's search engine.
 
         Raises:
             ToolError: it failed.
@@ -67,11 +67,7 @@ class Browser:
         return self._push(await self._loaded(page.links[number]), loc, num_lines)
 
     async def find(self, pattern: str, cursor: int = -1) -> str:
-        """Look for a text in a page.
-
-        Raises:
-            ToolError: there is no such page, or it is none that can be searched.
-        """
+        """Find a text in a page. Raises: ToolError: there is no such page, or it cannot be searched."""
         page, at = await self._page(cursor)
         if page.is_results or page.found_in is not None:
             raise ToolError("Text can be found in pages that were opened, not in results. Open one first.")
@@ -80,7 +76,7 @@ class Browser:
         return self._push(showing.matches(at, page, pattern[:200]))
 
     async def _page(self, cursor: int) -> tuple[Page, int]:
-        """The page with this cursor, or the latest one. What an earlier answer opened is loaded again."""
+        """The page with this cursor, or the latest one. A page of an earlier answer is loaded again."""
         at = self._latest if cursor < 0 else cursor
         if at is None:
             raise ToolError("No page is open. Search, or open an address that the person wrote.")
@@ -102,7 +98,7 @@ class Browser:
             raise ToolError(str(error)) from None
 
     def _push(self, page: Page, start: int = 0, count: int = -1) -> str:
-        """Give a page the next cursor, and show it."""
+        """Assign the next cursor to a page, and show it."""
         cursor = max(self.turn.pages, default=-1) + 1
         self._pages[cursor] = page
         if len(self._pages) > MOST_OPEN:
@@ -113,7 +109,7 @@ class Browser:
         return showing.shown(cursor, page, max(start, 0), count)
 
     def _title(self, page: Page) -> str:
-        """What people may read of it. The title of results, or of what was found in a page, has hidden words of the model in it."""
+        """The title that people may see. The title of search results or matches contains the model's hidden query."""
         if page.found_in is not None:
             return self.turn.pages[page.found_in].title
         return "" if page.is_results else page.title
@@ -125,6 +121,6 @@ def _whole(address: str) -> str:
 
 
 def _echoes(url: str, query: str) -> bool:
-    """Whether an address repeats what was searched for, as pages of search engines do: a query is hidden, and a cited address is not."""
+    """Whether an address contains the search query, as those of search engines do: the query is hidden, but a cited address is not."""
     asked = " ".join(query.casefold().split())
     return len(asked) >= _ECHO_CHARS and asked in " ".join(unquote_plus(url.partition("?")[2]).casefold().split())

@@ -26,7 +26,7 @@ def shown(cursor: int, page: Page, start: int = 0, count: int = -1) -> str:
 
 
 def results(query: str, found: Sequence[Result]) -> Page:
-    """What a search found, as a page of links."""
+    """The search results, as a page of links."""
     lines: list[str] = []
     links: list[str] = []
     for result in found:
@@ -41,7 +41,7 @@ def results(query: str, found: Sequence[Result]) -> Page:
 
 
 def matches(cursor: int, page: Page, pattern: str) -> Page:
-    """Where a text stands in a page, as a page of its own. ``cursor``: of the page that was searched."""
+    """The matches of a text in a page, as a separate page. ``cursor``: that of the page that was searched."""
     wanted = pattern.casefold()
     lines: list[str] = []
     places: list[int] = []

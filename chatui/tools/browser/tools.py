@@ -50,16 +50,16 @@ _DESCRIBED: dict[str, tuple[str, str, dict[str, Any], list[str]]] = {
 }
 _TITLES = {"search": "Web search", "open": "Web pages", "find": "Search in web pages"}
 _READ = {"search": ("query", "topn"), "open": ("id", "cursor", "loc", "num_lines"), "find": ("pattern", "cursor")}
-"""What is used of the trained arguments. ``source`` has one value, and a page's own source is never shown."""
+"""The trained arguments that are used. ``source`` has only one value, and a page's source code is never shown."""
 
 
 def browser_tools() -> list[Tool]:
-    """The functions that can be offered: without a search engine, pages that the person names can be opened all the same."""
+    """The functions that can be offered: without a search engine, pages that the person names can still be opened."""
     return [_tool(name) for name in _DESCRIBED if name != "search" or engines.is_configured(environment())]
 
 
 def new_browser(turn: CallingTurn) -> Browser:
-    """A browser for a turn, as the operator set it up."""
+    """A browser for a turn, as configured by the operator."""
     env = environment()
     return Browser(turn, env, Fetcher(Hosts(env.browser_allow_hosts, env.browser_deny_hosts)))
 
@@ -83,7 +83,7 @@ def _tool(name: str) -> Tool:
 
 
 def _begin(name: str, turn: CallingTurn) -> Callable[[Mapping[str, Any]], Any]:
-    """The function as this turn calls it. All three share one browser, which is made with the first call."""
+    """The function as this turn calls it. All three share one browser, which is created at the first call."""
 
     def call(arguments: Mapping[str, Any]) -> Any:
         browser: Browser = turn.shared.get("browser") or turn.shared.setdefault("browser", new_browser(turn))

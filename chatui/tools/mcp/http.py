@@ -1,7 +1,6 @@
 """MCP over streamable HTTP: each request is one POST, answered with JSON or a short event stream.
 
-There is no connection that several calls share: one that is reset costs its own call. Streams that a server would open by itself are never
-asked for.
+Calls do not share connections: a reset affects only one call. Streams initiated by the server are never requested.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from chatui.tools.remote.exchange import MOST_BYTES, Ask, Connections, kind_of, 
 from chatui.tools.remote.offer import ServerError
 
 MOST_STREAM_BYTES = 2 * MOST_BYTES
-"""Servers like to say a result twice, as text and as JSON."""
+"""The longest stream. Servers often send a result twice, as text and as JSON."""
 MOST_SERVER_REQUESTS = 20
 GOODBYE_SECONDS = 2.0
 _SESSION = re.compile(r"[\x21-\x7e]{1,1000}")
@@ -44,7 +43,7 @@ class StatusError(ServerError):
 
 @dataclass(frozen=True, slots=True)
 class _Era:
-    """How the server wants to be spoken to. ``session``: what it called ours, where it has sessions."""
+    """The protocol generation of a server. ``session``: the id of our session, if it has sessions."""
 
     version: str
     session: str = field(default="", repr=False)
@@ -55,10 +54,10 @@ class _Era:
 
 
 class HttpPeer:
-    """An MCP server over HTTP. ``headers``: the operator's, read anew for each request."""
+    """An MCP server over HTTP. ``headers``: the operator's, read again for each request."""
 
     def __init__(self, url: str, headers: Any) -> None:
-        """``headers``: a function that gives them, since credentials may change."""
+        """``headers``: a function that returns them, since credentials may change."""
         self._url = url
         self._headers = headers
         self._connections = Connections()
@@ -68,12 +67,7 @@ class HttpPeer:
         self._goodbyes: set[asyncio.Task[None]] = set()
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The result.
-
-        Raises:
-            RefusedError: the server answered with an error.
-            ServerError: it did not answer.
-        """
+        """The result of a request. Raises: RefusedError: the server responded with an error. ServerError: it did not respond."""
         era = await self._agreed()
         try:
             return await self._asked(era, method, params)
@@ -81,7 +75,7 @@ class HttpPeer:
             self._forget(era)
             if error.status != _GONE or not era.session:
                 raise
-        # The session is over, so nothing was carried out: once more, with a new one.
+        # The session has expired, so nothing was executed: retry with a new one.
         era = await self._agreed()
         try:
             return await self._asked(era, method, params)
@@ -90,7 +84,7 @@ class HttpPeer:
             raise
 
     def _forget(self, era: _Era) -> None:
-        """What was agreed holds no longer; what another call has agreed since does."""
+        """Discard this agreement, unless another call has already negotiated a new one."""
         if self._era is era:
             self._era = None
 
@@ -111,7 +105,7 @@ class HttpPeer:
             return self._era
 
     async def _discovered(self) -> _Era | None:
-        """The newer era; None where the server does not know it. Only a server that cannot be asked at all is an error."""
+        """The newer generation; None if the server does not support it. Raises only if the server is unreachable."""
         era = _Era(messages.STATELESS)
         try:
             found = await self._asked(era, "server/discover", {})
@@ -141,7 +135,7 @@ class HttpPeer:
             return (await self._exchanged(messages.request(number, method, said), era))[0]
         except asyncio.CancelledError:
             if not era.is_stateless:
-                # There, a closed stream is no sign that nobody waits any more. The newer era knows it by that.
+                # In the older generation, closing the stream does not cancel a request, as it does in the newer one.
                 self._say_goodbye(era, number)
             raise
 
@@ -158,7 +152,7 @@ class HttpPeer:
             if kind_of(response) != "application/json":
                 raise ServerError("the server answered with what is no JSON")
             found = messages.read(body)
-            # An error before the request was read has no number.
+            # An error that occurred before the request was parsed has no id.
             if not messages.is_answer(found, message["id"]) and not ("error" in found and found.get("id") is None):
                 raise ServerError("the server answered another call")
             return messages.result_of(found), response.headers
@@ -231,7 +225,7 @@ def _events(decoder: Decoder, piece: bytes) -> list[str]:
 
 
 def _header(value: str) -> str:
-    """A value that a header may not hold as it is goes as base64, as the protocol says."""
+    """A value that is not allowed in a header is encoded as base64, as the protocol requires."""
     if _PLAIN.fullmatch(value) and not value.startswith("=?base64?"):
         return value
     return f"=?base64?{base64.b64encode(value.encode('utf-8', 'replace')).decode()}?="

@@ -19,7 +19,7 @@ _NO_MORE = "The tool asks a question instead of answering, and cannot be given m
 
 
 def listing(server: str, ticked: Sequence[str], found: Sequence[Any]) -> Listing:
-    """``found``: the tools as the server listed them. Only those that the operator named are looked at."""
+    """The offers among the tools that a server listed (``found``). Only those that the operator named are considered."""
     offers: dict[str, Offer] = {}
     problems: dict[str, str] = {}
     for remote in ticked:
@@ -51,7 +51,7 @@ def _offer(server: str, said: Mapping[str, Any], name: str) -> Offer:
 
 
 def _arguments(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Place]]:
-    """The schema of the arguments under our own names, and what the server calls each."""
+    """The schema of the arguments under our own names, and the server's name of each."""
     said = schema.get("properties")
     wires = list(said) if isinstance(said, Mapping) else []
     if len(wires) > MOST_ARGUMENTS:
@@ -70,10 +70,8 @@ def _arguments(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Pla
 
 
 def read(result: Mapping[str, Any]) -> Any:
-    """What a tool returned, as JSON or text; of pictures and sounds it is only said that there are some.
-
-    Raises:
-        ToolError: the tool says that it failed, or asks for more.
+    """What a tool returned, as JSON or text; images and audio are only mentioned. Raises: ToolError: the tool reports a failure, or
+    requests more input.
     """
     if result.get("resultType", "complete") != "complete":
         raise ToolError(_NO_MORE)

@@ -11,7 +11,7 @@ from chatui.tools.remote.offer import ServerError
 STATELESS = "2026-07-28"
 HANDSHAKE = "2025-11-25"
 SPOKEN = (HANDSHAKE, "2025-06-18", "2025-03-26", "2024-11-05")
-"""Versions with a handshake. In all that is used here they are the same."""
+"""Supported versions with a handshake. They do not differ in anything that is used here."""
 UNSUPPORTED_VERSION = -32022
 _NOT_FOUND = -32601
 _META = "io.modelcontextprotocol/"
@@ -19,7 +19,7 @@ _CLIENT = {"name": "chatui", "version": "0.1.0"}
 
 
 class RefusedError(Exception):
-    """The server answered with an error. ``code``: of JSON-RPC. ``said``: the server's words, which only the model may read."""
+    """The server responded with an error. ``code``: of JSON-RPC. ``said``: the server's message, which only the model may read."""
 
     def __init__(self, code: object, said: str) -> None:
         super().__init__("the server refused")
@@ -28,17 +28,17 @@ class RefusedError(Exception):
 
 
 def request(number: int, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """A request that wants an answer."""
+    """A request, which expects a response."""
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params)}
 
 
 def notification(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """A message without an answer."""
+    """A notification, which expects no response."""
     return {"jsonrpc": "2.0", "method": method, "params": dict(params)}
 
 
 def stateless(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as servers without sessions want them: each request says who asks. We can do nothing that a server could ask for."""
+    """Parameters for servers without sessions: each request names the client. We offer no client capabilities."""
     said = {f"{_META}protocolVersion": STATELESS, f"{_META}clientInfo": _CLIENT, f"{_META}clientCapabilities": {}}
     return {**params, "_meta": said}
 
@@ -49,7 +49,7 @@ def hello() -> dict[str, Any]:
 
 
 def agreed(result: Mapping[str, Any]) -> str:
-    """The version of a handshake. Raises ServerError where it is none that is spoken here."""
+    """The protocol version from a handshake. Raises ServerError if it is not supported."""
     version = result.get("protocolVersion")
     if version not in SPOKEN:
         raise ServerError("the server speaks no version of MCP that is known here")
@@ -57,7 +57,7 @@ def agreed(result: Mapping[str, Any]) -> str:
 
 
 def read(data: str | bytes) -> Mapping[str, Any]:
-    """One message. Raises ServerError where it is none."""
+    """Parse one message. Raises ServerError if it is not one."""
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):
@@ -68,22 +68,17 @@ def read(data: str | bytes) -> Mapping[str, Any]:
 
 
 def is_request(message: Mapping[str, Any]) -> bool:
-    """Whether the server wants an answer from us."""
+    """Whether this is a request from the server."""
     return "method" in message and "id" in message
 
 
 def is_answer(message: Mapping[str, Any], number: int) -> bool:
-    """Whether the message answers the request of that number. ``True`` is not 1."""
+    """Whether the message is the response to the request with that id. ``True`` is not 1."""
     return "method" not in message and type(message.get("id")) is int and message["id"] == number
 
 
 def result_of(message: Mapping[str, Any]) -> dict[str, Any]:
-    """The result in an answer.
-
-    Raises:
-        RefusedError: it is an error.
-        ServerError: it is neither.
-    """
+    """The result in a response. Raises: RefusedError: it is an error. ServerError: it is neither."""
     error = message.get("error")
     if isinstance(error, Mapping):
         raise RefusedError(error.get("code"), str(error.get("message", "")))
@@ -94,7 +89,7 @@ def result_of(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def declined(message: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer to a server's request: a sign of life, and nothing else. Sampling, elicitation and roots are never granted."""
+    """The response to a server's request: only pings succeed. Sampling, elicitation and roots are always refused."""
     number = message["id"] if isinstance(message["id"], int | str) else None
     if message["method"] == "ping":
         return {"jsonrpc": "2.0", "id": number, "result": {}}

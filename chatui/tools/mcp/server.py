@@ -25,7 +25,7 @@ class Peer(Protocol):
         ...
 
     async def close(self) -> None:
-        """End what runs for it."""
+        """Close the transport."""
         ...
 
 

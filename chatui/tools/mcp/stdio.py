@@ -1,7 +1,7 @@
 """MCP over stdio, to a server that is a local program: started on first use, shared by all calls, and restarted if it has ended.
 
-It gets the variables that the operator named and a PATH, nothing else of ours; what it writes to standard error is dropped. Whatever it
-does, it is ended with all that it started: when it floods, when it says what is no message, and when the product ends.
+Its environment has only the variables that the operator named and a PATH; its standard error is dropped. It is killed with all its child
+processes if it floods us with output, writes an invalid message, or the product exits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from chatui.tools.remote.offer import ServerError
 
 MOST_LINE_BYTES = 4_000_000
 MOST_IDLE_BYTES = 8_000_000
-"""So much may come since the last answer that somebody waited for."""
+"""The most bytes accepted since the last expected response."""
 MOST_UNREAD_BYTES = 1_000_000
 GRACE_SECONDS = 1.0
 
@@ -40,7 +40,7 @@ class StdioPeer:
     """An MCP server that runs as a local program. Used on one event loop."""
 
     def __init__(self, command: Sequence[str], environment: Callable[[], Mapping[str, str]], directory: Path | None) -> None:
-        """``environment``: a function that gives it, since credentials may change."""
+        """``environment``: a function that returns it, since credentials may change."""
         self._command = command
         self._environment = environment
         self._directory = directory
@@ -106,7 +106,7 @@ class _Program:
         return self._reading.done()
 
     async def introduce(self) -> None:
-        """The handshake. A server that knows only the newer era says so."""
+        """The handshake. Raises if the server supports only the newer generation."""
         try:
             messages.agreed(await self.ask("initialize", messages.hello()))
             await self._write(messages.notification("notifications/initialized", {}))
@@ -148,17 +148,17 @@ class _Program:
         return self._process.stdin
 
     async def _read(self) -> None:
-        """Until the program ends, or has to. Then nobody waits for it any more."""
+        """Read messages until the program ends or must be killed; then all waiting requests fail."""
         try:
             while line := await self._line():
                 self._idle_bytes += len(line)
                 if self._idle_bytes > MOST_IDLE_BYTES:
                     return
                 self._take(messages.read(line))
-                # A line that is there already is read without a wait: without this, a flood would keep every other tool out.
+                # Reading a buffered line does not yield: without this, a flood would block every other tool.
                 await asyncio.sleep(0)
         except (ServerError, ValueError, OSError):
-            return  # no messages: as good as ended
+            return  # invalid messages: treat the program as ended
         finally:
             for each in self._waiting.values():
                 if not each.done():
@@ -180,7 +180,7 @@ class _Program:
             waiting.set_result(message)
 
     async def end(self) -> None:
-        """As the protocol says: its input ends, and if it goes on it is ended, with all that it started."""
+        """Shut it down as the protocol requires: close its input, then kill it with all its child processes if it is still running."""
         with suppress(ServerError, ConnectionError):
             self._stdin.close()
         await asyncio.wait({self._reading}, timeout=GRACE_SECONDS)
@@ -191,6 +191,6 @@ class _Program:
 
 
 def _kill(pid: int) -> None:
-    """It and its children, which are a group of their own."""
+    """Kill the program and its children, which form a process group."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)

@@ -54,10 +54,8 @@ class Document:
         return found[0]
 
     def resolved(self, value: Any) -> Mapping[str, Any]:
-        """What a reference within the document leads to; anything else that is no mapping is an empty one.
-
-        Raises:
-            ToolUnusableError: it leads elsewhere, to nothing, or in a circle.
+        """The target of a reference within the document; an empty mapping for any other value that is not a mapping. Raises:
+        ToolUnusableError: it leads out of the document, to nothing, or in a circle.
         """
         for _ in range(MOST_HOPS):
             if not isinstance(value, Mapping):
@@ -80,7 +78,7 @@ def read(path: Path) -> Document:
     """The document in a file, JSON or YAML.
 
     Raises:
-        ServerError: it cannot be read, is too large, or is no OpenAPI document.
+        ServerError: it cannot be read, is too large, or is not an OpenAPI document.
     """
     try:
         with path.open("rb") as file:
@@ -99,9 +97,8 @@ def read(path: Path) -> Document:
 
 
 def _yaml(data: bytes) -> Any:
-    """With no aliases: a few lines of them can stand for more than the memory there is. References are what documents use.
-
-    The depth is looked at before it is loaded: some thousand levels end the process, without an exception.
+    """Load YAML without aliases: a few lines of them can expand beyond all memory, and documents use references instead. The depth is
+    checked before loading: some thousand levels would crash the process without an exception.
     """
     depth = 0
     for number, event in enumerate(yaml.parse(data, Loader=_Loader)):

@@ -23,10 +23,8 @@ _PLAIN_PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/{}-]*")
 
 
 def offered(document: Document, spec: OpenApiSpec, operation_id: str, name: str) -> Offer:
-    """The operation as a tool of that name.
-
-    Raises:
-        ToolUnusableError: it needs what cannot be given, or is said in a way that a model cannot be told.
+    """The operation as a tool of that name. Raises: ToolUnusableError: it needs something that cannot be provided, or cannot be described
+    to a model.
     """
     operation = document.operation(operation_id)
     description = harmless(_words(operation.said), DESCRIPTION_CHARS)
@@ -53,7 +51,7 @@ def offered(document: Document, spec: OpenApiSpec, operation_id: str, name: str)
 
 
 class _Arguments:
-    """Gathers what a model may set, by names of our own, and where each goes."""
+    """Collects the arguments that a model may set, under our own names, and their positions in the request."""
 
     def __init__(self, document: Document, taken: Collection[tuple[str, str]], headers: Collection[str]) -> None:
         self.places: dict[str, Place] = {}
@@ -70,7 +68,7 @@ class _Arguments:
         return reduced(whole if self._required else {name: value for name, value in whole.items() if name != "required"})
 
     def parameters(self, operation: Operation) -> None:
-        """Of two parameters with one name and place, that of the operation counts."""
+        """Of two parameters with the same name and location, the operation's counts."""
         if len(operation.shared) + len(operation.said.get("parameters") or ()) > MOST_PARAMETERS:
             raise ToolUnusableError("it has too many parameters")
         own = operation.said.get("parameters")
@@ -108,7 +106,7 @@ class _Arguments:
         return part in ("path", "query")
 
     def body(self, said: Mapping[str, Any]) -> str:
-        """The argument ``body``; returns its type, empty where there is none."""
+        """The argument ``body``; returns its content type, empty if there is no body."""
         body = self._document.resolved(said.get("requestBody"))
         content = body.get("content")
         if not isinstance(content, Mapping) or not content:
@@ -137,7 +135,7 @@ def _words(said: Mapping[str, Any]) -> str:
 
 
 def _taken_by_operator(document: Document, spec: OpenApiSpec) -> set[tuple[str, str]]:
-    """Places of credentials: those that the operator fills, and those that the document names as such."""
+    """The parameters that carry credentials: those that the operator sets, and those that the document declares."""
     own = {("header", name.lower()) for name in spec.headers} | {("query", name.lower()) for name in spec.query}
     return own | set(_schemes(document))
 

@@ -19,10 +19,8 @@ _TIMES_DECODED = 3
 
 
 def written(url: str, offer: Offer, arguments: Mapping[str, Any], headers: Mapping[str, str], query: Mapping[str, str]) -> Ask:
-    """``headers`` and ``query``: the operator's, which nothing replaces.
-
-    Raises:
-        ToolError: an argument cannot be sent. The sentence is for the model.
+    """``headers`` and ``query``: the operator's, which no argument can replace. Raises: ToolError: an argument cannot be sent. The message
+    is for the model.
     """
     path, body = offer.path, b""
     asked: list[tuple[str, str]] = []
@@ -50,13 +48,13 @@ def written(url: str, offer: Offer, arguments: Mapping[str, Any], headers: Mappi
 
 
 def _segment(name: str, value: Any) -> str:
-    """One part of the path. Servers and proxies decode more than once, so nothing that is dots in the end is let through."""
+    """One segment of the path. Servers and proxies may decode more than once, so anything that could end up as dots is refused."""
     text = ",".join(map(_text, value)) if isinstance(value, list) else "" if value is None else _text(value)
     decoded = text
     for _ in range(_TIMES_DECODED):
         decoded = unquote(decoded)
         parts = decoded.replace("\\", "/").split("/")
-        # A semicolon begins parameters of a part, which some servers drop before they look for dots.
+        # A semicolon begins parameters of a segment, which some servers drop before they check for dots.
         if not decoded.isprintable() or any(part.partition(";")[0].strip() in ("", ".", "..") for part in parts):
             raise ToolError(f"The argument {name} cannot be a part of an address.")
     return quote(text, safe=",")
@@ -67,7 +65,7 @@ def _pairs(place: Place, value: Any) -> Iterator[tuple[str, str]]:
         if place.style == "deepObject":
             yield from ((f"{place.name}[{key}]", _text(each)) for key, each in value.items())
         else:
-            # Unfolded, the keys would be names of parameters, and a model could set any.
+            # Exploded, the keys would become parameter names, and a model could set any of them.
             yield place.name, json.dumps(value, ensure_ascii=False)
     elif isinstance(value, list):
         if place.explode:

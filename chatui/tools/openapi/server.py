@@ -68,7 +68,7 @@ def listed(spec: OpenApiSpec) -> Listing:
 
 
 def _read(answer: Answer) -> Any:
-    """What the server said, as JSON. A page for people is nothing that a model can use, and may be anybody's sign-in page."""
+    """The server's response, as JSON. HTML pages are refused: a model cannot use them, and they may be sign-in pages."""
     text = answer.body.decode("utf-8", "replace")
     if answer.kind == "application/json" or answer.kind.endswith("+json"):
         try:

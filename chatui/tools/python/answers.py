@@ -1,6 +1,6 @@
 """Reads the sandbox's output piece by piece, truncates it to a limit, and finds the end of an answer.
 
-What ran can write anything, an end included. So an end is taken for nothing but the end of its own answer, and what it says for words.
+The code can write anything, including an end marker. So a marker only ends its own answer, and its content is treated as untrusted text.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ MOST_NAME_CHARS = 100
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The output of a piece of code. ``text``: what the code wrote, cut in the middle if it was too much. ``files``: names and sizes of
-    the files that it made."""
+    """The output of a piece of code.
+
+    ``text``: the output, cut in the middle if it is too long. ``files``: names and sizes of the files that it created.
+    """
 
     text: str = field(repr=False)
     has_failed: bool = False
@@ -35,7 +37,7 @@ class AnswerReader:
         self._end: bytes | None = None
 
     def feed(self, data: bytes) -> bool:
-        """Whether the answer is complete. What comes after its end is dropped."""
+        """Whether the answer is complete. Output after its end is dropped."""
         if self._end is None:
             data = self._tail + data
             found = data.find(self._end_mark)
@@ -56,7 +58,7 @@ class AnswerReader:
         return self._output.dropped > 0
 
     def finish(self) -> Answer:
-        """The answer, also where its end never came."""
+        """The answer, even if its end never arrived."""
         self._output.add(self._tail)
         self._tail = b""
         try:
@@ -69,7 +71,7 @@ class AnswerReader:
 
 
 def files_of(said: object) -> tuple[tuple[str, int], ...]:
-    """Names and sizes, as far as they are any."""
+    """The valid names and sizes."""
     entries = said[:MOST_FILES] if isinstance(said, list) else []
     pairs = [entry for entry in entries if isinstance(entry, list) and len(entry) == 2]
     return tuple((_printable(name), size) for name, size in pairs if isinstance(name, str) and type(size) is int and size >= 0)
@@ -80,10 +82,10 @@ def _printable(name: str) -> str:
 
 
 class _Kept:
-    """The beginning and the end of a text: an error is mostly told at its end."""
+    """The beginning and the end of a text, because errors are usually at the end."""
 
     def __init__(self, most: int) -> None:
-        # Bytes of UTF-8: no more of them than the limit of characters would be.
+        # In bytes of UTF-8: never more than the limit in characters.
         self._most_head = most * 2 // 3
         self._most_tail = most - self._most_head
         self._head = bytearray()

@@ -1,4 +1,4 @@
-"""Decides whether ``python`` is available in this process, and if not, why and what would help. An untested sandbox is never offered."""
+"""Decides whether ``python`` is available in this process, and if not, the reason and a remedy. An untested sandbox is never offered."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _REMEDIES = {
     "not permitted": _NAMESPACES,
     "permission denied": "the user that runs the product must be able to read the interpreter and make namespaces, see docs/operating.md",
 }
-"""Signs in the words of bubblewrap, and what would help."""
+"""Fragments of bubblewrap's messages, with remedies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether ``python`` is available. ``reason``: why it is off, with what would help; empty if it is on."""
+    """Whether ``python`` is available. ``reason``: why it is off, with a remedy; empty if it is on."""
 
     reason: str = ""
 
@@ -43,22 +43,18 @@ class Verdict:
 
 
 def is_on() -> bool:
-    """Whether it can be used, as far as is known now: at first the sandbox is tried in a thread, and it is off until that is done."""
+    """Whether it can be used, as currently known: the sandbox is first tested in a thread, and the tool is off until that is done."""
     future = _examined()
     return future.done() and future.result().is_on
 
 
 def verdict() -> Verdict:
-    """The same, after the sandbox was tried; that takes a second, once in a process."""
+    """The verdict, after testing the sandbox; that takes a second, once per process."""
     return _examined().result()
 
 
 def launch() -> Launch:
-    """How the sandbox is started here, by the settings.
-
-    Raises:
-        CannotLaunchError: there is none, or nobody should use it.
-    """
+    """The command that starts the sandbox, from the settings. Raises: CannotLaunchError: there is none, or it must not be used."""
     if not sys.platform.startswith("linux"):
         raise CannotLaunchError("the sandbox needs Linux; CHATUI_PYTHON_SERVICE_URL can name a service on another machine")
     if os.geteuid() == 0:

@@ -1,7 +1,7 @@
 """Copies the files that code wrote to ``/mnt/data`` out of a sandbox: regular files only, of bounded size, read from outside.
 
-The directory belongs to the code of a model, and so do all names in it. Nothing in it is opened by a path: each step opens one name in a
-directory that is open already and follows no link, because a link of the sandbox's that is followed out here leads to a file of the host's.
+A model's code controls the directory and all names in it. Nothing in it is opened by a path: each step opens one name in an already open
+directory and follows no links, because a symbolic link followed outside the sandbox would lead to a file of the host.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from chatui.tools.files import MadeFile, NotKeptError
 MOST_ENTRIES = 2000
 MOST_DEPTH = 8
 MOST_LEFT_OUT = 5
-"""Names of files that are told where they are too many or too large."""
+"""How many names of omitted files are reported."""
 SMALL_BYTES = 64 * 1024
-"""A file up to here may have holes: some programs leave a few, and it costs little."""
+"""A file up to this size may have holes: some programs leave a few, at little cost."""
 _BLOCK_BYTES = 512
 _READ_BYTES = 1024 * 1024
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -46,8 +46,8 @@ class DataFiles:
     called in any thread."""
 
     def __init__(self, directory: str) -> None:
-        """``directory``: where the host sees it, on a file system in memory, which counts each block that a file takes. It is held open
-        from now on: the id of the process in its path may become another's.
+        """``directory``: its path on the host, on a tmpfs, which counts each block of a file. It is kept open from now on, because the
+        process id in its path may be reused.
 
         Raises:
             OSError: it is not there.
@@ -55,17 +55,16 @@ class DataFiles:
         self._root: int | None = os.open(directory, _DIRECTORY)
         self._device = os.fstat(self._root).st_dev
         self._seen: dict[str, Stamp] = {}
-        # Of a number that was closed meanwhile nobody knows what it is.
+        # A descriptor number that was closed meanwhile may refer to anything.
         self._lock = threading.Lock()
 
     def look(self) -> None:
-        """Take what is there now for what is known."""
+        """Treat all current files as known."""
         self.take(0, 0, 0)
 
     def take(self, most_files: int, most_bytes: int, most_in_all: int) -> Taken:
-        """What is new or has changed since the last time: so many files at most, so many bytes of each, and so many in all of them.
-
-        What is taken is in the memory of the server, on which the sandbox has no limit but this one.
+        """The files that are new or changed since the last call, limited in number, in bytes for each, and in total bytes. They are copied
+        into the server's memory, where the sandbox's own limits do not apply.
         """
         made: list[MadeFile] = []
         left_out: list[tuple[str, str]] = []
@@ -87,7 +86,7 @@ class DataFiles:
         return Taken(tuple(made), tuple(left_out[:MOST_LEFT_OUT]))
 
     def close(self) -> None:
-        """Nothing is taken any more."""
+        """Stop taking files."""
         with self._lock:
             if self._root is not None:
                 os.close(self._root)
@@ -104,11 +103,11 @@ class DataFiles:
                 file = os.open(name, _FILE, dir_fd=place)
                 opened.callback(os.close, file)
                 about = os.fstat(file)
-                # A second name could be one that is looked at elsewhere; another device is no memory of this sandbox.
+                # A hard link could be visible elsewhere; another device is not this sandbox's memory.
                 is_plain = stat.S_ISREG(about.st_mode) and about.st_nlink == 1 and about.st_dev == self._device
                 if not is_plain or about.st_size > most_bytes:
                     raise NotKeptError(_UNFIT)
-                # A hole takes no room there, and all of its zeros here.
+                # A hole takes no space there, but its zeros would take memory here.
                 if about.st_blocks * _BLOCK_BYTES < about.st_size and about.st_size > SMALL_BYTES:
                     raise NotKeptError("a file with holes")
                 if about.st_size > most_in_all:
@@ -119,7 +118,10 @@ class DataFiles:
 
 
 def _walked(root: int, above: str = "", depth: int = 0) -> Iterator[tuple[str, Stamp]]:
-    """Path and stamp of each plain file, of so many entries of a directory at most. What begins with a dot is the code's own."""
+    """The path and stamp of each regular file, up to a limit of entries per directory.
+
+    Names that begin with a dot are private to the code.
+    """
     left = MOST_ENTRIES
     with contextlib.suppress(OSError), os.scandir(root) as entries:
         for entry in entries:
@@ -146,7 +148,7 @@ def _inside(root: int, name: str, above: str, depth: int) -> Iterator[tuple[str,
 
 
 def _all_of(file: int, most_bytes: int) -> bytes:
-    """Refused where it has grown meanwhile."""
+    """The whole content. Refused if the file has grown meanwhile."""
     data = bytearray()
     while part := os.read(file, _READ_BYTES):
         data += part

@@ -1,4 +1,4 @@
-"""Tests this machine's sandbox: tries every known way out of it, before any model's code runs in it."""
+"""Tests this machine's sandbox: tries every known escape, before any model's code runs in it."""
 
 from __future__ import annotations
 
@@ -19,27 +19,25 @@ from chatui.tools.python.launch import MEBIBYTE, CannotLaunchError, Launch
 
 SECONDS = 30.0
 LEAST_ATTEMPTS = 80
-"""Fewer would mean that the list was cut, or that something in the sandbox answered in its place."""
+"""Fewer would mean that the list was cut, or that something in the sandbox forged the answer."""
 _MOST_CHARS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """By name, whether each succeeded."""
+    """The escape attempts by name, and whether each succeeded."""
 
     made: dict[str, bool]
 
     @property
     def ways_out(self) -> Sequence[str]:
-        """Those that succeeded."""
+        """The attempts that succeeded."""
         return [name for name, has_succeeded in self.made.items() if has_succeeded]
 
 
 async def attempts(launch: Launch) -> Attempts:
-    """Every attempt in a sandbox of its own; takes about half a second.
-
-    Raises:
-        CannotLaunchError: the sandbox does not start, or it does not bear the attempts.
+    """Run every attempt in a separate sandbox; takes about half a second. Raises: CannotLaunchError: the sandbox does not start, or the
+    attempts crash it.
     """
     interpreter = await Interpreter.start(launch)
     try:
@@ -75,7 +73,7 @@ def _code(launch: Launch, tcp: int, abstract: str) -> str:
 
 @contextlib.contextmanager
 def _listening() -> Iterator[tuple[int, str]]:
-    """What a sandbox that is not closed would reach: a port of this machine, and a socket without a file."""
+    """Targets that an open sandbox would reach: a port of this machine, and an abstract socket."""
     name = f"chatui-{secrets.token_hex(8)}"
     with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_UNIX) as unix:
         unix.bind("\0" + name)

@@ -13,10 +13,9 @@ from chatui.tools.python.data_files import Taken
 
 @dataclass(frozen=True, slots=True)
 class CodeRequest:
-    """Code to run for a conversation. ``person_id``: who asked; interpreters are counted for each person.
-
-    ``files``: what is laid into a new interpreter's ``/mnt/data``; None where files neither go in nor come out. Of those that a call makes,
-    ``most_files`` come out, each of at most ``most_file_bytes``.
+    """Code to run for a conversation. ``person_id``: who asked; interpreters are counted per person. ``files``: the files to copy into a
+    new interpreter's ``/mnt/data``; None if files are off. Up to ``most_files`` files that a call creates are copied out, each of at most
+    ``most_file_bytes``.
     """
 
     conversation_id: UUID
@@ -31,12 +30,10 @@ class CodeRequest:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of running code. ``text``: what the code wrote, of bounded length. ``files``: names and sizes of what it made in
-    ``/mnt/data``.
-
-    ``taken``: those of them that came out. ``laid``: names of files of the conversation that were put there before the call; ``not_laid``:
-    names of those that could not be; ``dropped``: names of those that were taken away.
-    ``is_new``: nothing else of earlier calls was there. ``ended``: why nothing of this call is left for the next; empty if it is.
+    """The result of running code. ``text``: the output, of bounded length. ``files``: names and sizes of files created in ``/mnt/data``.
+    ``taken``: those that were copied out. ``laid``: names of the conversation's files that were copied in before the call; ``not_laid``:
+    names of those that could not be; ``dropped``: names of those that were deleted. ``is_new``: no state of earlier calls was left.
+    ``ended``: why no state of this call is left for the next; empty if it is.
     """
 
     text: str = field(repr=False)
@@ -54,11 +51,7 @@ class Executor(Protocol):
     """Runs code, with state that lasts between the calls of a conversation."""
 
     async def run(self, asked: CodeRequest) -> Outcome:
-        """Run code. Cancelled, it ends what runs within a second.
-
-        Raises:
-            ToolError: it could not be begun. The text is for the model.
-        """
+        """Run code. If cancelled, the code ends within a second. Raises: ToolError: it could not be started. The text is for the model."""
         ...
 
     async def forget(self, conversation_id: UUID) -> None:
@@ -66,9 +59,9 @@ class Executor(Protocol):
         ...
 
     async def take_away(self, conversation_id: UUID, names: Sequence[str]) -> None:
-        """The person has deleted files of these names: of them, and of what code made of them, nothing is kept. Never raises."""
+        """Remove files that the person has deleted, with everything that code derived from them. Never raises."""
         ...
 
     def has(self, conversation_id: UUID) -> bool:
-        """Whether code of that conversation may have run here, so that there may be an interpreter. In any thread."""
+        """Whether this process may have an interpreter for that conversation. May be called in any thread."""
         ...

@@ -1,7 +1,7 @@
 """One interpreter in its sandbox: starts it, runs code, interrupts it, pauses it between calls, and kills it.
 
-All of it belongs to one event loop. The processes of the sandbox are one process group, which the sandbox has no means to leave: what
-is sent to the group reaches all of them. They end with the thread that started them, so with the product, however it ends.
+Use it on one event loop. The processes of the sandbox form one process group, which they cannot leave, so signals to the group reach all of
+them. They end with the thread that started them, and so with the product, however it ends.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from chatui.tools.python.launch import MEBIBYTE, CannotLaunchError, Launch
 from chatui.tools.python.starting import READ_BYTES, ended, started
 
 GRACE_SECONDS = 2.0
-"""Between the interrupt, which keeps what the code has made, and the end of the interpreter."""
+"""The time between the interrupt, which preserves the state, and killing the interpreter."""
 START_SECONDS = 20.0
 LOOK_SECONDS = 0.1
 MOST_INODES = 10_000
 """Files, directories and links in memory: the sandbox's size limits do not count their names."""
 FLOOD_PAUSE_SECONDS = 0.01
-"""After each piece of output that is too much, so that reading it costs next to nothing: 6 MB a second."""
+"""The pause after each piece of excess output, so that reading it costs next to nothing: 6 MB a second."""
 NICENESS = 10
 LAID_BYTES = 1024 * 1024
-"""Of a file, in one request."""
+"""The bytes of a file in one request."""
 _DATA = "/proc/{}/root/{}"
 _DIRECTORIES = ("tmp", "mnt/data")
 
 
 class InterpreterEndedError(Exception):
-    """The interpreter is gone, with all that was in it. ``answer``: what it had written. The text says why, for the model."""
+    """The interpreter has ended, with all its state. ``answer``: its output so far. The text gives the reason, for the model."""
 
     def __init__(self, why: str, answer: Answer | None = None) -> None:
         super().__init__(why)
@@ -48,10 +48,8 @@ class InterpreterEndedError(Exception):
 
 @dataclass(slots=True, eq=False)
 class Interpreter:
-    """A sandboxed interpreter. ``first_process``: the id of the sandbox's own first process, as the host counts. ``is_alive``: not known
-    to have ended. ``most_taken_bytes``: of files, after one call.
-
-    ``start`` makes one.
+    """A sandboxed interpreter. ``first_process``: the id of the sandbox's own first process, in the host's numbering. ``is_alive``: not
+    known to have ended. ``most_taken_bytes``: the limit for files after one call. Created by ``start``.
     """
 
     process: asyncio.subprocess.Process
@@ -67,7 +65,7 @@ class Interpreter:
         """A new sandbox with an interpreter that waits for code; about 50 ms.
 
         Raises:
-            CannotLaunchError: bubblewrap, or the kernel, would not. The text has its words.
+            CannotLaunchError: bubblewrap or the kernel refused. The text has its message.
         """
         try:
             async with asyncio.timeout(START_SECONDS):
@@ -80,10 +78,8 @@ class Interpreter:
         return interpreter
 
     async def run(self, code: str, seconds: float, most_chars: int) -> Answer:
-        """Run code for so long at most. Code that takes longer is interrupted, and what it made so far is kept.
-
-        Raises:
-            InterpreterEndedError: the interpreter died of it, or had to be killed.
+        """Run code with a time limit. Code that takes longer is interrupted, and its state so far is kept. Raises: InterpreterEndedError:
+        the interpreter died, or had to be killed.
         """
         reader = AnswerReader(_mark(), most_chars)
         self._signal(signal.SIGCONT)
@@ -96,15 +92,13 @@ class Interpreter:
         except BaseException:
             self.kill()
             raise
-        # Threads that the code left behind have no time of their own.
+        # Threads that the code left running are paused between calls.
         self._signal(signal.SIGSTOP)
         return answer
 
     async def lay(self, files: Sequence[GivenFile]) -> tuple[str, ...]:
-        """Lay files into ``/mnt/data``. The program inside writes them. Returns the names of those for which there was room.
-
-        Raises:
-            InterpreterEndedError: it died of it, or does not take them.
+        """Copy files into ``/mnt/data``. The program inside writes them. Returns the names of those that fit. Raises:
+        InterpreterEndedError: it died, or does not accept them.
         """
         if not files:
             return ()
@@ -117,7 +111,7 @@ class Interpreter:
         """Delete files from ``/mnt/data``. The program inside does it.
 
         Raises:
-            InterpreterEndedError: it died of it, or one is still there.
+            InterpreterEndedError: it died, or a file still exists.
         """
         if not names:
             return
@@ -128,7 +122,7 @@ class Interpreter:
 
     @contextlib.asynccontextmanager
     async def _awake(self) -> AsyncIterator[None]:
-        """While files are laid or dropped. Where that fails or takes too long, it ends."""
+        """A context manager that wakes the interpreter to add or delete files. If that fails or takes too long, it is killed."""
         self._signal(signal.SIGCONT)
         try:
             async with asyncio.timeout(START_SECONDS):
@@ -142,7 +136,7 @@ class Interpreter:
         self._signal(signal.SIGSTOP)
 
     async def _has_laid(self, file: GivenFile) -> bool:
-        """In pieces: a request is several times in the memory of the interpreter, which may have little left."""
+        """Sent in pieces: a request is held several times in the interpreter's memory, which may be nearly full."""
         for at in range(0, len(file.data) or 1, LAID_BYTES):
             piece = base64.b64encode(file.data[at : at + LAID_BYTES]).decode()
             request = {"lay": file.name, "data": piece, "is_first": at == 0}
@@ -151,18 +145,18 @@ class Interpreter:
         return True
 
     async def take(self, most_files: int, most_bytes: int) -> Taken:
-        """The files that the last call has made or changed, between two calls. See ``DataFiles``."""
+        """The files that the last call created or changed. Call it between two calls. See ``DataFiles``."""
         if self._data is None:
             return Taken()
         return await asyncio.to_thread(self._data.take, most_files, most_bytes, self.most_taken_bytes)
 
     def kill(self) -> None:
-        """End it, now. What it held is gone."""
+        """Kill it at once, with all its state."""
         self.is_alive = False
         self._signal(signal.SIGKILL)
 
     async def end(self) -> None:
-        """The same, and wait until there is nothing left of it."""
+        """Kill it, and wait until all its processes have ended."""
         self.kill()
         async with self._reading:
             await ended(self.process)
@@ -170,7 +164,7 @@ class Interpreter:
             await asyncio.to_thread(self._data.close)
 
     async def _begin(self) -> None:
-        """Wait for the program in the sandbox. What bubblewrap has to say instead comes the same way."""
+        """Wait for the program in the sandbox. Error messages of bubblewrap arrive the same way."""
         try:
             await self._ask({"code": ""}, AnswerReader(_mark(), 2000))
             os.setpriority(os.PRIO_PGRP, self.process.pid, NICENESS)
@@ -227,7 +221,7 @@ class Interpreter:
         return False
 
     def _inodes(self) -> int:
-        """How many there are in the directories that can be written to."""
+        """The number of inodes in the writable directories."""
         about = [os.statvfs(_DATA.format(self.first_process, path)) for path in _DIRECTORIES]
         return sum(each.f_files - each.f_ffree for each in about)
 

@@ -20,7 +20,7 @@ from chatui.sandbox import seccomp
 MEBIBYTE = 1024 * 1024
 TEMPORARY_MEBIBYTES = 64
 PROCESSOR_SECONDS = 3600
-"""For all calls of one interpreter together; each call is limited by the clock."""
+"""The processor time for all calls of one interpreter together; each call is limited in elapsed time."""
 THREADS = 64
 OPEN_FILES = 256
 SYSTEM_DIRECTORIES = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
@@ -44,8 +44,8 @@ class CannotLaunchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """``python``: the interpreter, and ``trees`` where it and its libraries lie, outside of the system's directories. ``hidden``:
-    directories in those or in the system's that must not be seen. ``user``: whom to become before anything else, for tests.
+    """``python``: the interpreter, and ``trees`` the directories with it and its libraries, outside of the system's directories.
+    ``hidden``: directories in those or in the system's that must not be visible. ``user``: the user to switch to first, for tests.
     """
 
     bwrap: str
@@ -57,7 +57,7 @@ class Launch:
     user: int | None = None
 
     def command(self, filter_descriptor: int, info_descriptor: int) -> list[str]:
-        """The program and its arguments. ``filter_descriptor``: the filter of system calls can be read there."""
+        """The program and its arguments. ``filter_descriptor``: the file descriptor from which the seccomp filter can be read."""
         return [
             self.bwrap,
             *("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
@@ -77,11 +77,7 @@ class Launch:
         ]
 
     def filter(self) -> bytes:
-        """The filter of system calls.
-
-        Raises:
-            CannotLaunchError: there is none for this kind of processor.
-        """
+        """The seccomp filter. Raises: CannotLaunchError: there is none for this processor architecture."""
         try:
             return seccomp.program(os.uname().machine)
         except seccomp.MachineUnsupportedError as error:
@@ -105,10 +101,8 @@ class Launch:
 
 
 def found(python: str, hidden: Sequence[Path], memory_mebibytes: int, data_mebibytes: int) -> Launch:
-    """What this machine has. ``python``: the path of an interpreter; empty for the system's. Takes a few milliseconds.
-
-    Raises:
-        CannotLaunchError: something is missing, or lies where it would open the sandbox.
+    """The launch settings for this machine. ``python``: the path of an interpreter; empty for the system's. Takes a few milliseconds.
+    Raises: CannotLaunchError: something is missing, or in a directory that would open the sandbox.
     """
     bwrap = shutil.which("bwrap", path="/usr/bin:/usr/local/bin:/bin")
     if bwrap is None:
@@ -125,7 +119,7 @@ def found(python: str, hidden: Sequence[Path], memory_mebibytes: int, data_mebib
 
 
 def _trees(program: str) -> set[str]:
-    """Where an interpreter's own files and libraries are, as it says itself."""
+    """The directories of an interpreter's own files and libraries, as it reports them."""
     asking = "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix]))"
     try:
         said = subprocess.run([program, "-I", "-c", asking], env={}, capture_output=True, timeout=20, check=True)  # noqa: S603 - the operator's

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 _CODE = "code"
 _NOTE_CHARS = 1500
-"""Of a reply, for what is said beside the output."""
+"""The part of a reply that is reserved for notes beside the output."""
 _LEAST_SECONDS = 1.0
 _DESCRIPTION = (
     "Runs Python code in an interpreter that this conversation keeps between calls. The reply is what it prints, and the value of the "
@@ -44,12 +44,12 @@ async def run(turn: CallingTurn, arguments: Mapping[str, Any]) -> str:
     """The reply to a call of a turn. The settings are checked here, not only where the tool is offered.
 
     Raises:
-        ToolError: it could not be begun.
+        ToolError: it could not be started.
     """
     if not availability.is_on():
         raise ToolError("Python cannot be used at the moment.")
     env = environment()
-    # So that an interrupt, which keeps the state, comes before the end of the call, which cannot.
+    # So that the interrupt, which preserves the state, comes before the call's timeout, which does not.
     seconds = max(min(env.python_seconds, env.tool_seconds - 2 * GRACE_SECONDS), _LEAST_SECONDS)
     most_chars = max(env.tool_reply_chars - _NOTE_CHARS, _NOTE_CHARS)
     most_bytes = env.file_mb * MEBIBYTE
@@ -61,7 +61,7 @@ async def run(turn: CallingTurn, arguments: Mapping[str, Any]) -> str:
 
 
 async def _kept(files: TurnFiles, taken: Taken) -> FileResults:
-    """Give the person what came out of the sandbox, as far as it can be kept."""
+    """Store the files from the sandbox for the person, as far as limits allow."""
     kept: list[KeptFile] = []
     left_out = list(taken.left_out)
     for made in taken.made:
@@ -74,25 +74,27 @@ async def _kept(files: TurnFiles, taken: Taken) -> FileResults:
 
 @cache
 def executor() -> Executor:
-    """The one of this process. It belongs to the event loop of the tools, from which it is first asked."""
+    """The executor of this process. It belongs to the event loop of the tools, on which it is created."""
     env = environment()
     if env.python_service_url:
         return Service(env.python_service_url, env.python_service_key)
-    # Some room is left for what the code makes itself.
+    # Some space is left for files that the code creates itself.
     most_laid_bytes = env.python_data_mb * MEBIBYTE * 3 // 4
     limits = SessionLimits(env.python_interpreters, env.python_interpreters_of_person, env.python_idle_minutes * 60, most_laid_bytes)
     return Sessions(_start, limits)
 
 
 def forget_from_thread(conversation_id: UUID) -> None:
-    """End the interpreter of a conversation that was deleted: in this process, or at the service. What another process keeps ends when
-    it was idle for long enough."""
+    """End the interpreter of a deleted conversation, in this process or at the service.
+
+    Interpreters of other processes end after their idle time.
+    """
     if _may_be_kept():
         execution.run_on_tools_loop(_forget([conversation_id]))
 
 
 def forget_and_wait(conversations: Sequence[UUID], seconds: float = 4.0) -> None:
-    """The same for several, as a process may end that only erases something; at most so long."""
+    """The same for several conversations, waiting up to ``seconds``, for a process that exits after an erasure."""
     if conversations and _may_be_kept():
         try:
             execution.run_on_tools_loop(_forget(conversations)).result(seconds)
@@ -101,19 +103,19 @@ def forget_and_wait(conversations: Sequence[UUID], seconds: float = 4.0) -> None
 
 
 def forget_ended_from_thread(conversation_id: UUID) -> None:
-    """End what this process keeps for a conversation of a program that is over, if its code ever ran here."""
+    """End the interpreter for a program's finished conversation, if its code ever ran in this process."""
     if executor.cache_info().currsize and executor().has(conversation_id):
         execution.run_on_tools_loop(_forget([conversation_id]))
 
 
 def forget_files_from_thread(conversation_id: UUID, names: Sequence[str]) -> None:
-    """A person has deleted files of that conversation: end what is kept of them, in this process or at the service."""
+    """Remove files that a person has deleted from that conversation's interpreter, in this process or at the service."""
     if _may_be_kept():
         execution.run_on_tools_loop(_take_away(conversation_id, tuple(names)))
 
 
 def _may_be_kept() -> bool:
-    """A service keeps interpreters for all processes: also one that ran no code tells it."""
+    """A service has interpreters for all processes, so a process that ran no code must also notify it."""
     env = environment()
     return bool(executor.cache_info().currsize) or (bool(env.python_service_url) and availability.RECIPIENT in env.tools)
 

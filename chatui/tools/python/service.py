@@ -18,12 +18,12 @@ from chatui.tools.python.executors import CodeRequest, Outcome
 from chatui.tools.tool import ToolError
 
 MORE_SECONDS = 3.0
-"""The service is waited for so much longer than it may let the code run."""
+"""How much longer to wait for the service than the code may run."""
 MOST_TELLING = 16
-"""So many words about ends at once; the connections of runs are not theirs."""
+"""The most notifications about ended sessions at once; they use separate connections from runs."""
 MOST_BYTES = 1_000_000
 VERSION = 1
-"""Of what is told about files."""
+"""The version of the file protocol."""
 _MOST_USED = 10_000
 _ENDED_CHARS = 200
 _NAME_BYTES = 2000
@@ -33,7 +33,7 @@ class Service:
     """An ``Executor``. Nothing but the code and an id for the conversation is sent to it."""
 
     def __init__(self, url: str, key: str) -> None:
-        """``url``: paths are added to it."""
+        """``url``: the base URL."""
         self._url = url.rstrip("/")
         self._used: dict[UUID, None] = {}
         self._telling = asyncio.Semaphore(MOST_TELLING)
@@ -41,7 +41,7 @@ class Service:
         self._client = httpx.AsyncClient(headers=headers, trust_env=False, follow_redirects=False, timeout=httpx.Timeout(10.0, read=None))
 
     async def run(self, asked: CodeRequest) -> Outcome:
-        """See ``Executor``. Cancelled, the connection is closed, which tells the service."""
+        """See ``Executor``. If cancelled, the connection is closed, which notifies the service."""
         self._use(asked.conversation_id)
         body = {"session": str(asked.conversation_id), "code": asked.code, "seconds": asked.seconds, "most_chars": asked.most_chars}
         if asked.files is not None:
@@ -56,19 +56,21 @@ class Service:
         return await asyncio.to_thread(_outcome, said, asked)
 
     async def forget(self, conversation_id: UUID) -> None:
-        """See ``Executor``. A service that does not hear of it ends what is idle by itself."""
+        """See ``Executor``. If the service is not reached, it ends idle sessions by itself."""
         self._used.pop(conversation_id, None)
         await self._told("DELETE", f"/sessions/{conversation_id}")
 
     async def take_away(self, conversation_id: UUID, names: Sequence[str]) -> None:
-        """See ``Executor``. A service that does not know how, or fails, is told to end the session: it may have its own words for a path
-        that it does not know, so only success counts."""
+        """See ``Executor``. If the service does not support this, or fails, the session is ended instead.
+
+        Services report unknown paths differently, so only success counts.
+        """
         body = {"version": VERSION, "files": list(names)}
         if not await self._told("POST", f"/sessions/{conversation_id}/taken-away", body):
             await self.forget(conversation_id)
 
     def has(self, conversation_id: UUID) -> bool:
-        """See ``Executor``. Of the last conversations whose code ran from here."""
+        """See ``Executor``. Covers the last conversations whose code this process ran."""
         return conversation_id in self._used
 
     async def aclose(self) -> None:
@@ -76,10 +78,10 @@ class Service:
         await self._client.aclose()
 
     async def _told(self, method: str, path: str, body: dict[str, Any] | None = None) -> bool:
-        """Whether it says that it has done so."""
+        """Whether the service confirms it."""
         try:
-            # The time is that of all of it, behind the semaphore: a service that sends a byte now and then would hold a connection for
-            # hours, and more at once would find no connection in time.
+            # One time limit for the whole request, inside the semaphore: a service that trickles bytes could hold a connection for hours,
+            # and further requests would get no connection in time.
             async with (
                 self._telling,
                 asyncio.timeout(MORE_SECONDS),
@@ -109,7 +111,7 @@ class Service:
 
 
 def _contents_bytes(asked: CodeRequest) -> int:
-    """How much longer a reply may be for the files in it: base64 takes four bytes for three."""
+    """The additional size of a reply for its files: base64 takes four bytes for three."""
     return asked.most_files * (asked.most_file_bytes * 4 // 3 + _NAME_BYTES) if asked.files is not None else 0
 
 
@@ -128,7 +130,7 @@ def _outcome(said: dict[str, Any], asked: CodeRequest) -> Outcome:
 
 
 def _taken(contents: object, asked: CodeRequest) -> Taken:
-    """The files in a reply, as far as they are any."""
+    """The valid files in a reply."""
     made: list[MadeFile] = []
     left_out: list[tuple[str, str]] = []
     for entry in contents[: asked.most_files] if isinstance(contents, list) else ():
@@ -138,7 +140,7 @@ def _taken(contents: object, asked: CodeRequest) -> Taken:
                     data = base64.b64decode(text, validate=True)
                 except ValueError:
                     continue
-                # Lone halves of a pair can be in JSON.
+                # JSON can contain lone surrogates.
                 if len(name.encode(errors="surrogatepass")) > _NAME_BYTES:
                     left_out.append((name[:_NAME_BYTES], "its name is too long"))
                 elif len(data) > asked.most_file_bytes:

@@ -1,6 +1,6 @@
 """The interpreters of this process: one per conversation, limited in number, and closed when idle.
 
-What an interpreter holds is in memory and goes with it: nothing of a conversation is left behind when it is deleted.
+An interpreter's state is only in memory: nothing is left of a conversation when it is deleted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class SessionLimits:
 
 @dataclass(slots=True, eq=False)
 class _Session:
-    """``files_inside``: the names of the files that were copied into its interpreter; None if that was not tried yet."""
+    """``files_inside``: the names of the files that were copied into its interpreter; None before the first attempt."""
 
     person_id: UUID
     used_at: float
@@ -41,7 +41,7 @@ class _Session:
 
 
 class Sessions:
-    """An ``Executor``. All of it belongs to one event loop."""
+    """An ``Executor``. Use it on one event loop."""
 
     def __init__(self, start: Callable[[], Awaitable[Interpreter]], limits: SessionLimits) -> None:
         self._start = start
@@ -50,7 +50,7 @@ class Sessions:
         self._ending: set[asyncio.Task[None]] = set()
 
     async def run(self, asked: CodeRequest) -> Outcome:
-        """See ``Executor``. Calls of one conversation wait for each other."""
+        """See ``Executor``. Calls of one conversation run one after the other."""
         session = self._session(asked)
         session.waiting += 1
         try:
@@ -66,7 +66,7 @@ class Sessions:
             self._end(conversation_id, session)
 
     async def take_away(self, conversation_id: UUID, names: Sequence[str]) -> None:
-        """See ``Executor``. What code made of a file may be in any of its variables: the interpreter ends."""
+        """See ``Executor``. Any variable may hold data from a file, so the interpreter is killed."""
         await self.forget(conversation_id)
 
     def has(self, conversation_id: UUID) -> bool:
@@ -74,7 +74,7 @@ class Sessions:
         return conversation_id in self._sessions
 
     async def close(self) -> None:
-        """End all of them, and wait until they have."""
+        """End all interpreters, and wait for them."""
         for conversation_id, session in list(self._sessions.items()):
             self._end(conversation_id, session)
         await asyncio.gather(*self._ending)
@@ -136,7 +136,7 @@ class Sessions:
             raise ToolError("The interpreter of this conversation was ended.")
 
     def _session(self, asked: CodeRequest) -> _Session:
-        """The conversation's own, or a new one. For that another one may have to end: the one that was idle for longest."""
+        """The conversation's session, or a new one. If there are too many, the one that was idle longest is ended."""
         if found := self._sessions.get(asked.conversation_id):
             return found
         own = {key for key, session in self._sessions.items() if session.person_id == asked.person_id}
@@ -155,11 +155,11 @@ class Sessions:
         self._end(key, self._sessions[key])
 
     def _keep_idle(self, conversation_id: UUID, session: _Session) -> None:
-        """After a call: keep the interpreter for as long as it may be idle, if there still is one."""
+        """After a call, keep a live interpreter for its idle time."""
         if session.waiting:
             return
         if self._sessions.get(conversation_id) is not session:
-            # Forgotten while an interpreter was started.
+            # The session was ended while its interpreter was starting.
             self._kill_interpreter(session)
             return
         if session.interpreter is None or not session.interpreter.is_alive:

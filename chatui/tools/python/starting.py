@@ -18,10 +18,8 @@ READ_BYTES = 65_536
 
 
 async def started(launch: Launch) -> tuple[asyncio.subprocess.Process, int]:
-    """The process, the leader of a group and a session of its own, and the id of the first process in the sandbox as the host counts.
-
-    Raises:
-        CannotLaunchError: bubblewrap, or the kernel, would not. The text has its words.
+    """The process, which leads its own process group and session, and the host's id of the first process in the sandbox. Raises:
+    CannotLaunchError: bubblewrap or the kernel refused. The text has its message.
     """
     read_end, write_end = os.pipe()
     with contextlib.closing(os.fdopen(read_end, "rb", 0)) as info:
@@ -44,7 +42,7 @@ async def started(launch: Launch) -> tuple[asyncio.subprocess.Process, int]:
 
 
 async def ended(process: asyncio.subprocess.Process) -> None:
-    """Kill a sandbox that is of no use, and wait until there is nothing left of it. Nobody else may read from it."""
+    """Kill a useless sandbox, and wait until all its processes have ended. Nobody else may read from it."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -56,7 +54,7 @@ async def ended(process: asyncio.subprocess.Process) -> None:
 
 
 async def _all_of(pipe: IO[bytes]) -> bytes:
-    """What bubblewrap says of the sandbox: one JSON object, which comes in pieces."""
+    """Bubblewrap's report on the sandbox: one JSON object, which arrives in pieces."""
     said = b""
     reader = asyncio.StreamReader()
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
@@ -73,7 +71,7 @@ async def _spawned(launch: Launch, filter_end: int, write_end: int) -> asyncio.s
     try:
         return await asyncio.shield(spawning)
     except asyncio.CancelledError:
-        # Cancelled half-way, asyncio would leave the pipes that it had not connected yet open until they end by themselves.
+        # If cancelled halfway, asyncio would leave unconnected pipes open.
         with contextlib.suppress(OSError):
             await ended(await spawning)
         raise
@@ -86,7 +84,7 @@ async def _create(launch: Launch, filter_end: int, write_end: int) -> asyncio.su
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
-        # Bubblewrap's own environment can be read in the sandbox, whatever it is told to clear.
+        # Bubblewrap's own environment can be read in the sandbox, even with --clearenv.
         env={},
         pass_fds=(filter_end, write_end),
         start_new_session=True,

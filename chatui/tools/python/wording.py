@@ -1,4 +1,4 @@
-"""Writes the reply to a ``python`` call, as the model reads it."""
+"""Writes the reply to a ``python`` call for the model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DIRECTORY = "/mnt/data"
 
 
 _DIGEST_CHARS = 12
-"""Of a file's digest: enough to tell which file it was, without costing the model many tokens."""
+"""The characters of a file's digest to show: enough to identify the file, at few tokens."""
 _NAME_CHARS = 80
 
 
@@ -28,7 +28,7 @@ class FileResults:
 
 
 def reply(outcome: Outcome, given: FileResults | None = None) -> str:
-    """What the code wrote, then what else there is to know, in brackets."""
+    """The output of the code, then notes in brackets."""
     parts = [
         _NOT_TEXT.sub("\ufffd", outcome.text.replace("\r\n", "\n").replace("\r", "\n")).rstrip("\n"),
         *_notes(outcome, given or FileResults()),

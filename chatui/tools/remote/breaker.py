@@ -1,4 +1,4 @@
-"""A circuit breaker for tool servers: after several failures in a row, a server is left alone for a while."""
+"""A circuit breaker for tool servers: after several consecutive failures, a server gets no calls for a while."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _JITTER = 0.2
 
 
 class Breaker:
-    """The circuit breaker of one server; used on one event loop. After the pause one call goes through, and decides about the next."""
+    """The circuit breaker of one server; used on one event loop. After the pause one trial call decides whether it closes again."""
 
     def __init__(self) -> None:
         self._failures = 0
@@ -25,9 +25,8 @@ class Breaker:
 
     @asynccontextmanager
     async def watching(self, seconds: float) -> AsyncIterator[None]:
-        """Around a call that may take ``seconds``. Raises ServerError where the server is left alone.
-
-        A call that ends with a ServerError is a failure, and one that was cancelled at the end of its time; one that was stopped is not.
+        """A context manager around a call that may take ``seconds``. Raises ServerError while the breaker is open. A ServerError or a
+        timeout counts as a failure; a call that was stopped does not.
         """
         self._enter()
         began = time.monotonic()

@@ -7,25 +7,27 @@ import unicodedata
 
 from chatui.tools.functions import one_line
 
-_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Letters and signs that are drawn as nothing; what Unicode itself calls a format or control character is found by its category."""
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Characters that are invisible; format and control characters are found by their Unicode category."""
 _NOT_TEXT = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
 _MARKS = re.compile("[\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
-"""Variation selectors: any bytes can be hidden in a row of them."""
+"""Variation selectors: a sequence of them can hide arbitrary bytes."""
 _BLANK = frozenset("\n\r\t\u2028\u2029")
 
 
 def harmless(text: str, most_chars: int) -> str:
-    """The text on one line of at most ``most_chars`` characters, in which nothing ends a definition or a message and nothing is hidden."""
+    """The text on one line of at most ``most_chars`` characters, without anything that could end a definition or a message, and without
+    invisible characters.
+    """
     seen = "".join(char for char in text[: most_chars * 4] if _is_seen(char))
     line = one_line(_MARKS.sub("", seen))
     return line if len(line) <= most_chars else line[: most_chars - 1].rstrip() + "…"
 
 
 def is_harmless(text: str, most_chars: int) -> bool:
-    """Whether the text may stand in a definition as it is. It stands in quotes there, so it may have none of its own."""
+    """Whether the text may be used unchanged in a definition. It is quoted there, so it must not contain quotes."""
     return harmless(text, most_chars) == text and not set('"\\`') & set(text)
 
 
 def _is_seen(char: str) -> bool:
-    return char in _BLANK or (char not in _UNSEEN and unicodedata.category(char) not in _NOT_TEXT)
+    return char in _BLANK or (char not in _INVISIBLE and unicodedata.category(char) not in _NOT_TEXT)

@@ -15,7 +15,7 @@ from chatui.tools.remote.offer import ServerError
 
 _MOST_CHARS = 16_384
 _LEAST_CHARS = 4
-"""What is shorter guards nothing, and may well stand in a sentence."""
+"""Shorter values protect nothing, and may well be ordinary words."""
 _INSTEAD = "(hidden)"
 _MOST_DEPTH = 60
 
@@ -37,11 +37,7 @@ class CredentialSource(BaseModel):
         return self
 
     def bare(self) -> str:
-        """The value alone, without white space around it.
-
-        Raises:
-            ServerError: it is not there, or has characters that cannot be sent.
-        """
+        """The value alone, without surrounding white space. Raises: ServerError: it is missing, or has characters that cannot be sent."""
         if self.file is not None:
             try:
                 with self.file.open(encoding="utf-8") as file:
@@ -57,17 +53,17 @@ class CredentialSource(BaseModel):
         return found
 
     def text(self) -> str:
-        """As it is sent. Raises ServerError as ``bare`` does."""
+        """The text to send. Raises ServerError as ``bare`` does."""
         return self.prefix + self.bare()
 
 
 def texts(values: Mapping[str, CredentialSource]) -> dict[str, str]:
-    """All of them as they are sent, by name. Raises ServerError where one is missing."""
+    """All credentials as sent, by name. Raises ServerError if one is missing."""
     return {name: value.text() for name, value in values.items()}
 
 
 def secrets(*groups: Mapping[str, CredentialSource]) -> tuple[str, ...]:
-    """The values to redact from responses, longest first. Raises ServerError where one is missing."""
+    """The values to redact from responses, longest first. Raises ServerError if one is missing."""
     bare = {each.bare() for group in groups for each in group.values() if not each.value}
     # A server may quote the second word of "Basic dXNlcjpwYXNz" alone.
     words = {word for text in bare for word in (text, *text.split()) if len(word) >= _LEAST_CHARS}
@@ -75,7 +71,7 @@ def secrets(*groups: Mapping[str, CredentialSource]) -> tuple[str, ...]:
 
 
 def without(found: Any, hidden: tuple[str, ...], depth: int = 0) -> Any:
-    """A JSON value in which none of ``hidden`` stands any more, nor half characters, nor numbers that are none."""
+    """A JSON value without any of ``hidden``, lone surrogates, or invalid numbers."""
     if isinstance(found, str):
         for each in hidden:
             found = found.replace(each, _INSTEAD)

@@ -33,8 +33,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A tool server's response. ``kind``: its type without parameters, in small letters. ``is_cut``: there was more than MOST_BYTES of
-    it."""
+    """A tool server's response. ``kind``: its type without parameters, in lower case. ``is_cut``: it was longer than MOST_BYTES."""
 
     status: int
     kind: str
@@ -44,14 +43,14 @@ class Answer:
 
 
 class Connections:
-    """The connections to one server, for whatever event loop asks. A request is sent once: a call may have been carried out."""
+    """The connections to one server, usable from any event loop. A request is never retried, because the call may have been executed."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._transport = Transport()
 
     async def answer(self, ask: Ask) -> Answer:
-        """The whole answer, up to MOST_BYTES. Raises ServerError."""
+        """The whole response, up to MOST_BYTES. Raises ServerError."""
         async with self.opened(ask) as response:
             body = bytearray()
             async with aclosing(pieces(response)) as read:
@@ -63,7 +62,7 @@ class Connections:
 
     @asynccontextmanager
     async def opened(self, ask: Ask) -> AsyncIterator[httpx.Response]:
-        """The head of the answer; its body is read with ``pieces``. Raises ServerError, also for redirects."""
+        """The headers of the response; its body is read with ``pieces``. Raises ServerError, also for redirects."""
         if self._loop is not asyncio.get_running_loop():
             self._loop, self._transport = asyncio.get_running_loop(), Transport()
         headers = {"Accept-Encoding": "identity", "User-Agent": "chatui", **ask.headers}
@@ -88,12 +87,12 @@ class Connections:
             await response.aclose()
 
     async def close(self) -> None:
-        """Close what is idle."""
+        """Close idle connections."""
         await self._transport.aclose()
 
 
 async def pieces(response: httpx.Response) -> AsyncGenerator[bytes, None]:
-    """The body as it comes. Raises ServerError where it breaks off."""
+    """The body as it arrives. Raises ServerError if it breaks off."""
     try:
         async for piece in cast(httpx.AsyncByteStream, response.stream):
             yield piece

@@ -16,7 +16,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def tool_name(server: str, remote: str, taken: Collection[str]) -> str:
-    """The name under which a model is offered the tool ``remote`` of ``server``. One that is too long, or ``taken``, ends in a hash."""
+    """The model's name for the tool ``remote`` of ``server``. A name that is too long, or ``taken``, ends in a hash."""
     own = re.sub(r"[^a-z0-9]+", "_", _HUMP.sub("_", remote).lower()).strip("_")
     name = f"{server}_{own}"
     if not own or len(name) > _MOST or name in taken or name in TRAINED_NAMES:
@@ -26,7 +26,7 @@ def tool_name(server: str, remote: str, taken: Collection[str]) -> str:
 
 
 def argument_name(wire: str, taken: Collection[str]) -> str | None:
-    """An argument's name for the model; None where nothing is left of it, or another one has it."""
+    """An argument's name for the model; None if nothing is left of it, or another one has it."""
     name = re.sub(r"[^A-Za-z0-9_]+", "_", wire).strip("_")[:_MOST]
     if not name or name in taken:
         return None

@@ -1,4 +1,4 @@
-"""Offer: what a model is shown of a server's tool, and how a call is sent. The operator confirms its digest."""
+"""Offer: the definition of a server's tool for the model, and how a call is sent. The operator confirms its digest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatui.tools.tool import DESCRIPTION_CHARS, NAME
 
 
 class Place(BaseModel):
-    """Where an argument goes: which part of a request, and what the server calls it."""
+    """Where an argument goes: the part of the request, and the server's name for it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -42,16 +42,16 @@ class Offer(BaseModel):
     content_type: str = ""
 
     def digest(self) -> str:
-        """Changes with everything that the model is shown and with everything that decides what is sent."""
+        """A digest over everything that the model is shown and everything that affects requests."""
         return hashlib.sha256(json.dumps(self.model_dump(), sort_keys=True).encode()).hexdigest()
 
     def lines(self) -> list[str]:
-        """For people, in lines that can be compared."""
+        """The offer for people, in lines that can be compared."""
         return json.dumps(self.model_dump(exclude_defaults=True), indent=1, sort_keys=True, ensure_ascii=True).splitlines()
 
 
 class Listing(BaseModel):
-    """What a server offers of what the operator named, by the server's names; and a sentence for each tool that cannot be offered."""
+    """The offers for the tools that the operator named, by the server's names; and a sentence for each tool that cannot be offered."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -60,18 +60,14 @@ class Listing(BaseModel):
 
 
 class ServerError(Exception):
-    """The server could not be asked, or answered what is no answer. The text names no address, no key and nothing that it wrote."""
+    """The server is unreachable, or its response is invalid. The text contains no address, no key and nothing from the response."""
 
 
 class Server(Protocol):
     """A server whose tools are offered. Its methods run on the event loop of the tools."""
 
     async def listed(self) -> Listing:
-        """What it offers now.
-
-        Raises:
-            ServerError: it cannot be asked.
-        """
+        """The current offers. Raises: ServerError: it is unreachable."""
         ...
 
     async def call(self, offer: Offer, arguments: dict[str, Any]) -> Any:
@@ -79,10 +75,10 @@ class Server(Protocol):
 
         Raises:
             ServerError: it failed.
-            ToolError: the server says what is wrong, in words for the model.
+            ToolError: the server reports an error, in words for the model.
         """
         ...
 
     async def close(self) -> None:
-        """End what runs for it."""
+        """Close its connections and processes."""
         ...

@@ -1,7 +1,6 @@
-"""Reduces an untrusted schema to what a model can be shown and what can be checked in bounded time.
-
-References within the document are written out, as often as the bounds allow; those to other places are refused. What is not known here is
-left out: the check becomes looser, and the server that the schema came from checks again. Patterns are left out, too.
+"""Reduces an untrusted schema to keywords that a model can be shown and that can be checked in bounded time. References within the document
+are expanded, within limits; external ones are refused. Unknown keywords are removed: the check becomes looser, but the server itself checks
+again. Patterns are removed, too.
 """
 
 from __future__ import annotations
@@ -32,12 +31,11 @@ _LIMITS = {
 
 
 def reduced(schema: Any, document: Any = None, *, is_closed: bool = True) -> dict[str, Any]:
-    """The schema in the few words that are known here. ``document``: where its references lead; by default, into the schema itself.
-
-    ``is_closed``: what an object does not name may not be sent, where its schema does not say. JSON Schema itself allows it.
+    """The schema in the few known keywords. ``document``: the target of references; by default, the schema itself. ``is_closed``: unnamed
+    properties are refused unless the schema allows them explicitly. JSON Schema's own default allows them.
 
     Raises:
-        ToolUnusableError: it is too large when it is written out, refers to other places, or has a word that a prompt cannot hold.
+        ToolUnusableError: it is too large when expanded, has external references, or has a text that a prompt cannot contain.
     """
     found = _Reduction(schema if document is None else document, is_closed).of(schema, 0, ())
     if len(json.dumps(found, ensure_ascii=False)) > MOST_CHARS:
@@ -46,7 +44,7 @@ def reduced(schema: Any, document: Any = None, *, is_closed: bool = True) -> dic
 
 
 class _Reduction:
-    """One reduction, with what is left of its bounds."""
+    """One reduction, with its remaining limits."""
 
     def __init__(self, document: Any, is_closed: bool) -> None:
         self._document = document
@@ -102,7 +100,7 @@ class _Reduction:
         return place
 
     def _merged(self, schema: Mapping[str, Any], trail: tuple[str, ...]) -> dict[str, Any]:
-        """``allOf`` of objects as one object. Where two say different things of one property, the first counts."""
+        """``allOf`` of objects as one object. If two define the same property, the first counts."""
         merged = {name: value for name, value in schema.items() if name != "allOf"}
         properties, required = dict(_mapping(schema, "properties")), list(_texts(schema.get("required")))
         for part in schema["allOf"][:MOST_VARIANTS]:
@@ -155,7 +153,7 @@ class _Reduction:
             elif not (isinstance(value, Mapping) and value.get("readOnly") is True):
                 properties[name] = self.of(value, depth + 1, trail)
         others = schema.get("additionalProperties")
-        # What is not named may not be sent, unless the server says that anything may: a model must not set what it was never told of.
+        # Unnamed properties are refused unless the server explicitly allows them: a model must not set properties that it was never shown.
         is_open = not properties if others is None else others is not False
         found: dict[str, Any] = {"properties": properties, "additionalProperties": is_open}
         if others is None and properties and not self._is_closed:
@@ -181,7 +179,7 @@ def _choices(choices: list[Any]) -> list[Any]:
 
 
 def _is_told(value: Any) -> bool:
-    """Whether a value can stand in a definition as it is."""
+    """Whether a value can be used unchanged in a definition."""
     return is_harmless(value, CHOICE_CHARS) if isinstance(value, str) else isinstance(value, bool) or _is_number(value)
 
 
@@ -190,7 +188,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _described(found: dict[str, Any], schema: Mapping[str, Any], limits: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """With its description, and in it what a model does not read elsewhere."""
+    """Adds its description, including limits that a model does not see elsewhere."""
     words = harmless(schema["description"], DESCRIPTION_CHARS) if isinstance(schema.get("description"), str) else ""
     said = [f"{name} {value}" for name, value in (limits or {}).items()]
     if isinstance(schema.get("format"), str) and is_harmless(schema["format"], 30):

@@ -19,7 +19,7 @@ NEVER_SET = re.compile(
     r"x-forwarded-.*|x-real-ip|x-original-.*|x-rewrite-.*|x-http-method.*|x-method-override|proxy-.*|sec-.*|content-.*|accept.*|"
     r"transfer-encoding|keep-alive|mcp-.*|x-api-key|api-key|x-auth-.*|cf-.*|true-client-ip|x-client-ip"
 )
-"""Headers that a model never sets, whatever a document says: they carry credentials, or say who asks and for what."""
+"""Headers that a model never sets, whatever a document declares: they carry credentials or identify the client."""
 
 
 def _address(url: str) -> str:
@@ -44,7 +44,10 @@ Ticked = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Fi
 
 
 class ServerSpec(BaseModel):
-    """What both kinds have. ``labels``: by the server's names, the line that people read. ``seconds``: for one call."""
+    """The common fields of both kinds.
+
+    ``labels``: the lines that people read, by the server's tool names. ``seconds``: the time limit of one call.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -55,8 +58,10 @@ class ServerSpec(BaseModel):
 
 
 class OpenApiSpec(ServerSpec):
-    """A tool server with an OpenAPI document: ``[[openapi]]``. ``document``: the file. ``operations``: the ids of those that are
-    offered. ``query``: credentials in the address."""
+    """A tool server with an OpenAPI document:
+
+    ``[[openapi]]``. ``document``: the file. ``operations``: the ids of the operations to offer. ``query``: credentials in the address.
+    """
 
     url: Address
     document: Path

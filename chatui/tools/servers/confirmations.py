@@ -34,11 +34,11 @@ class Confirmations(BaseModel):
     tools: dict[str, Confirmation] = Field(default_factory=dict)
 
     def of(self, offer: Offer) -> Confirmation | None:
-        """What was confirmed under the name of this offer."""
+        """The confirmation under the name of this offer."""
         return self.tools.get(offer.name)
 
     def is_confirmed(self, offer: Offer) -> bool:
-        """Whether exactly this was confirmed."""
+        """Whether exactly this offer was confirmed."""
         found = self.of(offer)
         return found is not None and found.digest == offer.digest()
 
@@ -48,10 +48,8 @@ class UnreadableError(Exception):
 
 
 def read(data_dir: Path) -> Confirmations:
-    """The confirmations; none where there is no file yet. What does not fit its own digest is left out.
-
-    Raises:
-        UnreadableError: the file is no such file.
+    """The confirmations; none if there is no file yet. Entries that do not match their digest are left out. Raises: UnreadableError: the
+    file is not such a file.
     """
     try:
         with (data_dir / FILE).open("rb") as file:
@@ -87,6 +85,6 @@ def write(data_dir: Path, confirmations: Confirmations) -> None:
 
 
 def confirm(known: Confirmations, offer: Offer) -> Confirmations:
-    """With this offer as well, in the place of what had its name."""
+    """The confirmations with this offer added, replacing any of the same name."""
     made = Confirmation(offer=offer, digest=offer.digest(), confirmed_at=datetime.now(UTC))
     return Confirmations(tools={**known.tools, offer.name: made})

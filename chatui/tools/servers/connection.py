@@ -16,10 +16,10 @@ from chatui.tools.tool import ToolError
 log = logging.getLogger(__name__)
 
 LISTED_SECONDS = 300.0
-"""So old may be what is known of a server's tools when one of them is called."""
+"""The maximum age of a tool listing when a tool is called."""
 LIST_SECONDS = 20.0
 MOST_CALLS = 20
-"""Calls to one server at a time in one process; others wait, and their time runs."""
+"""The most simultaneous calls to one server in one process; others wait, within their time limit."""
 
 
 class ServerConnection:
@@ -35,7 +35,7 @@ class ServerConnection:
         self._places = asyncio.Semaphore(MOST_CALLS)
 
     def changed(self, offer: Offer) -> bool:
-        """Whether the server is known to offer this no longer, or otherwise than it was confirmed. Not while nothing is known."""
+        """Whether the server is known to have removed or changed the confirmed offer. False while nothing is known."""
         listing = self._listing
         return listing is not None and (offer.remote not in listing.offers or listing.offers[offer.remote].digest() != offer.digest())
 
@@ -52,7 +52,7 @@ class ServerConnection:
             raise ToolError(f"The tool could not be used: {error}.") from None
 
     async def refresh(self) -> None:
-        """Ask the server again what it offers, if that was long ago. Never raises for what the server does."""
+        """List the server's tools again if the last listing is old. Never raises because of the server."""
         try:
             async with self._breaker.watching(LIST_SECONDS):
                 await self._list_if_old()

@@ -20,7 +20,7 @@ MOST_SERVERS = 20
 
 @dataclass(frozen=True, slots=True)
 class ToolsFile:
-    """What the file says: the servers that are good, in its order, and a sentence for each thing that is wrong."""
+    """The content of the file: the valid servers, in order, and a sentence for each mistake."""
 
     servers: tuple[OpenApiSpec | McpSpec, ...] = ()
     problems: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ def parsed(text: str, base: Path) -> ToolsFile:
     try:
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        # Without what follows the place: some messages quote the file, and it may hold a credential by mistake.
+        # Without the text after the position: some messages quote the file, which may hold a credential by mistake.
         return ToolsFile(problems=(f"the file is not TOML: {str(error).rpartition('(')[2].rstrip(')')}",))
     problems = [f"{key}: there is no such table; there are [[openapi]] and [[mcp]]" for key in said if key not in KINDS]
     servers: dict[str, OpenApiSpec | McpSpec] = {}
@@ -69,14 +69,14 @@ def _tables(said: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
 
 
 def _sentences(error: ValidationError) -> Iterator[str]:
-    """Where, and what is wrong; never what stands there."""
+    """The position and kind of each mistake; never the value."""
     for each in error.errors(include_input=False, include_url=False, include_context=False):
         place = ".".join(str(part) for part in each["loc"])
         yield f"{place}: {each['msg']}" if place else each["msg"]
 
 
 def _placed(server: OpenApiSpec | McpSpec, base: Path) -> OpenApiSpec | McpSpec:
-    """With the paths of the file made whole."""
+    """The server with absolute paths."""
     changed: dict[str, Any] = {"headers": _hidden(server.headers, base)}
     if isinstance(server, OpenApiSpec):
         changed |= {"document": base / server.document, "query": _hidden(server.query, base)}

@@ -1,7 +1,7 @@
 """The tools of other servers in this process: those that the operator named and confirmed, and that have not changed since.
 
-Nothing here waits for a server. What a model is told was kept when it was confirmed, so a server that is down keeps nothing from starting;
-what it offers now is looked at in the background, and before a call if that was long ago.
+Nothing here waits for a server. Definitions were stored when they were confirmed, so a server that is down does not delay a start. Its
+current tools are checked in the background, and before a call if the last check is old.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from chatui.tools.tool import Tool, ToolUnusableError
 log = logging.getLogger(__name__)
 
 _SLACK_SECONDS = 1.0
-"""The time for a call ends a little after that of its server, so that a server that is late is known to be."""
+"""A call's time limit ends a little after that of its server, so that a timeout counts as the server's failure."""
 
 
 def tools() -> dict[str, Tool]:
-    """By name: what may be offered now."""
+    """The tools that may be offered now, by name."""
     path = environment().tools_file
     if path is None:
         return {}
@@ -43,7 +43,7 @@ def tools() -> dict[str, Tool]:
 
 
 def keep_fresh() -> None:
-    """Look in the background whether something has changed, if that was long ago."""
+    """Check for changes in the background, if the last check is old."""
     path = environment().tools_file
     if path is not None:
         _known(path).keep_fresh()
@@ -62,7 +62,7 @@ class _Made:
 
 
 class _Known:
-    """The servers of one file, and the tools that were made of the confirmations, until those change."""
+    """The servers of one file, and the tools created from the confirmations, until those change."""
 
     def __init__(self, path: Path) -> None:
         file = reading.read_file(path)

@@ -30,7 +30,7 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The review of one tool. ``offer``: as it is now; None where it cannot be confirmed. ``before``: as it was confirmed."""
+    """The review of one tool. ``offer``: the current one; None if it cannot be confirmed. ``before``: the confirmed one."""
 
     name: str
     state: State
@@ -40,7 +40,7 @@ class Review:
     confirmed_at: datetime | None = None
 
     def diff(self) -> list[str]:
-        """What has changed, in the lines of a unified diff; all of it where nothing was confirmed."""
+        """The changes, as the lines of a unified diff; everything if nothing was confirmed."""
         before = self.before.lines() if self.before else []
         after = self.offer.lines() if self.offer else []
         return list(difflib.unified_diff(before, after, "confirmed", "now", lineterm="", n=2))
@@ -55,7 +55,7 @@ class Reviewed:
 
 
 async def reviewed(path: Path, confirmations: Confirmations) -> Reviewed:
-    """Ask every server of the file, side by side."""
+    """Query every server of the file, in parallel."""
     file = reading.read_file(path)
     listings = await asyncio.gather(*map(_listed, file.servers))
     tools: list[Review] = []

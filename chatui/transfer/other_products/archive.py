@@ -19,17 +19,15 @@ MAX_ENTRIES = 20_000
 
 
 def is_zip(data: bytes) -> bool:
-    """Whether these bytes begin as a zip does."""
+    """Whether these bytes begin like a zip."""
     return data.startswith(b"PK\x03\x04")
 
 
 def json_files(data: bytes) -> Iterator[bytes]:
-    """The files with conversations in an export's zip, each cut where the bound is reached; in a zip without such, all its JSON files.
-
-    Raises:
-        ImportRefusedError: it is no zip, has too many entries, cannot be unpacked, or holds no such file.
+    """The files with conversations in an export's zip, each truncated at the limit; if there are none, all its JSON files. Raises:
+    ImportRefusedError: it is not a zip, has too many entries, cannot be unpacked, or contains no such file.
     """
-    # Each entry of the directory takes room in memory before anything can be asked about it.
+    # Each directory entry takes memory before anything can be checked about it.
     if data.count(b"PK\x01\x02") > MAX_ENTRIES:
         refuse(ProductCode.TOO_LARGE, _("the archive holds more than %(count)d files") % {"count": MAX_ENTRIES})
     room = MAX_UNPACKED
@@ -45,7 +43,7 @@ def json_files(data: bytes) -> Iterator[bytes]:
 
 
 def _wanted(entries: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
-    # Other ways to pack may take as much memory as they like.
+    # Other compression methods may take unbounded memory.
     usable = [entry for entry in entries if entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)]
     found = [entry for entry in usable if _CONVERSATIONS.search(entry.filename)] or [
         entry for entry in usable if entry.filename.lower().endswith(".json")

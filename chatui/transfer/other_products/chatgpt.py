@@ -1,7 +1,7 @@
 """Reads a conversation of a ChatGPT export: a ``mapping`` of nodes, each with a message, and the ``current_node``.
 
-What is shown there: text of people, and text of the assistant to everybody, on no channel or ``final``, with a weight other than 0 and
-without a mark that hides it. Everything else is hidden here.
+Visible there: text of people, and text of the assistant addressed to everybody, on no channel or ``final``, with a weight other than 0 and
+without a hidden mark. Everything else is hidden here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 
 from chatui.models.conversation import Source
 from chatui.transfer.other_products import frames
-from chatui.transfer.other_products.conversation_tree import Node, Talk
+from chatui.transfer.other_products.conversation_tree import ExportedConversation, Node
 from chatui.transfer.other_products.left_out import Counts, Kind
 from chatui.transfer.other_products.values import Object, is_set, list_of, object_of, text_of, time_of
 from renderer.frames import Frame
@@ -18,15 +18,15 @@ from renderer.strict_json import JsonValue
 
 
 def is_one(value: Object) -> bool:
-    """Whether this is such a conversation."""
+    """Whether this is a conversation in this format."""
     return isinstance(value.get("mapping"), dict)
 
 
-def read(value: Object) -> Talk:
+def read(value: Object) -> ExportedConversation:
     """Read one conversation."""
     counts = Counts()
     nodes = [_node(key, object_of(node), counts) for key, node in object_of(value["mapping"]).items()]
-    return Talk(
+    return ExportedConversation(
         source=Source.CHATGPT,
         nodes=nodes,
         current=text_of(value.get("current_node")),
@@ -56,7 +56,7 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
         counts[Kind.UNREADABLE] += 1
         return ()
     why = _why_hidden(message, role, kind)
-    if why is None or role == "tool":  # a tool that draws replies with images
+    if why is None or role == "tool":  # an image-generating tool replies with images
         _count_parts(content, counts)
     if why is not None:
         return frames.hidden(why, text, counts)
@@ -65,7 +65,7 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
 
 
 def _why_hidden(message: Object, role: str, kind: str) -> Kind | None:
-    """None for what was shown to people."""
+    """The reason why a message is hidden; None if it was shown to people."""
     if role == "system" or "context" in kind:
         return Kind.INSTRUCTIONS
     if kind in ("thoughts", "reasoning_recap"):
@@ -97,7 +97,7 @@ def _is_marked(message: Object, role: str) -> bool:
 
 
 def _said(part: JsonValue) -> str:
-    """The words of one part of a message that was shown."""
+    """The text of one part of a visible message."""
     if isinstance(part, str):
         return part
     part = object_of(part)
@@ -113,7 +113,7 @@ def _count_parts(content: Object, counts: Counts) -> None:
 
 
 def _all_text(content: Object) -> str:
-    """Everything that a hidden message says, for those who look for faults."""
+    """The whole text of a hidden message, for debugging."""
     texts = [text_of(value) for key, value in content.items() if key not in ("content_type", "language", "response_format_name")]
     for part in (*list_of(content.get("parts")), *list_of(content.get("thoughts"))):
         texts += [part] if isinstance(part, str) else [text_of(value) for key, value in object_of(part).items() if key != "content_type"]
@@ -121,5 +121,5 @@ def _all_text(content: Object) -> str:
 
 
 _PARTS = {"image": Kind.IMAGE, "audio": Kind.RECORDING, "video": Kind.RECORDING, "file": Kind.FILE}
-# What ChatGPT's page makes footnotes of: names of results of its tools, between characters for private use.
+# References that ChatGPT's page shows as footnotes: names of tool results, between private-use characters.
 _CITATION = re.compile("\ue200[^\ue200\ue201]{0,2000}\ue201|[\ue200-\ue206]")

@@ -1,4 +1,4 @@
-"""The data classes for a parsed export: a Talk is one conversation, a tree of Nodes with frames."""
+"""The data classes for a parsed export: a ExportedConversation is one conversation, a tree of Nodes with frames."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from renderer.frames import Frame
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One message of an export. ``frames`` may be empty: then it is only a place in the tree. ``parent``: the key of another node."""
+    """One message of an export. ``frames`` may be empty: then it is only a node in the tree. ``parent``: the key of another node."""
 
     key: str
     parent: str | None
@@ -23,8 +23,8 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
-    """One conversation of an export. ``current``: the key of the node that was open there. ``title`` is as it stands in the file."""
+class ExportedConversation:
+    """One conversation of an export. ``current``: the key of the node that was open there. ``title`` is unchanged from the file."""
 
     source: Source
     nodes: Sequence[Node]

@@ -1,7 +1,7 @@
 """Separates an answer's text from the sections that other products collapse in it: ``<details>`` and ``:::`` blocks.
 
-Open WebUI keeps reasoning, tool calls and code runs in the text, as ``<details type="…">``, and LibreChat reasoning as ``:::thinking``.
-A block ends only where a line says so; one that does not end is hidden to the end of the text.
+Open WebUI stores reasoning, tool calls and code runs in the text, as ``<details type="…">``, and LibreChat stores reasoning as
+``:::thinking``. A block ends only at an end mark on its own line; without one, everything up to the end of the text is hidden.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Section:
 
 
 def sections(text: str) -> Iterator[Section]:
-    """The text in sections, in order. Nothing of it is lost."""
+    """The text in sections, in order and complete."""
     position = 0
     while begin := _BEGIN.search(text, position):
         if begin.start() > position:
@@ -34,7 +34,8 @@ def sections(text: str) -> Iterator[Section]:
 
 
 def _end_of_details(text: str, position: int) -> int:
-    # Reasoning may speak of the tag: an end counts only at the beginning of a line, where Open WebUI writes it, and an opening anywhere.
+    # Reasoning may mention the tag: an end tag counts only at the beginning of a line, where Open WebUI writes it; a start tag counts
+    # anywhere.
     depth = 1
     for found in _DETAILS.finditer(text, position):
         depth += 1 if found["opening"] else -1
@@ -44,7 +45,7 @@ def _end_of_details(text: str, position: int) -> int:
 
 
 def _end_of_directive(text: str, position: int) -> int:
-    # Reasoning may hold such a block of its own.
+    # Reasoning may contain such a block itself.
     depth = 1
     for found in _DIRECTIVES.finditer(text, position):
         depth += 1 if found["opening"] else -1
@@ -54,7 +55,7 @@ def _end_of_directive(text: str, position: int) -> int:
 
 
 # A document that LibreChat shows beside the conversation (:::artifact) is meant for people; every other block of that kind is not.
-# LibreChat finds its own in the middle of a line, too. Each run of colons is looked at once, so that many cost no more than their number.
+# LibreChat finds its own in the middle of a line, too. Each run of colons is examined once, so that the cost stays linear.
 _BEGIN = re.compile(
     r"(?P<details><details(?![\w-]))|(?<!:):::++[ \t]*+(?=think|reason|thought|analysis)|^[ \t>|*+-]*+:::++[ \t]*+(?!artifact\b)[a-z]",
     re.IGNORECASE | re.MULTILINE,

@@ -1,6 +1,7 @@
 """Converts foreign messages into frames: questions, answers, and everything else, which is hidden.
 
-Hidden messages other than reasoning and instructions have the intent ``debug``: no model reads them again, as no tool of theirs is here.
+Hidden messages other than reasoning and instructions have the intent ``debug``: no model reads them again, because their tools do not exist
+here.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN
 from renderer.frames import Channel, Frame, Header, Intent, Role
 
 LONGEST_ANSWER = 100_000
-"""In characters. Looking for reasoning in an answer takes time, and no honest one is longer."""
+"""The longest answer, in characters. Searching it for reasoning takes time, and no genuine answer is longer."""
 
 _COMMENTARY = Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.DEBUG)
 _HIDDEN: dict[Kind, Header] = {
@@ -30,12 +31,12 @@ _HIDDEN: dict[Kind, Header] = {
 
 
 def question(text: str) -> tuple[Frame, ...]:
-    """A person's message. Nothing where they said nothing."""
+    """A person's message; nothing if it is empty."""
     return (Frame(Header(Role.USER), text),) if text.strip() else ()
 
 
 def hidden(kind: Kind, text: str, counts: Counts) -> tuple[Frame, ...]:
-    """Something that nobody may see, counted. Nothing where it is empty."""
+    """A hidden message, which is counted; nothing if it is empty."""
     if not text.strip():
         return ()
     counts[kind] += 1
@@ -43,7 +44,9 @@ def hidden(kind: Kind, text: str, counts: Counts) -> tuple[Frame, ...]:
 
 
 def answer(text: str, counts: Counts) -> tuple[Frame, ...]:
-    """A model's message to a person: what is folded in it or looks like reasoning comes first, hidden, then the rest as one answer."""
+    """A model's message to a person: collapsed sections and text that looks like reasoning come first, hidden; then the rest as one
+    answer.
+    """
     if len(text) > LONGEST_ANSWER:
         return hidden(Kind.TOO_LONG, text, counts)
     kept, shown = list[Frame](), list[str]()
@@ -58,7 +61,9 @@ def answer(text: str, counts: Counts) -> tuple[Frame, ...]:
 
 
 def title(text: str) -> str:
-    """A title as it may be shown: empty where it holds anything that would be hidden in an answer. Some models write them, too."""
+    """A title that may be shown: empty if it contains anything that would be hidden in an answer, because some titles are written by
+    models.
+    """
     text = text[:500]
     shown, withheld = _guarded(text)
     return "" if withheld.strip() or not all(section.is_visible for section in sections(text)) else shown
@@ -70,7 +75,7 @@ def joined(parts: Iterable[str]) -> str:
 
 
 def _guarded(text: str) -> tuple[str, str]:
-    """What of a text may be shown, and what may not, by the guard that answers of model servers pass."""
+    """The visible and the hidden part of a text, according to the leak guard for model servers' answers."""
     guard = LeakGuard(whole=True)
     spans = settled([*guard.feed(text), *guard.finish(complete=True)])
     return "".join(span.text for span in spans if span.visible), "".join(span.text for span in spans if not span.visible)

@@ -1,4 +1,4 @@
-"""Splits a JSON list into its items without parsing them, so that only one of them is ever parsed in memory."""
+"""Splits a JSON list into its items without parsing them, so that only one of them is in parsed form at a time."""
 
 from __future__ import annotations
 
@@ -6,25 +6,23 @@ import re
 from collections.abc import Iterator
 
 MAX_BRACKETS = 4_000_000
-"""How many brackets of a file are looked at: a message of ChatGPT has some thirty."""
+"""How many brackets of a file are examined: a message of ChatGPT has about thirty."""
 
 MAX_ITEMS = 50_000
 
 
 class TooMuchError(Exception):
-    """The rest of the file is not looked at."""
+    """The rest of the file is not read."""
 
 
 def begins_list(data: bytes) -> bool:
-    """Whether the text begins as a JSON list does."""
+    """Whether the text begins like a JSON list."""
     return _LIST_BEGINS.match(data) is not None
 
 
 def items(data: bytes) -> Iterator[bytes]:
-    """The objects and lists in a JSON list. What follows the list is not looked at; an item that does not end is given as it is.
-
-    Raises:
-        TooMuchError: after the items that were found before.
+    """The objects and lists in a JSON list. Text after the list is ignored; an unterminated item is returned as it is. Raises:
+    TooMuchError: after the items found so far.
     """
     found = _LIST_BEGINS.match(data)
     position, begin, depth, given = found.end() if found else len(data), 0, 1, 0
@@ -51,5 +49,5 @@ def items(data: bytes) -> Iterator[bytes]:
 
 
 _LIST_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+\[")
-# Everything up to the next bracket that stands outside a string, in one step. A string that does not end has none.
+# Everything up to the next bracket outside a string, in one step. An unterminated string has none.
 _TO_BRACKET = re.compile(rb'[^"\[\]{}]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"\[\]{}]*+)*+[\[\]{}]', re.DOTALL)

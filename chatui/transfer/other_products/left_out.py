@@ -10,7 +10,7 @@ from django.utils.translation import ngettext_lazy
 
 
 class Kind(StrEnum):
-    """A kind of dropped or hidden content. It is counted; nothing of its content is ever reported."""
+    """A kind of dropped or hidden content. It is only counted; its content is never reported."""
 
     IMAGE = auto()
     RECORDING = auto()
@@ -42,7 +42,7 @@ Counts = Counter[Kind]
 
 
 def sentences(counts: Counts) -> list[str]:
-    """The sentences for all kinds that came, in the order of the list."""
+    """The sentences for all kinds that occurred, in the order of the list."""
     return [kind.sentence(counts[kind]) for kind in Kind if counts[kind]]
 
 

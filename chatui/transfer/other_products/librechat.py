@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from chatui.models.conversation import Source
 from chatui.transfer.other_products import frames
-from chatui.transfer.other_products.conversation_tree import Node, Talk
+from chatui.transfer.other_products.conversation_tree import ExportedConversation, Node
 from chatui.transfer.other_products.left_out import Counts, Kind
 from chatui.transfer.other_products.values import Object, is_set, list_of, object_of, text_of, time_of
 from renderer.frames import Frame
@@ -14,12 +14,12 @@ from renderer.strict_json import JsonValue
 
 
 def is_one(value: Object) -> bool:
-    """Whether this is such a conversation."""
+    """Whether this is a conversation in this format."""
     has_messages = isinstance(value.get("messages"), list) or isinstance(value.get("messagesTree"), list)
     return "conversationId" in value and "header" not in value and has_messages
 
 
-def read(value: Object) -> Talk:
+def read(value: Object) -> ExportedConversation:
     """Read one conversation."""
     counts, options = Counts(), object_of(value.get("options"))
     rows = list(_flat(list_of(value.get("messages")) or list_of(value.get("messagesTree"))))
@@ -27,7 +27,7 @@ def read(value: Object) -> Talk:
     for name in ("promptPrefix", "system", "instructions", "additional_instructions"):
         frames.hidden(Kind.INSTRUCTIONS, text_of(options.get(name)), counts)
     times = [node.at for node in nodes if node.at]
-    return Talk(
+    return ExportedConversation(
         source=Source.LIBRECHAT,
         nodes=nodes,
         title=text_of(value.get("title")),
@@ -39,7 +39,7 @@ def read(value: Object) -> Talk:
 
 
 def _flat(messages: list[JsonValue]) -> Iterator[tuple[JsonValue, str | None]]:
-    """Each message with the key of its parent: the message that it stands in, or the one that it names."""
+    """Each message with the key of its parent: the message that contains it, or the one that it names."""
     waiting: list[tuple[JsonValue, str | None]] = [(message, None) for message in reversed(messages)]
     while waiting:
         message, parent = waiting.pop()
@@ -72,7 +72,7 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
 
 
 def _part(part: Object, texts: list[str], counts: Counts) -> tuple[Frame, ...]:
-    """The hidden frames of one part; what is visible of it is added to ``texts``."""
+    """The hidden frames of one part; its visible text is added to ``texts``."""
     kind = text_of(part.get("type"))
     match kind:
         case "text" | "output_text":
@@ -91,5 +91,5 @@ def _part(part: Object, texts: list[str], counts: Counts) -> tuple[Frame, ...]:
 
 
 def _words(value: JsonValue) -> str:
-    """Text, which stands by itself or in an object under ``value``."""
+    """Text, given directly or in an object under ``value``."""
     return text_of(value) or text_of(object_of(value).get("value"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatui.models.conversation import Source
 from chatui.transfer.other_products import frames
-from chatui.transfer.other_products.conversation_tree import Node, Talk
+from chatui.transfer.other_products.conversation_tree import ExportedConversation, Node
 from chatui.transfer.other_products.left_out import Counts, Kind
 from chatui.transfer.other_products.values import Object, is_set, list_of, object_of, text_of, time_of
 from renderer.frames import Frame
@@ -12,12 +12,12 @@ from renderer.strict_json import JsonValue
 
 
 def is_one(value: Object) -> bool:
-    """Whether this is such a conversation."""
+    """Whether this is a conversation in this format."""
     chat = object_of(value.get("chat"))
     return isinstance(object_of(chat.get("history")).get("messages"), dict) or isinstance(chat.get("messages"), list)
 
 
-def read(value: Object) -> Talk:
+def read(value: Object) -> ExportedConversation:
     """Read one conversation."""
     chat, counts = object_of(value["chat"]), Counts()
     history = object_of(chat.get("history"))
@@ -26,7 +26,7 @@ def read(value: Object) -> Talk:
         [_node(key, message, counts) for key, message in messages.items()] if messages else _chain(list_of(chat.get("messages")), counts)
     )
     frames.hidden(Kind.INSTRUCTIONS, text_of(object_of(chat.get("params")).get("system")) or text_of(chat.get("system")), counts)
-    return Talk(
+    return ExportedConversation(
         source=Source.OPEN_WEBUI,
         nodes=nodes,
         current=text_of(history.get("currentId")) if messages else (nodes[-1].key if nodes else ""),
@@ -39,7 +39,7 @@ def read(value: Object) -> Talk:
 
 
 def _chain(messages: list[JsonValue], counts: Counts) -> list[Node]:
-    """Messages of an export without a history, each behind the one before it."""
+    """Messages of an export without a history, as a chain."""
     nodes: list[Node] = []
     for number, message in enumerate(messages):
         node = _node(str(number), message, counts)
@@ -72,7 +72,7 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
 
 
 def _text(content: JsonValue, counts: Counts) -> str:
-    """The words of a message, which may be a list of parts as model servers take them."""
+    """The text of a message, which may be a list of parts as in requests to model servers."""
     if isinstance(content, str):
         return content
     texts = list[str]()

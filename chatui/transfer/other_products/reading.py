@@ -10,7 +10,7 @@ from itertools import islice
 
 from chatui.transfer import upload
 from chatui.transfer.other_products import archive, chatgpt, json_items, librechat, open_webui
-from chatui.transfer.other_products.conversation_tree import Talk
+from chatui.transfer.other_products.conversation_tree import ExportedConversation
 from chatui.transfer.other_products.left_out import Kind
 from chatui.transfer.other_products.values import Object
 from renderer import strict_json
@@ -18,7 +18,7 @@ from renderer import strict_json
 MAX_BYTES = 32 * 1024 * 1024
 """The largest upload: an export, or the zip that holds it."""
 MAX_TALK_BYTES = 16 * 1024 * 1024
-MAX_TALK_MARKS = 600_000
+MAX_CONVERSATION_MARKS = 600_000
 """Strings, commas and opening brackets of one conversation: a message of ChatGPT has about a hundred."""
 
 _PRODUCTS = (chatgpt, open_webui, librechat)
@@ -26,13 +26,13 @@ _PRODUCTS = (chatgpt, open_webui, librechat)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One conversation of an export, still as JSON. ``key`` is the same for the same bytes, and for nothing else."""
+    """One conversation of an export, still as JSON. ``key`` is a digest of its bytes."""
 
     key: str
     data: bytes
 
-    def talk(self) -> Talk | Kind:
-        """Read it; the kind of a conversation that is left out where it cannot be read."""
+    def read(self) -> ExportedConversation | Kind:
+        """Parse it; if it cannot be read, the kind of left-out content."""
         if _is_too_large(self.data):
             return Kind.TALK_TOO_LARGE
         value = _value(self.data)
@@ -46,13 +46,13 @@ def is_export(data: bytes) -> bool:
         return True
     if _OBJECT_BEGINS.match(data):
         return not _is_too_large(data) and _is_known(data)
-    # The first conversations decide; one of them may be damaged.
+    # The first conversations decide, because one of them may be damaged.
     firsts = islice(_items(data), 20)
     return any(not _is_too_large(item) and _is_known(item) for item in firsts)
 
 
 def conversations(data: bytes) -> Iterator[Found | Kind]:
-    """All conversations of an export, in the order of the file, and the kinds of what cannot be read of it.
+    """All conversations of an export, in the order of the file, and the kinds of unreadable content.
 
     Raises:
         ImportRefusedError: the archive cannot be read.
@@ -86,7 +86,7 @@ def _is_known(data: bytes) -> bool:
 
 
 def _is_too_large(data: bytes) -> bool:
-    return len(data) > MAX_TALK_BYTES or upload.has_more_marks(data, MAX_TALK_MARKS)
+    return len(data) > MAX_TALK_BYTES or upload.has_more_marks(data, MAX_CONVERSATION_MARKS)
 
 
 _OBJECT_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+\{")

@@ -1,4 +1,4 @@
-"""Sorts the nodes of a Talk so that each parent comes before its children, even if the file's links are broken."""
+"""Sorts the nodes of a conversation so that each parent comes before its children, even if the file's links are broken."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import dataclass
 
 from chatui.store.bulk_append import Placed
 from chatui.store.transcripts import FrameMetadata
-from chatui.transfer.other_products.conversation_tree import Node, Talk
+from chatui.transfer.other_products.conversation_tree import ExportedConversation, Node
 from chatui.transfer.other_products.left_out import Kind
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """All frames of a Talk, and the place of the last one of the branch that was open there."""
+    """All frames of a conversation, and the index of the last one on the branch that was open there."""
 
     placed: Sequence[Placed]
     leaf: int
 
 
-def tree_of(talk: Talk) -> Tree:
-    """The tree. A node whose parent is not there is a root; those that are each other's parents, or come twice, are left out, counted."""
+def tree_of(exported: ExportedConversation) -> Tree:
+    """The tree. A node without an existing parent is a root; nodes in cycles and duplicates are left out and counted."""
     nodes: dict[str, Node] = {}
-    for node in talk.nodes:
+    for node in exported.nodes:
         nodes.setdefault(node.key, node)
     placed, ends = list[Placed](), dict[str, int | None]()
     for node in _in_order(nodes):
@@ -31,8 +31,8 @@ def tree_of(talk: Talk) -> Tree:
             placed.append(Placed(frame, end, FrameMetadata(is_complete=node.is_complete), node.at))
             end = len(placed) - 1
         ends[node.key] = end
-    talk.left_out[Kind.UNPLACED] += len(talk.nodes) - len(ends)
-    current = ends.get(talk.current)
+    exported.left_out[Kind.UNPLACED] += len(exported.nodes) - len(ends)
+    current = ends.get(exported.current)
     return Tree(placed, _end_below(placed, len(placed) - 1 if current is None else current))
 
 
@@ -48,7 +48,7 @@ def _in_order(nodes: dict[str, Node]) -> Iterator[Node]:
 
 
 def _end_below(placed: Sequence[Placed], place: int) -> int:
-    """The end of the branch through a frame: at each fork, the child that comes last."""
+    """The end of the branch through a frame: at each fork, the last child."""
     last_child = {item.parent: index for index, item in enumerate(placed)}
     while place in last_child:
         place = last_child[place]

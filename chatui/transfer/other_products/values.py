@@ -1,4 +1,4 @@
-"""Reads values from foreign JSON safely, whatever types they turn out to have."""
+"""Reads values from foreign JSON safely, whatever their types are."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def text_of(value: JsonValue) -> str:
 
 
 def is_set(value: JsonValue) -> bool:
-    """Whether a mark such as "hidden" is set: anything but false, null and nothing."""
+    """Whether a mark such as "hidden" is set: anything except false, null and empty values."""
     return value is not None and value is not False
 
 
 def time_of(value: JsonValue) -> datetime | None:
-    """A time in seconds or milliseconds since 1970, or as ISO 8601. None where it is none, before 2000 or in the future."""
+    """A time in seconds or milliseconds since 1970, or as ISO 8601. None if it is not a time, before 2000 or in the future."""
     try:
         found = _from_iso(value) if isinstance(value, str) else _from_number(value)
     except (ValueError, OverflowError, OSError):

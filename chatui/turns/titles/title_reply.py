@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from renderer.summary.disguises import folded, holds_unseen
+from renderer.summary.disguises import folded, has_invisible_characters
 
 MOST_CHARS = 60
 MOST_WORDS = 8
 _MOST_REPLY_CHARS = 400
 _LEAST_LETTERS = 2
 
-# What asks for joiners between its letters keeps them; ``holds_unseen`` refuses them anywhere else.
+# What asks for joiners between its letters keeps them; ``has_invisible_characters`` refuses them anywhere else.
 _JOINERS = "\u200c\u200d"
 _LABEL = re.compile(
     r"\A(?:(?:chat |conversation )?title|titel|titre|t[i\u00ed]tulo|titolo|tytu\u0142"
@@ -90,7 +90,7 @@ def _unquoted(line: str) -> str:
 
 
 def _is_title(title: str) -> bool:
-    if len(title) > MOST_CHARS or len(title.split()) > MOST_WORDS or holds_unseen(title):
+    if len(title) > MOST_CHARS or len(title.split()) > MOST_WORDS or has_invisible_characters(title):
         return False
     # Folding also takes Cyrillic letters for the Latin ones that they look like.
     plain = folded(title).replace("\u2019", "'")

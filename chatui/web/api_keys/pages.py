@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from chatui.accounts.api_keys import management
-from chatui.accounts.api_keys.management import MadeKey, TooManyKeysError
+from chatui.accounts.api_keys.management import CreatedKey, TooManyKeysError
 from chatui.display.tools.key_tools import tools_for_keys
 from chatui.model_servers import connected, model_choice
 from chatui.permissions.programs import reasoning
@@ -55,7 +55,7 @@ def revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
     return redirect("api_keys")
 
 
-def _made(request: HttpRequest, form: KeyForm) -> MadeKey | None:
+def _made(request: HttpRequest, form: KeyForm) -> CreatedKey | None:
     wanted = form.wanted()
     if wanted is None:
         return None

@@ -37,7 +37,7 @@ class HeaderSignInMiddleware:
         try:
             name = header_sign_in.name_in(_headers(request), str(request.META.get(PEER, "")))
             if not request.path.startswith(_WITHOUT_SESSIONS):
-                _bring_in_step(request, name)
+                _synchronize(request, name)
         except ForgedHeaderError as error:
             sign_in.record_answer_refused(visitor_of(request, "page"), f"by header: {error.why}")
             return refuse(request, ProductCode.SIGN_IN_FAILED, 403)
@@ -47,7 +47,7 @@ class HeaderSignInMiddleware:
         return self._get_response(request)
 
 
-def _bring_in_step(request: HttpRequest, name: str | None) -> None:
+def _synchronize(request: HttpRequest, name: str | None) -> None:
     began = request.session.get(SESSION_KEY)
     if began == name and (name is None or request.user.is_authenticated):
         return

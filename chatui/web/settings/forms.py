@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from chatui.accounts import profile, time_zones
-from chatui.accounts.profile import Personal
+from chatui.accounts.profile import PersonalSettings
 from chatui.display.conversation import EFFORTS
 from chatui.display.folders.actions import INSTRUCTION_CHARS, clean_instructions
 from chatui.display.folders.names import one_line
@@ -83,7 +83,7 @@ class SettingsForm(forms.Form):
         now = profile.of(person)
         super().__init__(data, initial={name: getattr(now, name) for name in self.base_fields})
         fields: dict[str, Any] = self.fields
-        fields["name"].disabled = profile.is_named_elsewhere(person)
+        fields["name"].disabled = profile.is_name_managed(person)
         if len(now.name) > NAME_CHARS:
             # A directory says it in two parts, which may be longer together; it stays as it is.
             del fields["name"].widget.attrs["maxlength"]
@@ -105,10 +105,10 @@ class SettingsForm(forms.Form):
         MaxLengthValidator(NAME_CHARS)(name)
         return name
 
-    def wanted(self) -> Personal | None:
+    def wanted(self) -> PersonalSettings | None:
         """What the person wants, where the form is complete."""
         if not self.is_valid():
             return None
         said = {name: self.cleaned_data[name] for name in self.base_fields}
         said |= {"instructions": clean_instructions(said["instructions"])}
-        return Personal(**said)
+        return PersonalSettings(**said)

@@ -33,7 +33,9 @@ def invitation(request: HttpRequest, invitation_id: UUID, token: str) -> HttpRes
             return redirect("home")
         form = InvitedForm(request.POST or None) if password_use.is_for_everybody() else None
         if request.method == "POST" and form is not None and form.is_valid():
-            person = invitations.make_account(visitor, invitation_id, token, form.cleaned_data["username"], form.cleaned_data["password1"])
+            person = invitations.create_account(
+                visitor, invitation_id, token, form.cleaned_data["username"], form.cleaned_data["password1"]
+            )
             if second_step.is_due(person):
                 return second_step.begin(request, person, "")
             return session_start.enter(request, person, how="by invitation")

@@ -34,7 +34,7 @@ def ways(request: HttpRequest) -> HttpResponse:
         "identities": identities.of(person),
         "connectable": identities.connectable(person),
         "has_password": password_use.may_use(person) and person.has_usable_password(),
-        "second_factor": enrollment.setting_of(person),
+        "second_factor": enrollment.status_of(person),
         "passkeys": passkeys.of(person),
         "most": passkeys.MOST_NAME_CHARS,
         "has_site": passkey_pages.site_of(request) is not None,

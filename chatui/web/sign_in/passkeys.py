@@ -43,11 +43,11 @@ def options(request: HttpRequest, what: str) -> JsonResponse:
     person = {_STEP: _between, _NEW: _adding, _CONFIRM: _confirming}.get(what, lambda _: None)(request)
     is_signed_in = request.user.is_authenticated
     if what == _SIGN_IN and not is_signed_in:
-        said = ceremonies.to_use(site, (), challenges.give(request, _SIGN_IN))
+        said = ceremonies.authentication_options(site, (), challenges.give(request, _SIGN_IN))
     elif what in (_STEP, _CONFIRM) and person is not None:
-        said = ceremonies.to_use(site, passkeys.ids_of(person, site), challenges.give(request, what, str(person.pk)))
+        said = ceremonies.authentication_options(site, passkeys.ids_of(person, site), challenges.give(request, what, str(person.pk)))
     elif what == _NEW and person is not None:
-        said = ceremonies.to_make(site, person, passkeys.ids_of(person, site), challenges.give(request, _NEW, str(person.pk)))
+        said = ceremonies.registration_options(site, person, passkeys.ids_of(person, site), challenges.give(request, _NEW, str(person.pk)))
     else:
         raise NotFoundError
     return JsonResponse(ceremonies.as_json(said))
@@ -144,7 +144,7 @@ def _add(request: HttpRequest, person: User) -> HttpResponse:
     site, visitor = _site(request), visitor_of(request, "page")
     session_start.admit_change(person)
     try:
-        made = ceremonies.made(site, _said(request), challenges.take(request, _NEW, str(person.pk)))
+        made = ceremonies.verify_registration(site, _said(request), challenges.take(request, _NEW, str(person.pk)))
         codes = passkeys.add(visitor, person, site, made, request.POST.get("name", ""))
     except RefusedPasskeyError as error:
         passkeys.record_not_added(visitor, person, error)

@@ -15,7 +15,7 @@ from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.sign_in_rules.sign_in_file import provider_of
 from chatui.accounts.single_sign_on import claims, exchange
 from chatui.accounts.single_sign_on.errors import BadSignInError, SingleSignOnError
-from chatui.accounts.single_sign_on.exchange import Started
+from chatui.accounts.single_sign_on.exchange import PendingSignIn
 from chatui.guess_limits import MustWaitError
 from chatui.permissions.access import NotFoundError, as_person
 from chatui.provisioning import first_sign_in
@@ -44,7 +44,7 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
     _begun.check(sign_in.browser_of(_device(request)) or visitor_of(request, "page").address)
     after = session_start.own_path(request, request.POST.get("next", ""))
     invitation = _invitation(request)
-    started = Started(found.key, after=after, connects=str(person.pk) if person else "", invitation=invitation)
+    started = PendingSignIn(found.key, after=after, connects=str(person.pk) if person else "", invitation=invitation)
     try:
         address = exchange.address(found, started, session_start.back_address(request, found.key))
     except SingleSignOnError as error:
@@ -109,24 +109,24 @@ def _is_begun(request: HttpRequest, answer: Mapping[str, str]) -> bool:
     return answer.get("state", "") in request.session.get(_KEPT, {})
 
 
-def _taken(request: HttpRequest, state: str) -> Started:
+def _taken(request: HttpRequest, state: str) -> PendingSignIn:
     """What was begun in this browser with that state, which is then forgotten: an answer is good once."""
     kept: Mapping[str, dict[str, Any]] = request.session[_KEPT]
     request.session[_KEPT] = {other: started for other, started in kept.items() if other != state}
-    return Started(**kept[state])
+    return PendingSignIn(**kept[state])
 
 
-def _entered(request: HttpRequest, provider: Provider, started: Started, said: claims.PersonClaims) -> HttpResponse:
+def _entered(request: HttpRequest, provider: Provider, started: PendingSignIn, said: claims.PersonClaims) -> HttpResponse:
     person = first_sign_in.arrive(visitor_of(request, "page").as_nobody(), provider, said, started.invitation)
     response = session_start.enter(
         request, person, how=session_list.sign_in_method_of(provider.key), hours=provider.session_hours, after=started.after
     )
-    session_list.note_outside(request.session.session_key, said.session)
+    session_list.store_provider_session(request.session.session_key, said.session)
     tell_sockets(person)  # of other sessions: groups may have gone
     return response
 
 
-def _connected(request: HttpRequest, provider: Provider, started: Started, said: claims.PersonClaims) -> HttpResponse:
+def _connected(request: HttpRequest, provider: Provider, started: PendingSignIn, said: claims.PersonClaims) -> HttpResponse:
     visitor = visitor_of(request, "page")
     if visitor.user is None or str(visitor.user.pk) != started.connects:
         raise BadSignInError("somebody else is signed in now")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from renderer.errors import Place
+from renderer.errors import Location
 
 
 class Cursor:
-    """Turns positions in the buffer into places in the text. Ask for positions in ascending order; each character is counted once."""
+    """Converts positions in the buffer to offset, line and column. Positions must be requested in ascending order, because each character
+    is counted only once.
+    """
 
     def __init__(self) -> None:
         self._offset, self._line, self._column = 0, 1, 1
@@ -15,7 +17,7 @@ class Cursor:
         self._is_ascii = True
 
     def begin(self, buffer: str) -> None:
-        """Go on with ``buffer``, which begins where counting stopped in the last one."""
+        """Continue with ``buffer``, which begins where counting stopped in the previous one."""
         self._buffer, self._mark, self._is_ascii = buffer, 0, buffer.isascii()
 
     def move(self, position: int) -> None:
@@ -35,18 +37,18 @@ class Cursor:
         """Count a byte order mark: three bytes, no column."""
         self._offset += 3
 
-    def place(self, position: int, frame: int) -> Place:
-        """The place of ``position`` in the buffer; ``frame`` is the index of the frame there."""
+    def location(self, position: int, frame: int) -> Location:
+        """The offset, line and column of ``position`` in the buffer; ``frame`` is the index of the frame there."""
         self.move(position)
         return self.here(frame)
 
-    def here(self, frame: int) -> Place:
-        """The place where counting has stopped."""
-        return Place(self._offset, self._line, self._column, frame)
+    def here(self, frame: int) -> Location:
+        """The offset, line and column where counting has stopped."""
+        return Location(self._offset, self._line, self._column, frame)
 
 
-def advanced(place: Place, text: str) -> Place:
-    """The place directly after ``text``, which begins at ``place``."""
+def advanced(location: Location, text: str) -> Location:
+    """The location directly after ``text``, which begins at ``location``."""
     lines = text.count("\n")
-    column = len(text) - text.rfind("\n") if lines else place.column + len(text)
-    return Place(place.offset + len(text.encode("utf-8")), place.line + lines, column, place.frame)
+    column = len(text) - text.rfind("\n") if lines else location.column + len(text)
+    return Location(location.offset + len(text.encode("utf-8")), location.line + lines, column, location.frame)

@@ -1,6 +1,6 @@
 """Finds control tokens in streamed text.
 
-Only text that may be the beginning of a token is held back.
+Only a possible beginning of a token is held back.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Utf8Pieces:
         return text, False
 
     def decode_the_rest(self, *, is_last: bool) -> str:
-        """The text after the place where ``decode`` stopped. From now on, invalid bytes are replaced."""
+        """The text after the position where ``decode`` stopped. From now on, invalid bytes are replaced."""
         self.is_mended = True
         text, used = codecs.utf_8_decode(self._pending, "replace", is_last)
         self._pending = self._pending[used:]

@@ -33,7 +33,7 @@ _WORDS = {
     12: "twelve zwölf douze doce dodici двенадцать dozen dutzend docena douzaine",
 }
 VALUES = {disguises.folded(word): str(value) for value, spelled in _WORDS.items() for word in spelled.split()}
-"""What a folded number word means, in ASCII digits."""
+"""The value of a folded number word, in ASCII digits."""
 _ALSO_WORDS = frozenset(
     disguises.words("due sei second segundo premier elf tres first primero third fourth fifth 세 네 열 두 خمس ست سبع تسع")
 )
@@ -65,18 +65,18 @@ _STEMS = re.compile("[甲乙丙丁戊己庚辛壬癸子丑寅卯辰巳午未申�
 
 
 def runs(text: str) -> list[str]:
-    """The numbers in figures in ``text``, in ASCII digits, without what sets their digits apart."""
+    """The numbers in figures in ``text``, in ASCII digits, without separators."""
     found = ("".join(str(unicodedata.digit(sign)) for sign in run if sign.isdecimal()) for run in _DIGIT_RUN.findall(text))
     return [run for run in found if run]
 
 
 def grams(text: str) -> set[str]:
-    """Each TOGETHER digits in a row of the numbers in ``text``."""
+    """Each run of TOGETHER digits of the numbers in ``text``."""
     return {gram for run in runs(text) for gram in _grams(run)}
 
 
 def spelled_grams(words: Iterable[str]) -> set[str]:
-    """The same of digits that stand in words, several in a row: "four four one seven"."""
+    """The same for digits written as several words in a row: "four four one seven"."""
     found: list[str] = []
     for is_number, group in groupby(words, VALUES.__contains__):
         if is_number:
@@ -87,18 +87,18 @@ def spelled_grams(words: Iterable[str]) -> set[str]:
 
 
 def is_number_word(word: str) -> bool:
-    """Whether a folded word is certainly a number in some language. Words that also mean something else are none."""
+    """Whether a folded word is certainly a number in some language. Words with another meaning do not count."""
     return VALUES.get(word, "1") != "1" and word not in _ALSO_WORDS and word not in _SHAPES
 
 
 def counts_in_shapes(lines: Sequence[str], known: Iterable[str]) -> bool:
-    """Whether more than one word like "octet", or a row of signs that Chinese counts with, is in ``lines`` and is not ``known``."""
-    told = [word for line in lines for word in disguises.words(line) if word in _SHAPES]
-    return len([word for word in told if word not in set(known)]) > 1 or any(_STEMS.search(line) for line in lines)
+    """Whether more than one word like "octet", or a row of Chinese tally marks, is in ``lines`` and not ``known``."""
+    shapes = [word for line in lines for word in disguises.words(line) if word in _SHAPES]
+    return len([word for word in shapes if word not in set(known)]) > 1 or any(_STEMS.search(line) for line in lines)
 
 
-def told(lines: Sequence[str]) -> set[str]:
-    """Each TOGETHER digits that these lines tell: side by side, also from the end, or with other numbers between them."""
+def spelled(lines: Sequence[str]) -> set[str]:
+    """Each run of TOGETHER digits that these lines spell: adjacent, reversed, or with other numbers in between."""
     pieces = [piece for line in lines for piece in _pieces(line)]
     found = {gram for joined in ("".join(pieces), "".join(pieces)[::-1]) for gram in _grams(joined)}
     for size in range(2, _MOST_COMBINED + 1):

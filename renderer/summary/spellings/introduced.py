@@ -66,7 +66,7 @@ _KOREAN_NAME, _SHORTEST = 3, 2
 
 
 def names(text: str) -> set[str]:
-    """The folded words of all such names; of Chinese and Korean ones also their beginnings or given names."""
+    """The folded words of all such names; for Chinese and Korean names also their beginnings or given names."""
     every = (name for pattern in (_SECRET, _NAMED) for found in pattern.findall(text) for name in found)
     words = {word for name in (*every, *_CAPITAL.findall(text)) for word in disguises.words(name)}
     return words if text.isascii() else words | _east_asian(text)

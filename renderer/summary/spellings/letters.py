@@ -74,7 +74,7 @@ _BINARY = tuple(
 
 
 def streams(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Each row of letters with the number of letters that a hidden name must have to be found in it by more than chance."""
+    """Each row of letters, with the length that a hidden name needs so that a match is not a coincidence."""
     by_line = [words for line in lines if (words := disguises.words(line))]
     every = [word for words in by_line for word in words]
     yield "".join(word[0] for word in every), _SHORTEST
@@ -92,8 +92,8 @@ def initials(lines: Sequence[str]) -> str:
     return "".join(word[0] for line in lines for word in disguises.words(line))
 
 
-def are_apart(lines: Sequence[str], known: AbstractSet[str], small: AbstractSet[str]) -> bool:
-    """Whether these lines together have so many single letters, or so many of two opposite words, that they may be a message."""
+def has_spaced_letters(lines: Sequence[str], known: AbstractSet[str], small: AbstractSet[str]) -> bool:
+    """Whether these lines together have so many single letters, or so many of two opposite words, that they may encode a message."""
     every = [word for line in lines for word in disguises.words(line)]
     single = [word for word in every if len(word) == 1 and word.isascii() and word.isalpha() and word not in known and word not in small]
     return len(single) > _MOST_SINGLE or any(sum(word in pair for word in every) > _MOST_BINARY for pair in _BINARY)

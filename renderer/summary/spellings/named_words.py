@@ -12,32 +12,32 @@ class NamedWords:
     """``index_names`` takes text that begins with a whole word. All words are folded."""
 
     def __init__(self) -> None:
-        self.told_names: set[str] = set()
-        """Words of the reasoning that are written as names; in German that is each noun."""
-        self.uttered: set[str] = set()
+        self.spelled_names: set[str] = set()
+        """Words of the reasoning that are written as names; in German, every noun."""
+        self.certain_names: set[str] = set()
         """Names and words that certainly are names: in quotes, after a title, or parts of an identifier."""
         self.wide_names: set[str] = set()
-        """Those of them that are in scripts without spaces."""
+        """Those in scripts without spaces."""
         self.name_heads: set[str] = set()
-        """What names begin with."""
+        """The beginnings of names."""
         self.named_after: dict[str, set[str]] = {}
         """Words with a capital, and the words with one before them: "Fischer" after "Peter"."""
         self.sounds: set[tuple[str, str]] = set()
-        """How what may be a name sounds (``spellings.sounds``)."""
+        """The sounds of possible names (``spellings.sounds``)."""
         self.small: set[str] = set()
         """Words that are written without a capital."""
         self.with_article: set[str] = set()
-        """Those of them that follow an article: names seldom do."""
+        """Those that follow an article: names seldom do."""
         self.german_nouns: set[str] = set()
         self.korean_descriptions: set[str] = set()
 
     def index_names(self, text: str) -> None:
-        """More text. Names in it may have been in the text before, too."""
-        names, uttered = written.names(text), written.uttered(text)
-        self.told_names |= names
-        self.uttered |= uttered
-        self.wide_names.update(name for name in uttered if disguises.wide(name))
-        self.name_heads.update(name[:NAME_HEAD] for name in names | uttered)
+        """More text. Names in it may already have been in earlier text."""
+        names, certain_names = written.names(text), written.certain_names(text)
+        self.spelled_names |= names
+        self.certain_names |= certain_names
+        self.wide_names.update(name for name in certain_names if disguises.wide(name))
+        self.name_heads.update(name[:NAME_HEAD] for name in names | certain_names)
         self.sounds |= sounds.names(text)
         for first, second in written.side_by_side(text):
             self.named_after.setdefault(second, set()).add(first)

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-# The characters of GB 2312, in the order of their sounds: with these a new first letter begins. No sound begins with i, u or v.
+# GB 2312 is ordered by sound: these are the first characters for each initial letter. No sound begins with i, u or v.
 _FIRSTS = tuple(
     zip((sign.encode("gb2312") for sign in "啊芭擦搭蛾发噶哈击喀垃妈拿哦啪期然撒塌挖昔压匝"), "abcdefghjklmnopqrstwxyz", strict=True)
 )
@@ -23,13 +23,13 @@ _LEAST_FROM_SINGLE = 4
 
 
 def firsts(text: str) -> set[str]:
-    """The first letters of each two sounds of the Chinese characters of ``text`` that stand side by side, and of each by itself."""
+    """The initial letters of the Chinese characters of ``text``, for each pair of adjacent characters and for each character."""
     letters = ("".join(map(_first, run)) for run in _HAN.findall(text))
     return {part for row in letters for part in (*row, *map("".join, pairwise(row)))}
 
 
-def is_told(word: str, known: set[str]) -> bool:
-    """Whether a folded Latin word may be a name of which these are the ``firsts``."""
+def may_spell_name(word: str, known: set[str]) -> bool:
+    """Whether a folded Latin word may be a name with these initials (``firsts``)."""
     if not known or not _WORD.fullmatch(word):
         return False
     row = "".join(syllable[0] for syllable in _SYLLABLES.findall(word))

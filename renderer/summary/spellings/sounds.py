@@ -146,7 +146,7 @@ _COARSE = str.maketrans("gdbrvj", "ktplfs")
 _DOUBLED = re.compile(r"(.)\1+")
 _LEAST, _LEAST_FOREIGN = 3, 2
 _LEAST_LETTERS = 4
-# Characters by which Chinese writes the sound of foreign names.
+# Characters that Chinese uses to transcribe foreign names.
 _SOUND_SIGNS = frozenset(
     "阿埃艾安昂奥巴白拜班邦贝本比彼宾波伯勃博布查达大戴丹当道德登迪蒂丁东杜多尔恩法凡范菲费芬丰弗福富盖甘高戈格根哥古瓜圭哈海汉豪赫亨胡华霍基吉加贾杰金卡凯坎康考柯科克肯库"
     "夸拉莱赖兰朗劳勒雷黎里丽利莉连列林琳卢鲁伦罗洛马玛迈麦曼毛梅美门蒙米密明缪摩莫默姆穆拿娜纳乃奈南内妮尼年涅宁纽农努诺欧帕派潘庞佩彭皮平珀普奇齐恰乔切琴琼丘让日荣茹瑞若"
@@ -155,7 +155,7 @@ _SOUND_SIGNS = frozenset(
 
 
 def names(text: str) -> set[tuple[str, str]]:
-    """The scripts and sounds of the words of ``text`` that may be names: with a capital, or of a script without capitals."""
+    """The scripts and sounds of the words of ``text`` that may be names: capitalized, or of a script without capitals."""
     found: set[tuple[str, str]] = set()
     for word in _WORD.findall(text):
         if word[0].isupper() or not (word[0].islower() or word.isascii()):
@@ -163,8 +163,8 @@ def names(text: str) -> set[tuple[str, str]]:
     return found
 
 
-def is_told(word: str, known: set[tuple[str, str]]) -> bool:
-    """Whether a word, in its own script, sounds as a name that is ``known``."""
+def sounds_like_name(word: str, known: set[tuple[str, str]]) -> bool:
+    """Whether a word, in its own script, sounds like a ``known`` name."""
     script, sound = disguises.script_of(word[0]), _sound(word)
     least = _LEAST if script == "LATIN" else _LEAST_FOREIGN
     if script == "LATIN" and len(sound) >= _LEAST and len(word) >= _LEAST_LETTERS and ("LATIN", sound) in known:
@@ -174,7 +174,7 @@ def is_told(word: str, known: set[tuple[str, str]]) -> bool:
 
 
 def writes_sounds(word: str) -> bool:
-    """Whether Chinese characters may stand for the sound of a foreign name."""
+    """Whether Chinese characters may transcribe a foreign name."""
     return len(word) >= _LEAST_FOREIGN and _SOUND_SIGNS.issuperset(word)
 
 
@@ -192,7 +192,7 @@ def _keys(word: str) -> frozenset[tuple[str, str]]:
 
 
 def _sound(word: str) -> str:
-    """The consonants of a word in Latin letters; those that are often confused are the same."""
+    """The consonants of a word in Latin letters; consonants that are often confused are treated as the same."""
     plain = disguises.folded("".join(map(_romanized, unicodedata.normalize("NFC", word.casefold()))))
     for spelled, same in _SAME:
         plain = plain.replace(spelled, same)

@@ -40,17 +40,17 @@ _GERMAN_NOUN = re.compile(
     r"[Jj]ede[rsnm]?|[Dd]iese[rsnm]?|[Oo]hne|[Zz]u viel)"
     r"\s+(?:[a-z\u00df-\u00ff]+e[nrsm]?\s+)?([A-Z\u00c4\u00d6\u00dc][a-z\u00df-\u00ff]{3,30})\b"
 )
-"""What follows words that no name follows. In German it has a capital like a name."""
+"""A noun after words that never precede a name. German capitalizes it like a name."""
 
 
-def said_words(text: str) -> list[list[str]]:
+def quoted_words(text: str) -> list[list[str]]:
     """The folded words of each part of ``text`` in quotation marks."""
     return [disguises.words(found[0] or found[1]) for found in _SAID.findall(text)]
 
 
-def uttered(text: str) -> set[str]:
+def certain_names(text: str) -> set[str]:
     """Folded words that certainly are names: in quotes, after a title, introduced as a name or a secret, or parts of an identifier."""
-    found = {word for said in said_words(text) if len(said) <= _MOST_SAID_WORDS for word in said}
+    found = {word for said in quoted_words(text) if len(said) <= _MOST_SAID_WORDS for word in said}
     found.update(word for names in _TITLED.findall(text) for name in names for word in disguises.words(name))
     found |= introduced.names(text)
     found.update("".join(disguises.words(name[0])) for name in _IDENTIFIER.finditer(text))
@@ -65,7 +65,7 @@ def names(text: str) -> set[str]:
     for part in SENTENCE_END.split(text):
         begins = len(part) - len(part.lstrip(" \t-*#>\u2022"))
         for match in _NAME.finditer(part):
-            # Letters without small forms, as of Chinese, count as capitals.
+            # Letters without a lower case, as in Chinese, count as capitals.
             if not match[0][0].islower() and (match.start() > begins or match[0].isupper()):
                 names.update(disguises.words(match[0]))
     parts = (part for word in disguises.words(text) for part in disguises.by_width(word))
@@ -74,7 +74,7 @@ def names(text: str) -> set[str]:
 
 
 def quoted(text: str) -> set[str]:
-    """The text between any two quotation marks, also between the end of one quotation and the beginning of the next."""
+    """The text between any two quotation marks, including text between the end of one quotation and the beginning of the next."""
     return _telling(word for match in _QUOTED.finditer(text) for word in disguises.words(match[1]))
 
 
@@ -88,7 +88,7 @@ def small(text: str) -> set[str]:
 
 
 def with_article(text: str) -> set[str]:
-    """Those of them that follow an article. In Spanish and its neighbours "a" stands before the names of people."""
+    """The words in lower case that follow an article. In Spanish and related languages, "a" precedes names of people."""
     is_romance = _ROMANCE.search(text) is not None
     found = (match for match in _WITH_ARTICLE.finditer(text) if not (is_romance and match[1].casefold() == "a"))
     return {disguises.folded(match[2]) for match in found}
@@ -100,7 +100,7 @@ def german_nouns(text: str) -> set[str]:
 
 
 def korean_descriptions(text: str) -> set[str]:
-    """Korean words with an ending that makes them say how something is or what is done."""
+    """Korean words with a descriptive or verbal ending."""
     return set(disguises.words(" ".join(_KOREAN_DESCRIPTION.findall(text))))
 
 

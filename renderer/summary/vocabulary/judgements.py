@@ -1,4 +1,4 @@
-"""Words that suspect, insult or blame somebody, or tell of deceit, in many languages: whole words, beginnings, and parts of a line."""
+"""Words that suspect, insult or blame somebody, or mention deceit, in many languages: whole words, beginnings, and parts of a line."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ FOLDED = (
     r"|\bpar telephone\b"
     r"|\b(?:compte|carte) (?:est|a ete|sera) (?:bloquee?|suspendue?|fermee?)\b|\b(?:bouton|lien|formulaire) (?:ci dessous|ci dessus)\b"
 )
-"""For folded words of a line with a space between each two."""
+"""For the folded words of a line, joined by spaces."""
 RAW = (
     "\u5b98\u7f51|\u5b98\u65b9\u7f51\u7ad9|\u52a0\u7fa4|\u52a0\u5165\u7fa4|\u626b.{0,4}\u7801|\u67dc\u53f0|\u4ed8\u6e05"
     "|\u8d26\u6237.{0,4}\u51bb\u7ed3|\u51bb\u7ed3.{0,2}\u8d26\u6237"
@@ -72,4 +72,4 @@ RAW = (
     "|(?:\u0641\u064a|\u0639\u0644\u0649|\u0639\u0628\u0631) (?:\u0627\u0644\u0645\u0648\u0642\u0639"
     "|\u0627\u0644\u0631\u0627\u0628\u0637)|\u0627\u0644\u0631\u0627\u0628\u0637"
 )
-"""For lines as they are: Chinese, Korean, Russian and Arabic."""
+"""For unchanged lines: Chinese, Korean, Russian and Arabic."""

@@ -19,7 +19,7 @@ ASKING = (
     "swipe switch take talk tap tell text think transfer trust try turn type unlock update upgrade upload use verify visit vote wait "
     "watch whatsapp win wire write"
 )
-"""Bare English verbs that ask for something where they begin a part of a line. Those of mere work ("compare", "check") ask for nothing."""
+"""English imperatives that ask for something at the beginning of a part of a line. Verbs of mere work ("compare", "check") do not."""
 ALSO_NOUNS = (
     "answer copy report message email mail text contact move print order request reset share start stop talk trust turn type use "
     "visit vote watch wire return switch transfer register phone paste help hit hold log run scan search send sign show supply "
@@ -28,7 +28,7 @@ ALSO_NOUNS = (
 )
 """After "and" these are more often nouns than verbs: "questions and answers"."""
 CALLING = "urgent urgently attention warning achtung warnung atencion attenzione atencao"
-"""They call upon the reader where they begin a part of a line: "Warning: the account is locked"."""
+"""Words that call on the reader at the beginning of a part of a line: "Warning: the account is locked"."""
 PLEADING = ("por favor", "per favore", "se faz favor")
 DOING = (
     "click dial hotline helpline callback klick klicke klicken klickt anrufen anruf rufe ruf offne offnen sende senden schick "

@@ -46,7 +46,7 @@ def say(row: Conversation, parent: Message | None, text: str, header: Header) ->
 
 
 @pytest.fixture
-def talk(conversation: Conversation, ada: User) -> Conversation:
+def exported(conversation: Conversation, ada: User) -> Conversation:
     question = say(conversation, None, "Why?", Header("user"))
     thought = say(conversation, question, "HIDDEN ``` and ```` fences", Header("assistant", channel="analysis"))
     plan = say(conversation, thought, "Let me look.", Header("assistant", channel="commentary", intent="preamble"))
@@ -61,35 +61,35 @@ def unzipped(data: bytes) -> dict[str, str]:
         return {name: held.read(name).decode() for name in held.namelist()}
 
 
-def test_markdown_reads_like_the_page(talk: Conversation, ada: User) -> None:
-    response = signed_in(ada).get(f"/c/{talk.pk}/download/?format=markdown")
+def test_markdown_reads_like_the_page(exported: Conversation, ada: User) -> None:
+    response = signed_in(ada).get(f"/c/{exported.pk}/download/?format=markdown")
     assert response.content.decode() == (
         "# Ada's conversation\n\n## Question\n\nWhy?\n\nLet me look.\n\n## Answer\n\nBecause `x`.\n\n- one\n- two\n"
     )
     assert response["Content-Disposition"] == 'attachment; filename="Ada\'s conversation.md"'
 
 
-def test_json_and_openchatml_hold_the_same_visible_frames(talk: Conversation, ada: User) -> None:
+def test_json_and_openchatml_hold_the_same_visible_frames(exported: Conversation, ada: User) -> None:
     client = signed_in(ada)
-    as_text, as_json = (client.get(f"/c/{talk.pk}/download/?format={form}").content.decode() for form in ("openchatml", "json"))
+    as_text, as_json = (client.get(f"/c/{exported.pk}/download/?format={form}").content.decode() for form in ("openchatml", "json"))
     assert document.parse(as_text).frames == interchange.parse_json(as_json).frames
     assert json.loads(as_json)["messages"][0]["content"] == "Why?"
-    assert as_text == client.get(f"/c/{talk.pk}/download/").content.decode(), "OpenChatML is what comes without asking"
+    assert as_text == client.get(f"/c/{exported.pk}/download/").content.decode(), "OpenChatML is what comes without asking"
 
 
-def test_a_whole_download_is_the_branch_that_its_reader_has_open(talk: Conversation, ada: User, grace: User) -> None:
-    question = talk.messages.get(position=0)
-    other = say(talk, question, "Another answer.", Header("assistant", channel="final"))
-    assert "Because" in exports.transcript(talk, grace, Audience.DEBUG), "the premise: who has opened none reads the owner's"
-    transcripts.activate(talk, grace, other)
-    assert "Another answer." in exports.transcript(talk, grace, Audience.DEBUG)
-    assert "Because" in exports.transcript(talk, ada, Audience.END_USER)
+def test_a_whole_download_is_the_branch_that_its_reader_has_open(exported: Conversation, ada: User, grace: User) -> None:
+    question = exported.messages.get(position=0)
+    other = say(exported, question, "Another answer.", Header("assistant", channel="final"))
+    assert "Because" in exports.transcript(exported, grace, Audience.DEBUG), "the premise: who has opened none reads the owner's"
+    transcripts.activate(exported, grace, other)
+    assert "Another answer." in exports.transcript(exported, grace, Audience.DEBUG)
+    assert "Because" in exports.transcript(exported, ada, Audience.END_USER)
 
 
-def test_whole_markdown_shows_every_frame_as_text_that_cannot_be_mistaken(talk: Conversation, ada: User) -> None:
-    whole = exports.transcript(talk, ada, Audience.DEBUG, Format.MARKDOWN)
+def test_whole_markdown_shows_every_frame_as_text_that_cannot_be_mistaken(exported: Conversation, ada: User) -> None:
+    whole = exports.transcript(exported, ada, Audience.DEBUG, Format.MARKDOWN)
     assert "## assistant · analysis\n\n`````text\nHIDDEN ``` and ```` fences\n`````" in whole
-    assert "HIDDEN" not in exports.transcript(talk, ada, Audience.END_USER, Format.MARKDOWN)
+    assert "HIDDEN" not in exports.transcript(exported, ada, Audience.END_USER, Format.MARKDOWN)
 
 
 def test_a_header_in_whole_markdown_is_text_and_a_hidden_frame_is_refused_for_anybody_else() -> None:
@@ -100,25 +100,25 @@ def test_a_header_in_whole_markdown_is_text_and_a_hidden_frame_is_refused_for_an
 
 
 @pytest.mark.parametrize("name", ["", "x", "MARKDOWN", "html", "harmony", "..", "openchatml,json"])
-def test_an_unknown_format_is_not_there(name: str, talk: Conversation, ada: User) -> None:
-    assert signed_in(ada).get(f"/c/{talk.pk}/download/?format={name}").status_code == 404
+def test_an_unknown_format_is_not_there(name: str, exported: Conversation, ada: User) -> None:
+    assert signed_in(ada).get(f"/c/{exported.pk}/download/?format={name}").status_code == 404
 
 
 @pytest.mark.parametrize("name", ["markdown", "json"])
-def test_a_link_of_an_earlier_version_that_says_form_still_works(name: str, talk: Conversation, ada: User) -> None:
-    kept, new = (signed_in(ada).get(f"/c/{talk.pk}/download/?{word}={name}") for word in ("form", "format"))
+def test_a_link_of_an_earlier_version_that_says_form_still_works(name: str, exported: Conversation, ada: User) -> None:
+    kept, new = (signed_in(ada).get(f"/c/{exported.pk}/download/?{word}={name}") for word in ("form", "format"))
     assert kept.status_code == 200 and kept.content == new.content
     assert kept["Content-Disposition"] == new["Content-Disposition"]
 
 
-def test_the_archive_holds_everything_of_one_person_to_read_and_to_take_elsewhere(talk: Conversation, ada: User, bela: User) -> None:
+def test_the_archive_holds_everything_of_one_person_to_read_and_to_take_elsewhere(exported: Conversation, ada: User, bela: User) -> None:
     other = Conversation.objects.create(owner=bela, title="Bela's")
     transcripts.activate(other, bela, say(other, None, "Not Ada's", Header("user")))
-    gone = Conversation.objects.create(owner=ada, title="Gone", deleted_at=talk.created_at)
+    gone = Conversation.objects.create(owner=ada, title="Gone", deleted_at=exported.created_at)
     say(gone, None, "Gone", Header("user"))
     response = signed_in(ada).get("/download/")
     held = unzipped(b"".join(response.streaming_content))  # type: ignore[attr-defined]
-    day, key = f"{talk.created_at:%Y-%m-%d}", talk.pk.hex[-8:]
+    day, key = f"{exported.created_at:%Y-%m-%d}", exported.pk.hex[-8:]
     assert sorted(held) == [f"{day}-adas-conversation-{key}.md", f"{day}-adas-conversation-{key}.ocml"]
     assert "Because `x`." in "".join(held.values()) and "HIDDEN" not in "".join(held.values())
     assert response["Content-Type"] == "application/zip" and response["Content-Disposition"].startswith("attachment; filename=")
@@ -138,13 +138,13 @@ def test_people_without_conversations_get_an_empty_archive(bela: User) -> None:
     assert unzipped(b"".join(response.streaming_content)) == {}  # type: ignore[attr-defined]
 
 
-def test_the_archive_has_the_files_of_a_conversation_in_a_folder_of_its_name(talk: Conversation, ada: User) -> None:
+def test_the_archive_has_the_files_of_a_conversation_in_a_folder_of_its_name(exported: Conversation, ada: User) -> None:
     for name, data in (("plot.png", b"\x89PNG"), ("a.csv", b"old"), ("a.csv", b"new")):
-        storage.keep(Place(ada.pk, talk.pk), NewFile.of(name, data))
+        storage.keep(Place(ada.pk, exported.pk), NewFile.of(name, data))
     response = signed_in(ada).get("/download/")
     with zipfile.ZipFile(io.BytesIO(b"".join(response.streaming_content))) as held:  # type: ignore[attr-defined]
         files = {name: held.read(name) for name in held.namelist() if "/" in name}
-    folder = exports.file_name(talk)
+    folder = exports.file_name(exported)
     assert files == {f"{folder}/plot.png": b"\x89PNG", f"{folder}/a.csv": b"new"}
 
 
@@ -168,7 +168,7 @@ def test_an_archive_is_made_one_file_at_a_time(ada: User) -> None:
 
 @pytest.mark.asyncio
 @pytest.mark.django_db(transaction=True)
-async def test_a_server_with_an_event_loop_streams_it_too(ada: User, talk: Conversation) -> None:
+async def test_a_server_with_an_event_loop_streams_it_too(ada: User, exported: Conversation) -> None:
     client = AsyncClient()
     await client.aforce_login(ada)
     response = await client.get("/download/")
@@ -178,7 +178,7 @@ async def test_a_server_with_an_event_loop_streams_it_too(ada: User, talk: Conve
 
 @pytest.mark.asyncio
 @pytest.mark.django_db(transaction=True)
-async def test_a_slow_reader_of_an_archive_holds_no_connection_to_the_database(ada: User, talk: Conversation) -> None:
+async def test_a_slow_reader_of_an_archive_holds_no_connection_to_the_database(ada: User, exported: Conversation) -> None:
     held: list[bool] = []
     pieces: list[bytes] = []
     # A thread of its own: another test may have left the connection of the common one in the middle of something.
@@ -220,7 +220,7 @@ def test_whoever_guesses_tokens_has_to_wait(settings: pytest_django.Settings) ->
     assert statuses == [404] * 10 + [429]
 
 
-def test_metrics_are_counts_in_the_text_format(talk: Conversation) -> None:
+def test_metrics_are_counts_in_the_text_format(exported: Conversation) -> None:
     lines = metrics.text().splitlines()
     assert 'chatui_turns{state="completed"} 0.0' in lines and "chatui_turns_alive 0.0" in lines and "chatui_refused_looks 0.0" in lines
     assert all(line.startswith("#") or float(line.rsplit(" ", 1)[1]) >= 0 for line in lines)

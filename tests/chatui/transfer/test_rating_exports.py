@@ -40,7 +40,7 @@ def canary() -> Canary:
 
 
 @pytest.fixture
-def talk(ada: User, canary: Canary) -> Planted:
+def exported(ada: User, canary: Canary) -> Planted:
     planted = plant(ada, canary)
     rate(planted.final, ada, reason="wrong", note="It is five.")
     return planted
@@ -70,18 +70,18 @@ def of(filters: Filters = ALL, **wanted: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in rating_exports.export(SHELL, ExportOptions(filters, **wanted))]
 
 
-def test_a_line_has_the_rating_and_what_its_person_saw(judge: User, talk: Planted, canary: Canary) -> None:
-    thought = append(talk.conversation, talk.final.parent, SUMMARY, "It thought of five.", talk.turn)
-    Message.objects.filter(pk=talk.final.pk).update(parent=thought)
+def test_a_line_has_the_rating_and_what_its_person_saw(judge: User, exported: Planted, canary: Canary) -> None:
+    thought = append(exported.conversation, exported.final.parent, SUMMARY, "It thought of five.", exported.turn)
+    Message.objects.filter(pk=exported.final.pk).update(parent=thought)
     [line] = lines_of(signed_in(judge))
     assert (line["verdict"], line["reason"], line["note"]) == ("down", "wrong", "It is five.")
-    assert (line["model"], line["answer"], line["is_complete"]) == ("gpt-oss-20b", str(talk.final.pk), True)
+    assert (line["model"], line["answer"], line["is_complete"]) == ("gpt-oss-20b", str(exported.final.pk), True)
     frames = document.parse(line["openchatml"]).frames
     assert [frame.body for frame in frames] == [QUESTION, "Let me *look*.", VISIBLE]
     assert canary.found(json.dumps(line)) == [] and "ada" not in json.dumps(line)
 
 
-def test_a_training_example_has_the_question_and_the_answer_ended_by_return(judge: User, talk: Planted, canary: Canary) -> None:
+def test_a_training_example_has_the_question_and_the_answer_ended_by_return(judge: User, exported: Planted, canary: Canary) -> None:
     [line] = lines_of(signed_in(judge), format="harmony")
     text = line["harmony"]
     assert text.startswith("<|start|>system<|message|>You are ChatGPT") and "Reasoning: medium" in text
@@ -101,9 +101,9 @@ generation_settings:
 """
 
 
-def test_a_line_names_nobody_whom_an_imported_document_names(talk: Planted) -> None:
+def test_a_line_names_nobody_whom_an_imported_document_names(exported: Planted) -> None:
     Conversation.objects.update(document_header=IMPORTED, imported_at=timezone.now(), imported_from="ChatGPT")
-    Message.objects.filter(pk=talk.question.pk).update(text=f"<|start|>user name=lovelace<|message|>{QUESTION}<|end|>")
+    Message.objects.filter(pk=exported.question.pk).update(text=f"<|start|>user name=lovelace<|message|>{QUESTION}<|end|>")
     [hidden] = of(has_hidden=True, reason=WHY["why"])
     assert all(word in hidden["openchatml"] for word in ("Ada Lovelace", "name=lovelace", "ada-1815")), "the premise"
     [line] = of()
@@ -117,9 +117,9 @@ def test_a_line_names_nobody_whom_an_imported_document_names(talk: Planted) -> N
     assert "lovelace" not in example["harmony"] and QUESTION in example["harmony"]
 
 
-def test_reasoning_that_was_cut_off_is_in_no_training_example(talk: Planted) -> None:
-    thought = append(talk.conversation, talk.final.parent, Header("assistant", channel="analysis"), "It may be fi", talk.turn)
-    Message.objects.filter(pk=talk.final.pk).update(parent=thought)
+def test_reasoning_that_was_cut_off_is_in_no_training_example(exported: Planted) -> None:
+    thought = append(exported.conversation, exported.final.parent, Header("assistant", channel="analysis"), "It may be fi", exported.turn)
+    Message.objects.filter(pk=exported.final.pk).update(parent=thought)
     [whole] = of(format=Format.HARMONY, has_hidden=True, reason=WHY["why"])
     assert "It may be fi" in whole["harmony"], "the premise"
     Message.objects.filter(pk=thought.pk).update(is_complete=False)
@@ -129,16 +129,16 @@ def test_reasoning_that_was_cut_off_is_in_no_training_example(talk: Planted) -> 
     assert "It may be fi" in line["openchatml"], "whoever judges sees all of it"
 
 
-def test_a_cut_answer_is_judged_and_is_no_training_example(talk: Planted) -> None:
-    Message.objects.filter(pk=talk.final.pk).update(is_complete=False)
+def test_a_cut_answer_is_judged_and_is_no_training_example(exported: Planted) -> None:
+    Message.objects.filter(pk=exported.final.pk).update(is_complete=False)
     assert [line["is_complete"] for line in of()] == [False]
     assert of(format=Format.HARMONY) == []
 
 
-def test_it_can_be_chosen_by_day_thumb_model_and_back_end(ada: User, talk: Planted) -> None:
-    other = append(talk.conversation, talk.other_question, Header("assistant", channel="final"), "Yes.", talk.failed)
-    Turn.objects.filter(pk=talk.failed.pk).update(model="other", choice="large/other")
-    Turn.objects.filter(pk=talk.turn.pk).update(choice="small")
+def test_it_can_be_chosen_by_day_thumb_model_and_back_end(ada: User, exported: Planted) -> None:
+    other = append(exported.conversation, exported.other_question, Header("assistant", channel="final"), "Yes.", exported.failed)
+    Turn.objects.filter(pk=exported.failed.pk).update(model="other", choice="large/other")
+    Turn.objects.filter(pk=exported.turn.pk).update(choice="small")
     late = rate(other, ada, "up")
     Rating.objects.filter(pk=late.pk).update(rated_at=timezone.now() + timedelta(days=2))
     tomorrow = timezone.now() + timedelta(days=1)
@@ -152,23 +152,23 @@ def test_it_can_be_chosen_by_day_thumb_model_and_back_end(ada: User, talk: Plant
     assert chosen(backend="lar") == chosen(model="gpt") == []
 
 
-def test_ratings_go_with_their_conversation(ada: User, talk: Planted) -> None:
+def test_ratings_go_with_their_conversation(ada: User, exported: Planted) -> None:
     assert len(of()) == 1
-    Conversation.objects.filter(pk=talk.conversation.pk).update(deleted_at=timezone.now())
+    Conversation.objects.filter(pk=exported.conversation.pk).update(deleted_at=timezone.now())
     assert of() == [] and rating_exports.count(Filters()) == 0
-    Conversation.objects.filter(pk=talk.conversation.pk).update(deleted_at=None)
+    Conversation.objects.filter(pk=exported.conversation.pk).update(deleted_at=None)
     assert len(of()) == 1
-    erasure.erase_conversation(talk.conversation.pk)
+    erasure.erase_conversation(exported.conversation.pk)
     assert not Rating.objects.exists()
 
 
-def test_what_is_taken_back_while_an_export_is_sent_is_not_sent(talk: Planted) -> None:
+def test_what_is_taken_back_while_an_export_is_sent_is_not_sent(exported: Planted) -> None:
     lines = rating_exports.export(SHELL, ExportOptions(Filters()))
     Rating.objects.all().delete()
     assert list(lines) == []
 
 
-def test_the_page_is_for_staff_with_the_permission_alone(ada: User, grace: User, judge: User, talk: Planted) -> None:
+def test_the_page_is_for_staff_with_the_permission_alone(ada: User, grace: User, judge: User, exported: Planted) -> None:
     plain = make_person("plain", "export_ratings")
     for person in (ada, grace, plain):
         client = signed_in(person)
@@ -180,14 +180,14 @@ def test_the_page_is_for_staff_with_the_permission_alone(ada: User, grace: User,
     assert 'href="/ratings/"' in client.get("/").content.decode()
 
 
-def test_each_export_is_recorded_before_it_is_made(judge: User, talk: Planted) -> None:
+def test_each_export_is_recorded_before_it_is_made(judge: User, exported: Planted) -> None:
     lines_of(signed_in(judge), verdict="down", since="2026-01-01")
     line = AuditEvent.objects.get()
     assert (line.action, line.actor, line.way, line.code) == ("ratings export", judge, "download", "")
     assert line.detail == "openchatml, 1: since 2026-01-01 00:00, verdict down"
 
 
-def test_e_perm_visibility_hidden_channels_are_refused_without_the_permission(judge: User, talk: Planted, canary: Canary) -> None:
+def test_e_perm_visibility_hidden_channels_are_refused_without_the_permission(judge: User, exported: Planted, canary: Canary) -> None:
     client = signed_in(judge)
     assert 'name="hidden"' not in client.get("/ratings/").content.decode()
     refused = client.post("/ratings/", {"format": "harmony"} | WHY)
@@ -196,7 +196,7 @@ def test_e_perm_visibility_hidden_channels_are_refused_without_the_permission(ju
     assert (line.code, line.action, line.actor) == (Code.PERM_VISIBILITY, "ratings export with hidden channels", judge)
 
 
-def test_a_form_without_a_token_is_an_attempt_at_hidden_channels_as_well(judge: User, reader: User, ada: User, talk: Planted) -> None:
+def test_a_form_without_a_token_is_an_attempt_at_hidden_channels_as_well(judge: User, reader: User, ada: User, exported: Planted) -> None:
     for person in (judge, reader, ada):
         client = Client(enforce_csrf_checks=True)
         client.force_login(person)
@@ -207,23 +207,23 @@ def test_a_form_without_a_token_is_an_attempt_at_hidden_channels_as_well(judge: 
 
 
 @pytest.mark.parametrize("permission", ["view_hidden_channels", "view_any_conversation"])
-def test_one_of_the_two_permissions_is_not_enough(permission: str, talk: Planted) -> None:
+def test_one_of_the_two_permissions_is_not_enough(permission: str, exported: Planted) -> None:
     person = make_person("half", "export_ratings", permission, staff=True)
     assert signed_in(person).post("/ratings/", {"format": "openchatml"} | WHY).status_code == 403
     assert AuditEvent.objects.get().code == Code.PERM_VISIBILITY
 
 
-def test_with_the_permission_they_come_and_each_conversation_is_recorded(reader: User, talk: Planted, canary: Canary) -> None:
+def test_with_the_permission_they_come_and_each_conversation_is_recorded(reader: User, exported: Planted, canary: Canary) -> None:
     assert 'name="hidden"' in signed_in(reader).get("/ratings/").content.decode()
     [line] = lines_of(signed_in(reader), format="harmony", **WHY)
     assert canary.found(line["harmony"]) and line["harmony"].endswith("<|return|>")
     whole, each = AuditEvent.objects.order_by("number")
     assert (whole.action, whole.conversation_id) == ("ratings export with hidden channels", None)
-    assert (each.action, each.conversation_id, each.owner_name) == (whole.action, talk.conversation.pk, "ada")
+    assert (each.action, each.conversation_id, each.owner_name) == (whole.action, exported.conversation.pk, "ada")
     assert each.detail == WHY["why"] and each.actor == reader
 
 
-def test_a_look_is_recorded_right_before_its_line_and_none_that_is_not_given(ada: User, talk: Planted, canary: Canary) -> None:
+def test_a_look_is_recorded_right_before_its_line_and_none_that_is_not_given(ada: User, exported: Planted, canary: Canary) -> None:
     other = plant(ada, canary)
     rate(other.final, ada, "up")
     lines = rating_exports.export(SHELL, ExportOptions(Filters(), has_hidden=True, reason=WHY["why"]))
@@ -234,13 +234,13 @@ def test_a_look_is_recorded_right_before_its_line_and_none_that_is_not_given(ada
         return [line.conversation_id for line in AuditEvent.objects.exclude(conversation_id=None).order_by("number")]
 
     assert AuditEvent.objects.get().detail == "openchatml, 2: all" and looks() == []
-    assert json.loads(next(lines))["conversation"] == str(talk.conversation.pk) and looks() == [talk.conversation.pk]
+    assert json.loads(next(lines))["conversation"] == str(exported.conversation.pk) and looks() == [exported.conversation.pk]
     assert json.loads(next(lines))["conversation"] == str(other.conversation.pk)
     assert list(lines) == [], "what is rated meanwhile is in no line"
-    assert looks() == [talk.conversation.pk, other.conversation.pk]
+    assert looks() == [exported.conversation.pk, other.conversation.pk]
 
 
-def test_where_a_look_cannot_be_recorded_nothing_of_it_is_given(talk: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_a_look_cannot_be_recorded_nothing_of_it_is_given(exported: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = rating_exports.export(SHELL, ExportOptions(Filters(), has_hidden=True, reason=WHY["why"]))
 
     def fails(*args: Any, **named: Any) -> None:
@@ -251,23 +251,25 @@ def test_where_a_look_cannot_be_recorded_nothing_of_it_is_given(talk: Planted, m
         next(lines)
 
 
-def test_owners_are_told_of_it_as_of_any_look(reader: User, ada: User, talk: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_owners_are_told_of_it_as_of_any_look(reader: User, ada: User, exported: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"tell_owners": True})
-    assert "A member of staff opened" not in signed_in(ada).get(f"/c/{talk.conversation.pk}/").content.decode()
+    assert "A member of staff opened" not in signed_in(ada).get(f"/c/{exported.conversation.pk}/").content.decode()
     lines_of(signed_in(reader), **WHY)
-    assert "A member of staff opened" in signed_in(ada).get(f"/c/{talk.conversation.pk}/").content.decode()
-    assert signed_in(reader).get(f"/c/{talk.conversation.pk}/debug/raw/").status_code == 302, "it opens no debug view"
+    assert "A member of staff opened" in signed_in(ada).get(f"/c/{exported.conversation.pk}/").content.decode()
+    assert signed_in(reader).get(f"/c/{exported.conversation.pk}/debug/raw/").status_code == 302, "it opens no debug view"
     assert DebugRequest.objects.get().closed_at
 
 
-def test_hidden_channels_need_a_reason(reader: User, talk: Planted) -> None:
+def test_hidden_channels_need_a_reason(reader: User, exported: Planted) -> None:
     client = signed_in(reader)
     refused = client.post("/ratings/", {"format": "openchatml", "hidden": "on", "why": "no"})
     assert refused.status_code == 400 and "10 to 180 characters" in refused.content.decode()
     assert not AuditEvent.objects.exists()
 
 
-def test_where_a_second_person_approves_each_look_nobody_takes_many(reader: User, talk: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_a_second_person_approves_each_look_nobody_takes_many(
+    reader: User, exported: Planted, monkeypatch: pytest.MonkeyPatch
+) -> None:
     change(monkeypatch, {"debug_approval": True})
     client = signed_in(reader)
     assert client.post("/ratings/", {"format": "openchatml"} | WHY).status_code == 403
@@ -276,18 +278,18 @@ def test_where_a_second_person_approves_each_look_nobody_takes_many(reader: User
 
 
 @pytest.mark.parametrize("asked", [{}, {"format": "pdf"}, {"format": "harmony", "since": "never"}])
-def test_what_the_page_does_not_offer_is_no_export(judge: User, talk: Planted, asked: dict[str, str]) -> None:
+def test_what_the_page_does_not_offer_is_no_export(judge: User, exported: Planted, asked: dict[str, str]) -> None:
     assert signed_in(judge).post("/ratings/", asked | {"verdict": ""}).status_code == 400
     assert not AuditEvent.objects.exists()
 
 
-def test_more_than_a_page_sends_is_refused(judge: User, ada: User, talk: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_than_a_page_sends_is_refused(judge: User, ada: User, exported: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatui.web.ratings.export.EXPORT_MOST", 0)
     refused = signed_in(judge).post("/ratings/", {"format": "openchatml"})
     assert refused.status_code == 400 and "More than 0 ratings." in refused.content.decode()
 
 
-def test_the_command_writes_a_new_file_that_only_its_owner_reads(tmp_path: Path, talk: Planted, canary: Canary) -> None:
+def test_the_command_writes_a_new_file_that_only_its_owner_reads(tmp_path: Path, exported: Planted, canary: Canary) -> None:
     path, said = tmp_path / "ratings.jsonl", StringIO()
     call_command("ratings", "--format", "harmony", str(path), stderr=said)
     assert "1 of 1 ratings were written." in said.getvalue() and path.stat().st_mode & 0o777 == 0o600
@@ -297,7 +299,7 @@ def test_the_command_writes_a_new_file_that_only_its_owner_reads(tmp_path: Path,
     assert [line.way for line in AuditEvent.objects.all()] == ["shell"]
 
 
-def test_the_command_writes_hidden_channels_for_a_reason(talk: Planted, canary: Canary) -> None:
+def test_the_command_writes_hidden_channels_for_a_reason(exported: Planted, canary: Canary) -> None:
     written = StringIO()
     with pytest.raises(CommandError, match="10 to 180"):
         call_command("ratings", "--hidden", "no", stdout=written, stderr=StringIO())

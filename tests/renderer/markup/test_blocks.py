@@ -303,12 +303,12 @@ def test_unfinished_markup_is_closed_or_held_back(text: str, expected: str) -> N
 def test_mending_changes_nothing_that_is_complete(text: str) -> None:
     paragraph = text.strip("\n").split("\n\n")[0]
     if re.search(r"^[^\n]*$", paragraph) and paragraph[-1:].isalnum() and not re.search(r"[\[\]$<\\~]", paragraph):
-        assert repair.mend(paragraph) == paragraph
+        assert repair.repair_sentence(paragraph) == paragraph
 
 
 @given(st.text(alphabet="ab *_`[]()!<>\\$~&;:/\n", max_size=60))
 def test_mending_never_fails_and_never_adds_but_closers(text: str) -> None:
-    mended = repair.mend(text)
+    mended = repair.repair_sentence(text)
     letters = [character for character in mended if character in "ab"]
     remaining = iter(character for character in text if character in "ab")
     if "<" not in text:

@@ -1,4 +1,4 @@
-"""OpenChatML text: round trips, the specification's examples, and refusals that point at the place."""
+"""OpenChatML text: round trips, the specification's examples, and refusals that point at the location."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_doubled_bracket_writes_a_token_as_text() -> None:
 def test_e_parse_header(text: str) -> None:
     with pytest.raises(ParseHeaderError) as caught:
         document.parse_frame(text)
-    assert caught.value.place is not None
+    assert caught.value.location is not None
 
 
 @pytest.mark.parametrize("text", ["<|start|>user", "<|start|>user<|message|>secret", "<|start|>user<|message|><|literal|>secret<|end|>"])
@@ -153,9 +153,9 @@ def test_a_version_is_read_digit_by_digit() -> None:
 def test_an_error_says_where() -> None:
     with pytest.raises(ParseHeaderError) as caught:
         document.parse("version: 2.2\n<|start|>user<|message|>é<|end|>\n<|start|>robot<|message|>x<|end|>")
-    place = caught.value.place
-    assert place is not None
-    assert (place.offset, place.line, place.column, place.frame) == (56, 3, 10, 1)
+    location = caught.value.location
+    assert location is not None
+    assert (location.offset, location.line, location.column, location.frame) == (56, 3, 10, 1)
 
 
 @pytest.mark.parametrize("value", ["", "a b", "a\nb", "x<|end|>", "é", "a" * 4096])
@@ -230,7 +230,7 @@ def test_e_body_constraint_violation() -> None:
     text = HEADER + "<|start|>user<|message|>x<|end|>\n<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>secret<|end|>"
     with pytest.raises(BodyConstraintError) as caught:
         document.parse(text)
-    assert caught.value.place is not None and (caught.value.place.line, caught.value.place.frame) == (4, 1)
+    assert caught.value.location is not None and (caught.value.location.line, caught.value.location.frame) == (4, 1)
     assert "secret" not in str(caught.value)
     assert document.parse(text.replace("secret", '"secret"')).frames[1].body == '"secret"'
 

@@ -73,9 +73,9 @@ def test_a_future_version_has_an_error_of_its_own(version: str) -> None:
 def test_an_error_points_into_the_header() -> None:
     with pytest.raises(ParseHeaderError) as caught:
         document_header.read("---\nversion: 2.2\nmodel: é\nb: &anchor x\n")
-    place = caught.value.place
-    assert place is not None
-    assert (place.offset, place.line, place.column) == (30, 4, 4)
+    location = caught.value.location
+    assert location is not None
+    assert (location.offset, location.line, location.column) == (30, 4, 4)
 
 
 def profile(rules: str) -> Profile:

@@ -1,4 +1,4 @@
-"""Frame headers: the short way to read one gives what the long way gives, and every fault has its place."""
+"""Frame headers: the short way to read one gives what the long way gives, and every fault has its location."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON interchange: nothing is lost on the way there and back, the schema tells the truth, and bad input is refused with its place."""
+"""JSON interchange: nothing is lost on the way there and back, the schema tells the truth, and bad input is refused with its location."""
 
 from __future__ import annotations
 
@@ -168,9 +168,9 @@ def test_a_bad_message_is_refused_with_its_place(message: Any, error: type[OpenC
     text = before + json.dumps(message) + '], "header": {"version": "2.2"}}'
     with pytest.raises(error) as caught:
         interchange.parse_json(text)
-    place = caught.value.place
-    assert place is not None
-    assert (place.offset, place.line, place.column, place.frame) == (len(before), 3, 3, 1)
+    location = caught.value.location
+    assert location is not None
+    assert (location.offset, location.line, location.column, location.frame) == (len(before), 3, 3, 1)
 
 
 @pytest.mark.parametrize(
@@ -217,28 +217,28 @@ def test_e_parse_channel_missing_where_the_header_requires_channels() -> None:
 def test_e_parse_header_a_document_that_is_none(text: str) -> None:
     with pytest.raises(ParseHeaderError) as caught:
         interchange.parse_json(text)
-    assert caught.value.place is not None and caught.value.code is Code.PARSE_HEADER
+    assert caught.value.location is not None and caught.value.code is Code.PARSE_HEADER
 
 
 def test_numbers_that_python_does_not_like_do_not_hide_the_place() -> None:
     text = '{"header": {"version": "2.2", "a": ' + "9" * 3999 + '}, "messages": [{"role": "robot"}]}'
     with pytest.raises(ParseHeaderError) as caught:
         interchange.parse_json(text)
-    assert caught.value.place is not None and caught.value.place.offset == text.index('{"role"')
+    assert caught.value.location is not None and caught.value.location.offset == text.index('{"role"')
 
 
 def test_json_that_is_none_is_pointed_at() -> None:
     with pytest.raises(ParseHeaderError) as caught:
         interchange.parse_json('{"header": {"version": "2.2"},\n "messages": [é]}')
-    place = caught.value.place
-    assert place is not None and (place.line, place.column) == (2, 15)
+    location = caught.value.location
+    assert location is not None and (location.line, location.column) == (2, 15)
 
 
 def test_bytes_that_are_no_utf_8_are_pointed_at() -> None:
     with pytest.raises(ParseHeaderError) as caught:
         interchange.parse_json(b'{"a": "\xc3\xa9\xff"}')
-    place = caught.value.place
-    assert place is not None and (place.offset, place.column) == (9, 9)
+    location = caught.value.location
+    assert location is not None and (location.offset, location.column) == (9, 9)
 
 
 def test_a_legacy_transcript_has_no_channels_in_json_either() -> None:

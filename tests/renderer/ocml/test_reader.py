@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderer.errors import Code, ParseHeaderError, Place, StreamTruncatedError
+from renderer.errors import Code, Location, ParseHeaderError, StreamTruncatedError
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import BROKEN
 from renderer.frames import Frame, Header, Terminator, Transcript
@@ -152,19 +152,19 @@ def test_e_stream_truncated_points_at_the_frame_that_is_not_closed() -> None:
     reader.feed(HEADER + "<|start|>user<|message|>one<|end|>\n<|start|>user<|message|>two")
     with pytest.raises(StreamTruncatedError) as caught:
         reader.finish()
-    assert caught.value.place == Place(49, 4, 1, 1)
+    assert caught.value.location == Location(49, 4, 1, 1)
 
 
 def test_each_frame_knows_where_it_begins() -> None:
     opened = [event[0] for event in hear(bytes_of(TEXT.encode())).events if isinstance(event, tuple)]
-    places = [event.place for event in opened]
+    locations = [event.location for event in opened]
     data = TEXT.encode()
-    assert [place.offset for place in places] == [
+    assert [location.offset for location in locations] == [
         data.index(b"<|start|>user"),
         data.index(b"<|start|>assistant"),
         data.rindex(b"<|start|>"),
     ]
-    assert [(place.line, place.column, place.frame) for place in places] == [(3, 1, 0), (4, 1, 1), (5, 1, 2)]
+    assert [(location.line, location.column, location.frame) for location in locations] == [(3, 1, 0), (4, 1, 1), (5, 1, 2)]
 
 
 def test_a_lenient_reading_hides_what_it_cannot_read() -> None:

@@ -55,7 +55,7 @@ def attacks(name: str) -> list[Attack]:
 def indexed(question: str, reasoning: str, instructions: str) -> tuple[HiddenText, SeenText]:
     hidden, seen = HiddenText(), SeenText()
     seen.feed(question)
-    hidden.feed_order(instructions)
+    hidden.feed_instructions(instructions)
     hidden.feed(reasoning)
     hidden.settle(is_end=True)
     return hidden, seen

@@ -32,7 +32,7 @@ COPIED = "I compare the train, the bicycle and the car"
 def prepared(question: str = QUESTION, orders: str = ORDERS, analysis: str = ANALYSIS) -> tuple[HiddenText, SeenText]:
     hidden, seen = HiddenText(), SeenText()
     seen.feed(question)
-    hidden.feed_order(orders)
+    hidden.feed_instructions(orders)
     hidden.feed(analysis)
     hidden.settle(is_end=True)
     return hidden, seen
@@ -373,7 +373,7 @@ def test_a_line_has_at_most_a_hundred_and_forty_characters() -> None:
 def test_three_fifths_of_a_sentence_of_the_orders_are_enough_to_retell_it() -> None:
     hidden, seen = prepared(question="What next?", orders="Weather traffic distance bicycle luggage.")
     told = stems("weather traffic distance bicycle luggage")
-    assert len(told) == 5 and [sentence for sentence in hidden.orders if sentence == told], "the premise"
+    assert len(told) == 5 and [sentence for sentence in hidden.instructions if sentence == told], "the premise"
     assert check("Compared weather, traffic, distance, time and options", hidden, seen).reason is Reason.RETOLD
     assert check("Compared weather, traffic, options, time and plans", hidden, seen).reason is None
     assert check("Weather", hidden, seen).reason is Reason.RETOLD, "a line of one word that is in it"
@@ -446,7 +446,7 @@ def test_what_is_hidden_later_is_checked_later() -> None:
     assert check(line, hidden, seen).reason is Reason.COPY
 
 
-TRAITS = ("long_words", "told_names", "uttered", "small", "digits", "small_numbers", "forms", "skeletons", "pairs")
+TRAITS = ("long_words", "spelled_names", "certain_names", "small", "digits", "small_numbers", "forms", "skeletons", "pairs")
 PIECES = [
     "alpha",
     "beta",

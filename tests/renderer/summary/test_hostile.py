@@ -33,7 +33,7 @@ class Scene:
         hidden, seen = HiddenText(), SeenText()
         seen.feed(self.texts["seen"])
         if "orders" in self.texts:
-            hidden.feed_order(self.texts["orders"])
+            hidden.feed_instructions(self.texts["orders"])
         hidden.feed(self.texts["reasoning"])
         hidden.settle(is_end=True)
         new_words.prepare(seen)

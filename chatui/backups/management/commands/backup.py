@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatui.backups import encryption, making
+from chatui.backups import creation, encryption
 from chatui.backups.files import BackupError
 
 
@@ -19,7 +19,7 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Destination and recipients."""
+        """Adds the destination and the recipients."""
         parser.add_argument("place", metavar="PLACE", nargs="?", help="a new file, or a directory in which one is named after the time")
         parser.add_argument(
             "--to",
@@ -38,7 +38,7 @@ class Command(BaseCommand):
         if not options["place"]:
             raise CommandError("Say where the backup is to go: a new file, or a directory.")
         try:
-            backup = making.make(Path(options["place"]), encryption.recipients(options["to"]))
+            backup = creation.create(Path(options["place"]), encryption.recipients(options["to"]))
         except BackupError as error:
             raise CommandError(str(error)) from error
         head = backup.report.head

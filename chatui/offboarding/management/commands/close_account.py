@@ -13,7 +13,7 @@ from chatui.offboarding import closing
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 done, or it was so already; 1 there is no such account."""
+    """Exit codes: 0 done, or there was nothing to do; 1 there is no such account."""
 
     help = "Close an account: sessions, sockets, answers, API keys, invitations and debug views end. Erases nothing by itself."
 

@@ -12,17 +12,17 @@ from chatui.provisioning import tokens
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 done, 1 there is no such provider in the file, or no token to take back."""
+    """Exit codes: 0 done, 1 there is no such provider in the file, or no token to revoke."""
 
     help = "Make the SCIM token of a provider; the one before stops. It is shown once."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whose."""
+        """Adds the provider and the options."""
         parser.add_argument("key", metavar="KEY", help="key of the provider in the file of CHATUI_SIGN_IN_FILE")
         parser.add_argument("--revoke", action="store_true", help="take the token back instead")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do it, and say so."""
+        """Create or revoke the token, and print the result."""
         if options["revoke"]:
             if not tokens.revoke(SHELL, options["key"]):
                 raise CommandError("There is no token of this provider.")

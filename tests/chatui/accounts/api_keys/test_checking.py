@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 ADDRESS = "192.0.2.9"
 
 
-def made(person: User, **wanted: object) -> management.MadeKey:
+def made(person: User, **wanted: object) -> management.CreatedKey:
     choices: dict[str, object] = {"name": "A script", "for_responses": True, "for_chat": True} | wanted
     return management.make(Visitor(person, ADDRESS, "page"), NewKeyOptions(**choices))  # type: ignore[arg-type]
 

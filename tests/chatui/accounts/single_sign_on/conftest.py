@@ -23,12 +23,12 @@ SignIn = Callable[..., Any]
 @pytest.fixture
 def provider(monkeypatch: pytest.MonkeyPatch, db: None) -> Iterator[ScriptedProvider]:
     """A provider, with an operator who lets everybody in whom it knows."""
-    discovery.forget()
+    discovery.clear_cache()
     make_person("first")  # somebody has set the product up
     with running() as scripted:
         configure(monkeypatch, scripted.table())
         yield scripted
-    discovery.forget()
+    discovery.clear_cache()
 
 
 def configure(monkeypatch: pytest.MonkeyPatch, *tables: dict[str, Any], **said: Any) -> None:

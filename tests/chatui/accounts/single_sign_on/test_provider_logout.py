@@ -99,9 +99,9 @@ def test_forged_tokens_do_not_make_us_ask_a_provider_that_is_away(provider: Scri
     for path in ("/.well-known/openid-configuration", "/keys"):
         provider.fails = path
         provider.asked.clear()
-        discovery.forget()
+        discovery.clear_cache()
         assert [send(provider.logout_token()) for _ in range(5)] == [503] * 5 and provider.asked.count(path) == 1
-    discovery.forget()
+    discovery.clear_cache()
     provider.fails = ""
     come(provider)
     provider.fails = "/keys"

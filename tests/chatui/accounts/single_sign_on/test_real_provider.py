@@ -71,7 +71,7 @@ def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     address = f"http://127.0.0.1:{port}"
     table = {"key": "real", "name": "Real", "issuer": address, "client_id": "chatui", "client_secret": "a secret / with signs"}
     rules = {"scopes": ["openid", "profile", "email", "groups"], "groups": {"/team/a,b": "research"}, "enter_groups": ["/team/a,b"]}
-    discovery.forget()
+    discovery.clear_cache()
     with process_groups.running([program("node") or "", str(script)], variables) as process:
         wait_for(address, process)
         configure(monkeypatch, table | rules)

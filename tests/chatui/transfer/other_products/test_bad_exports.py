@@ -19,7 +19,7 @@ from chatui.transfer import upload
 from chatui.transfer.export_imports import import_export
 from chatui.transfer.imports import ImportRefusedError
 from chatui.transfer.other_products import archive, frames, json_items, reading
-from chatui.transfer.other_products.conversation_tree import Talk
+from chatui.transfer.other_products.conversation_tree import ExportedConversation
 from chatui.transfer.other_products.left_out import Kind
 from renderer.gate import Audience, may_see
 from tests.chatui.conftest import signed_in
@@ -90,14 +90,14 @@ def test_wrong_types_anywhere_are_no_fault_of_ours(wrong: Any, ada: User) -> Non
             full = {"chat": value} if sample is samples.OPEN_WEBUI["chat"] else value
             for found in reading.conversations(as_json([full])):
                 assert not isinstance(found, Kind)
-                talk = found.talk()
-                read += not isinstance(talk, Kind)
-                assert wrong not in ("words", [[]]) or hidden_words_shown(talk) <= {"SECRET-sender"}, "only the mark itself may be lost"
+                exported = found.read()
+                read += not isinstance(exported, Kind)
+                assert wrong not in ("words", [[]]) or hidden_words_shown(exported) <= {"SECRET-sender"}, "only the mark itself may be lost"
     assert read > 100
 
 
-def hidden_words_shown(talk: Talk | Kind) -> set[str]:
-    nodes = [] if isinstance(talk, Kind) else talk.nodes
+def hidden_words_shown(exported: ExportedConversation | Kind) -> set[str]:
+    nodes = [] if isinstance(exported, Kind) else exported.nodes
     shown = [frame.body for node in nodes for frame in node.frames if may_see(frame.header, Audience.END_USER)]
     return set(re.findall(r"SECRET-\w*", " ".join(shown)))
 
@@ -137,8 +137,8 @@ def test_a_conversation_with_too_many_messages_or_too_much_text_is_left_out(ada:
 
 
 def test_an_answer_that_is_too_long_to_be_checked_is_hidden(ada: User) -> None:
-    talk = {"mapping": gpt_mapping(gpt_message("user", "Hi"), gpt_message("assistant", "y" * (frames.LONGEST_ANSWER + 1)))}
-    assert import_export(ada, as_json([talk])).left_out[Kind.TOO_LONG] == 1
+    exported = {"mapping": gpt_mapping(gpt_message("user", "Hi"), gpt_message("assistant", "y" * (frames.LONGEST_ANSWER + 1)))}
+    assert import_export(ada, as_json([exported])).left_out[Kind.TOO_LONG] == 1
     assert Message.objects.filter(is_visible=True).count() == 1
 
 

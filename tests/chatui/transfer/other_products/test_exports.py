@@ -280,6 +280,6 @@ def test_a_transcript_of_ours_is_still_read_as_one(ada: User) -> None:
 
 def test_dates_that_cannot_be_are_not_taken(ada: User) -> None:
     for number, wrong in enumerate((9e18, -5, "tomorrow", True, [], "9999-01-01", 1e11 + 1)):
-        talk = copy.deepcopy(samples.CHATGPT) | {"create_time": wrong, "update_time": wrong, "title": f"{number}"}
-        [row] = import_export(ada, as_json([talk])).conversations
+        exported = copy.deepcopy(samples.CHATGPT) | {"create_time": wrong, "update_time": wrong, "title": f"{number}"}
+        [row] = import_export(ada, as_json([exported])).conversations
         assert row.active_at.year >= 2026 or wrong == 1e11 + 1

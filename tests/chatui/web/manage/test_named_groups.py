@@ -49,7 +49,7 @@ def test_what_names_no_group_is_told_at_start_by_check_and_on_the_pages(boss: Us
     told = [("CHATUI_SHARE_GROUPS", "gone"), ("CHATUI_GROUP_INSTRUCTIONS_FILE", "ghosts"), ("CHATUI_TOOLS", "lost")]
     assert [(naming.setting, naming.group) for naming in named_groups.missing()] == told
     with caplog.at_level(logging.WARNING):
-        named_groups.tell()
+        named_groups.log_missing()
     assert "CHATUI_SHARE_GROUPS names the group 'gone', which does not exist: nobody may share for being in it" in caplog.text
     assert [(said.id, said.msg.split(":")[0]) for said in named_groups_exist(None)] == [("chatui.W058", setting) for setting, _ in told]
     for path in ("/manage/", "/manage/settings/"):

@@ -24,24 +24,27 @@ ACTION = "backup made"
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup that was made. ``report``: what its audit log is like; a broken one is kept all the same, it is better than none."""
+    """A finished backup.
+
+    ``report``: the verification of its audit log. A backup with a broken log is kept anyway, because it is better than none.
+    """
 
     path: Path
     counts: Counts
     report: chain.Report
 
 
-def make(place: Path, keys: Sequence[Any] = ()) -> Backup:
-    """Make a backup in a new file, or in a directory under the name of the moment. ``keys``: see ``encryption.recipients``.
+def create(place: Path, keys: Sequence[Any] = ()) -> Backup:
+    """Create a backup in a new file, or in a directory under a name with the current time. ``keys``: see ``encryption.recipients``.
 
     Raises:
-        BackupError: it could not be made, or what was copied is damaged. No file is left.
+        BackupError: it could not be created, or the copy is damaged. No file is left.
     """
     database = files.database_file()
     target = _named(place, is_encrypted=bool(keys))
     try:
         with file_locks.take(database, file_locks.BACKING_UP):
-            return _make(database, target, keys)
+            return _create(database, target, keys)
     except file_locks.TakenError:
         raise BackupError("Another process is making a backup.") from None
     except OSError as error:
@@ -50,12 +53,12 @@ def make(place: Path, keys: Sequence[Any] = ()) -> Backup:
         raise BackupError(f"SQLite cannot do it: {error}.") from error
 
 
-def _make(database: Path, target: Path, keys: Sequence[Any]) -> Backup:
-    # First, so that the backup itself tells of it: whoever has the file has every hidden channel.
+def _create(database: Path, target: Path, keys: Sequence[Any]) -> Backup:
+    # Recorded first, so that the backup itself contains the line: the file exposes every hidden channel.
     record(ACTION, SHELL, detail="encrypted" if keys else "not encrypted")
-    # Beside the database and not in the target's directory, which may be another machine's: there it is not encrypted yet.
+    # Beside the database, not in the target directory, which may be on another machine: the copy is not encrypted yet.
     copy = Path(f"{database}.backup")
-    files.discard(copy)  # one that was killed left it
+    files.discard(copy)  # left by a process that was killed
     try:
         files.copy_live(database, copy)
         counts = files.examine(copy)
@@ -69,7 +72,7 @@ def _make(database: Path, target: Path, keys: Sequence[Any]) -> Backup:
 
 
 def _put(copy: Path, target: Path, keys: Sequence[Any]) -> None:
-    """Whole or not at all, and over no file that is there."""
+    """Store the file atomically, without overwriting an existing one."""
     partial = target.with_name(f".{target.name}.partial")
     partial.unlink(missing_ok=True)
     try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
-from renderer.markup.amendments.dollars import formula_end
-from renderer.markup.amendments.emphasis import InlineState
+from renderer.markup.extensions.dollars import formula_end
+from renderer.markup.extensions.emphasis import InlineState
 
 UNDECIDED = "undecided"
 """Key in the parser's environment: the first top-level line where mathematics began that has neither ended nor failed."""
@@ -17,9 +17,8 @@ _CLOSERS = {"\\[": "\\]", "\\(": "\\)", "$$": "$$"}
 
 
 def math_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    r"""``\[ … \]`` and ``$$ … $$`` on lines of their own, blank lines and all, at most 60 lines and 4,096 characters.
-
-    If the text ends first, nothing is decided yet, as more text may complete it. That is recorded for streaming.
+    r"""``\[ … \]`` and ``$$ … $$`` on lines of their own, including blank lines, at most 60 lines and 4,096 characters. If the text ends
+    first, this stays undecided, as more text may complete it. That is recorded for streaming.
     """
     if state.is_code_block(start):
         return False
@@ -77,7 +76,7 @@ def math(state: StateInline, silent: bool) -> bool:
 
 
 def math_in_dollars(state: StateInline, silent: bool) -> bool:
-    """``$ … $`` inside a sentence, if it is a formula and no price: see ``dollars``."""
+    """``$ … $`` inside a sentence, if it is a formula rather than a price: see ``dollars``."""
     if state.src[state.pos] != "$":
         return False
     seen = isinstance(state, InlineState) and state.has_formula

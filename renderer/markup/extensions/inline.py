@@ -9,7 +9,7 @@ from markdown_it.rules_inline import StateInline, image
 from markdown_it.token import Token
 
 from renderer.markup import links
-from renderer.markup.amendments.emphasis import InlineState
+from renderer.markup.extensions.emphasis import InlineState
 
 _TAG = re.compile(r"<(?:br ?/?|(sub|sup|kbd|mark))>", re.IGNORECASE)
 
@@ -39,7 +39,7 @@ def plain_tag(state: StateInline, silent: bool) -> bool:
 
 
 def _closer(state: StateInline, closer: str, start: int) -> int:
-    """The position of the end tag, or -1. A miss is remembered, or a run of openers would be searched again for each."""
+    """The position of the end tag, or -1. A failed search is cached; otherwise a run of openers would repeat it for each."""
     known = state.without_closer if isinstance(state, InlineState) else {}
     key = (closer, state.posMax)
     if start >= known.get(key, state.posMax):
@@ -56,7 +56,7 @@ _SCHEME = re.compile(r"(?<![A-Za-z0-9+.-])https?", re.IGNORECASE)
 
 
 def bare_address(state: StateInline, silent: bool) -> bool:
-    """``https://…`` in plain text. It ends at white space and CJK punctuation, without trailing punctuation and unmatched brackets."""
+    """``https://…`` in plain text. It ends at white space and CJK punctuation, and excludes trailing punctuation and unmatched brackets."""
     if not isinstance(state, InlineState) or state.linkLevel or not state.src.startswith("://", state.pos):
         return False
     if state.pos < state.refused_until:
@@ -97,7 +97,7 @@ def _without_tail(address: str) -> str:
     return address[:end]
 
 
-def image_in_place(state: StateInline, silent: bool) -> bool:
+def image_as_link(state: StateInline, silent: bool) -> bool:
     """An image, which records whether it is inside a link: it becomes a link itself, and links do not nest."""
     if not image(state, silent):
         return False
@@ -106,7 +106,7 @@ def image_in_place(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def dress_links(tokens: Sequence[Token]) -> None:
+def add_link_hosts(tokens: Sequence[Token]) -> None:
     """Record on each closing link token the host to show next to its text, if any."""
     text: list[str] = []
     href = ""

@@ -1,6 +1,5 @@
-"""Chooses what stays in a prompt that is too short for the whole conversation: the last turn, documents, and the most recent messages.
-
-Documents come before what was said: people attach one to ask several questions about it.
+"""Trims a conversation to the length of a prompt: the last turn stays, then documents, then the most recent messages. Documents take
+precedence over messages: people attach one to ask several questions about it.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ _GONE = "[{} was attached here. It does not fit any more, so its text is left ou
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """What stays, in order, and its ``length``, in the measure that it was weighed with.
+class Trimmed:
+    """The frames that stay, in order, and their ``length``, in the unit of ``length_of``.
 
-    ``turns_left_out``: how many questions are not there with all that belongs to them. ``is_least``: nothing more can be left out.
+    ``turns_left_out``: how many questions were removed or lost part of their turn. ``is_least``: no more can be left out.
     """
 
     frames: tuple[Frame, ...] = field(repr=False)
@@ -31,17 +30,18 @@ class Kept:
     is_least: bool
 
 
-def kept(turns: Sequence[Sequence[Frame]], length_of: Callable[[Frame], float], most: float | None, *, least: int = 1) -> Kept:
-    """As much as has at most this length. The ``least`` last turns always stay.
+def trim(turns: Sequence[Sequence[Frame]], length_of: Callable[[Frame], float], most: float | None, *, least: int = 1) -> Trimmed:
+    """The conversation, trimmed to a length of at most ``most``. The ``least`` last turns always stay.
 
-    Each earlier document that fits stays, the newest first, and of the others one line; what else fits are the last of the earlier turns.
+    Earlier documents stay while they fit, the newest first; each of the others is replaced by one line. The remaining room is filled with
+    the last of the earlier turns.
     """
     split = max(len(turns) - least, 0)
     earlier, always = turns[:split], [frame for turn in turns[split:] for frame in turn]
     lengths = [[length_of(frame) for frame in turn] for turn in turns]
     whole = sum(map(sum, lengths))
     if most is None or whole <= most:
-        return Kept(tuple(frame for turn in turns for frame in turn), whole, 0, is_least=not split)
+        return Trimmed(tuple(frame for turn in turns for frame in turn), whole, 0, is_least=not split)
     choice = _Choice(most - sum(map(sum, lengths[split:])), length_of)
     documents = [choice.documents(earlier[number], lengths[number]) for number in range(split - 1, -1, -1)][::-1]
     first = choice.first(earlier, lengths)
@@ -52,11 +52,11 @@ def kept(turns: Sequence[Sequence[Frame]], length_of: Callable[[Frame], float], 
         stays = [frame for _, frame in sorted((said | documents[number]).items(), key=itemgetter(0))]
         left_out += 0 if stays == list(turn) else questions(turn)
         frames += stays
-    return Kept((*frames, *always), most - choice.left, left_out, is_least=first == split and not choice.has_document)
+    return Trimmed((*frames, *always), most - choice.left, left_out, is_least=first == split and not choice.has_document)
 
 
 class _Choice:
-    """``left``: how much more fits."""
+    """The choice of what stays. ``left``: the length that is still available."""
 
     def __init__(self, left: float, length_of: Callable[[Frame], float]) -> None:
         self.left = left
@@ -64,7 +64,7 @@ class _Choice:
         self._length_of = length_of
 
     def documents(self, turn: Sequence[Frame], lengths: Sequence[float]) -> dict[int, Frame]:
-        """By their places in a turn, its documents that stay, and the lines that stand for others."""
+        """The documents of a turn that stay, and the lines that replace others, by index in the turn."""
         found: dict[int, Frame] = {}
         for place in range(len(turn) - 1, -1, -1):
             frame = turn[place]
@@ -79,7 +79,7 @@ class _Choice:
         return found
 
     def first(self, turns: Sequence[Sequence[Frame]], lengths: Sequence[Sequence[float]]) -> int:
-        """The number of the first turn of which everything else stays, with all behind it."""
+        """The index of the first turn whose other frames all stay, as do those of all later turns."""
         number = len(turns)
         while number:
             pairs = zip(turns[number - 1], lengths[number - 1], strict=True)

@@ -6,58 +6,58 @@ import json
 import re
 from dataclasses import replace
 
-from renderer.errors import ParseHeaderError, Place
+from renderer.errors import Location, ParseHeaderError
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 """A lone surrogate: not a character, and not possible in UTF-8."""
 
 
-def mended(text: str | bytes) -> str:
-    """The text as ``decoded``, with U+FFFD in the place of what would be refused."""
+def without_invalid_characters(text: str | bytes) -> str:
+    """The text as ``decoded``, with U+FFFD in place of characters that would be refused."""
     text = text.decode("utf-8", "replace") if isinstance(text, bytes) else SURROGATE.sub("\ufffd", text)
     return text.removeprefix("\ufeff")
 
 
 def decoded(text: str | bytes) -> str:
-    """The text, without a byte order mark. Raises ParseHeaderError, with the place, for invalid UTF-8 and for lone surrogates."""
+    """The text, without a byte order mark. Raises ParseHeaderError, with the position, for invalid UTF-8 and for lone surrogates."""
     if isinstance(text, bytes):
         try:
             return text.decode("utf-8").removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             before = text[: error.start].decode("utf-8")
-            raise ParseHeaderError("the bytes are not valid UTF-8", place_of(before, len(before))) from None
+            raise ParseHeaderError("the bytes are not valid UTF-8", location_of(before, len(before))) from None
     if found := SURROGATE.search(text):
-        raise ParseHeaderError("an unpaired surrogate", place_of(text, found.start()))
+        raise ParseHeaderError("an unpaired surrogate", location_of(text, found.start()))
     return text.removeprefix("\ufeff")
 
 
-def place_of(text: str, position: int, frame: int | None = None) -> Place:
-    """The place of a character of ``text``; ``frame`` is the number of its message."""
+def location_of(text: str, position: int, frame: int | None = None) -> Location:
+    """The position of a character of ``text``, as line and column; ``frame`` is the index of its message."""
     before = text[:position]
-    return Place(len(before.encode("utf-8")), before.count("\n") + 1, position - before.rfind("\n"), frame)
+    return Location(len(before.encode("utf-8")), before.count("\n") + 1, position - before.rfind("\n"), frame)
 
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
-def message_places(text: str) -> list[Place]:
+def message_locations(text: str) -> list[Location]:
     """Where each message begins, in a text that is known to be a document with a list of messages."""
     # Numbers are skipped, not parsed: Python refuses some that are valid JSON.
     decoder = json.JSONDecoder(parse_int=len, parse_float=len)
-    position, places = _first_message(text, decoder), list[Place]()
-    before, here = 0, Place(0, 1, 1)
+    position, locations = _first_message(text, decoder), list[Location]()
+    before, here = 0, Location(0, 1, 1)
     while text[position] != "]":
-        here = replace(_moved(here, text[before:position]), frame=len(places))
-        places.append(here)
+        here = replace(_moved(here, text[before:position]), frame=len(locations))
+        locations.append(here)
         before = position
         _value, end = decoder.raw_decode(text, position)
         position = _skip(text, end)
         position = _skip(text, position + (text[position] == ","))
-    return places
+    return locations
 
 
 def _first_message(text: str, decoder: json.JSONDecoder) -> int:
-    """The position behind the bracket that opens the list of messages, and behind the white space there."""
+    """The position of the first message, after the opening bracket of the list and any white space."""
     position = _skip(text, 0) + 1
     while True:
         key, position = decoder.raw_decode(text, _skip(text, position))
@@ -68,11 +68,11 @@ def _first_message(text: str, decoder: json.JSONDecoder) -> int:
         position = _skip(text, position) + 1
 
 
-def _moved(place: Place, text: str) -> Place:
-    """The place behind ``text``, which begins at ``place``."""
+def _moved(location: Location, text: str) -> Location:
+    """The position directly after ``text``, which begins at ``location``."""
     lines, last = text.count("\n"), text.rpartition("\n")[2]
-    column = len(last) + (1 if lines else place.column)
-    return Place(place.offset + len(text.encode("utf-8")), place.line + lines, column)
+    column = len(last) + (1 if lines else location.column)
+    return Location(location.offset + len(text.encode("utf-8")), location.line + lines, column)
 
 
 def _skip(text: str, position: int) -> int:

@@ -1,8 +1,8 @@
 r"""Distinguishes formulas in single dollars (``$x^2$``) from prices, shell variables and other dollar signs.
 
-Pandoc's rule is where it begins: the first ``$`` has no space behind it, the second none before it and no digit behind it. That is not
-enough for Markdown that nobody wrote for Pandoc, so what stands between must also look like a formula: no prose, no names in capitals, no
-amounts. In doubt it is text, because a formula in dollars can still be read, while a price without them is another price.
+It starts from Pandoc's rule: no space after the first ``$``, no space before the second and no digit after it. That is not enough for
+Markdown that was not written for Pandoc, so the text in between must also look like a formula: no prose, no names in capitals, no amounts.
+When in doubt it is text: a formula shown with its dollars is still readable, but a price without them is wrong.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 _MOST_CHARACTERS = 400
-"""Of a formula. A search for its end goes no further, so that many dollar signs cost no more than as many letters."""
+"""The longest formula. The search for its end stops there, so that many dollar signs cost no more than as many letters."""
 
 _CJK = r"\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
 _MAY_STAND_BEFORE = re.compile(rf"[\s(\[{{\"'“”„«‘’‹¿¡*_~|/:;,.=<>+\-–—{_CJK}]")
@@ -24,14 +24,14 @@ _AMOUNT = re.compile(
     r"[-+−]?\d[\d.,'\u00a0\u202f ]*(?:[-–—~/]\s?\d[\d.,'\u00a0\u202f ]*)*\s?"
     r"(?:[kKmMbB]n?|[A-Z]{3}|mio|mrd|[kKmMbB]?\s?[-–—~/]\s?\d[\d.,]*\s?[kKmMbB]|[-–—]|%)?\.?"
 )
-"""A number, a range or a fraction of numbers, also with a currency or a power of ten behind it."""
+"""A number, a range or a fraction of numbers, optionally followed by a currency or a power of ten."""
 
 _NAMED_TEXT = re.compile(
     r"\\(?:text|textbf|textit|textrm|textsf|mathrm|mathbf|mathit|mathsf|operatorname|mbox|label|tag|begin|end)\*?\s?\{[^{}]*\}"
 )
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?|[^A-Za-z])")
 _SURE = re.compile(r"\\[A-Za-z]{2,}|[_^]\{|\^[-+*]?\w|[A-Za-z]_\w(?!\w)")
-"""What hardly anything but TeX contains."""
+"""Characters that hardly anything but TeX contains."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _NAMES = frozenset(
     [
@@ -81,7 +81,7 @@ _NAMES = frozenset(
     ]
 )
 _SMALL_WORDS = frozenset(
-    # English, German, French and Spanish: what joins two prices or two variables.
+    # Words that join two prices or two variables, in English, German, French and Spanish.
     [
         "and",
         "or",
@@ -170,9 +170,9 @@ _SMALL_WORDS = frozenset(
 
 
 def formula_end(text: str, start: int, limit: int, *, after_formula: bool = False) -> int:
-    """Where the ``$`` is that ends the formula which the ``$`` at ``start`` begins; -1 if that begins none.
+    """The position of the ``$`` that ends the formula beginning with the ``$`` at ``start``; -1 if there is no formula.
 
-    ``after_formula``: there is another formula before it in this paragraph. Then a bare number may be one, too.
+    ``after_formula``: there is another formula before it in this paragraph. Then a bare number may be a formula, too.
     """
     if not _may_begin(text, start, limit):
         return -1
@@ -183,7 +183,7 @@ def formula_end(text: str, start: int, limit: int, *, after_formula: bool = Fals
 
 
 def may_become_formula(text: str, start: int) -> bool:
-    """Whether the ``$`` at ``start`` begins what may be a formula when more of it is written. What begins as an amount is shown."""
+    """Whether the ``$`` at ``start`` may begin a formula once more text has arrived. Text that begins as an amount is shown."""
     inside = text[start + 1 :]
     if not inside or "$" in inside:
         return not inside
@@ -227,13 +227,13 @@ def _is_formula(inside: str, *, after_formula: bool) -> bool:
 
 
 def _is_balanced(inside: str) -> bool:
-    """Every brace is closed, and as many brackets as were opened; which ones is left open, because of half-open intervals."""
+    """Whether all braces match, and as many brackets are closed as were opened. Their kinds may differ, because of half-open intervals."""
     plain = inside.replace("\\{", "").replace("\\}", "")
     return plain.count("{") == plain.count("}") and sum(map(plain.count, "([")) == sum(map(plain.count, ")]"))
 
 
 def _is_prose(inside: str) -> bool:
-    """Whether there are words in it that are no names of functions or variables."""
+    """Whether it contains words that are not names of functions or variables."""
     bare = _COMMAND.sub(" ", _NAMED_TEXT.sub(" ", inside))
     words = [word for word in _LETTERS.findall(bare) if len(word) > 1 and word.lower() not in _NAMES]
     if " " in inside and any(word.lower() in _SMALL_WORDS for word in words):
@@ -244,5 +244,5 @@ def _is_prose(inside: str) -> bool:
 
 
 def _names_points(word: str) -> bool:
-    """Whether a word names points, like the rectangle ABCD, which are in the order of the alphabet."""
+    """Whether a word names points in alphabetical order, like the rectangle ABCD."""
     return word.isupper() and len(word) <= 8 and list(word) == sorted(set(word))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import table
 
-from renderer.markup.amendments.footnotes import footnote_definition, footnote_mark
-from renderer.markup.amendments.inline import bare_address, image_in_place, plain_tag
-from renderer.markup.amendments.mathematics import math, math_block, math_in_dollars
+from renderer.markup.extensions.footnotes import footnote_definition, footnote_mark
+from renderer.markup.extensions.inline import bare_address, image_as_link, plain_tag
+from renderer.markup.extensions.mathematics import math, math_block, math_in_dollars
 
 
 def install(markdown: MarkdownIt) -> None:
@@ -23,4 +23,4 @@ def install(markdown: MarkdownIt) -> None:
     inline.before("link", "footnote_mark", footnote_mark)
     inline.before("autolink", "plain_tag", plain_tag)
     inline.at("linkify", bare_address)
-    inline.at("image", image_in_place)
+    inline.at("image", image_as_link)

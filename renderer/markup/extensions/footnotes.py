@@ -1,4 +1,4 @@
-"""Markdown footnotes: each definition is shown in its place, and each reference shows its label."""
+"""Markdown footnotes: each definition is shown where it is written, and each reference shows its label."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _tokenize_inside(state: StateBlock, start: int, end: int, content: int) -> N
 
 
 def footnote_mark(state: StateInline, silent: bool) -> bool:
-    """``[^label]``, if that label is defined anywhere in the text. Otherwise it stays as written."""
+    """``[^label]``, if that label is defined anywhere in the text. Otherwise it is plain text."""
     match = _FOOTNOTE.match(state.src, state.pos, state.posMax)
     if match is None or state.env["footnotes"].get(match[1]) is None:
         return False
