@@ -120,6 +120,39 @@ def _cheap_passwords(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _short_sign_ins(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Django's test client signs a new browser in through an empty session, which it saves, reads, copies, deletes and saves: a dozen
+    statements before most of the tests of a page. One session with what is to be in it is the same."""
+    if not request.config.pluginmanager.hasplugin("django"):
+        yield
+        return
+    from django.conf import settings
+    from django.contrib import auth
+    from django.contrib.sessions.backends.db import SessionStore
+    from django.http import HttpRequest
+    from django.test import Client
+
+    whole: Any = vars(Client.__mro__[1])["_login"]
+
+    def login(self: Any, user: Any, backend: str | None = None) -> None:
+        if settings.SESSION_COOKIE_NAME in self.cookies:
+            whole(self, user, backend)
+            return
+        http, session = HttpRequest(), SessionStore()
+        session[auth.SESSION_KEY] = user._meta.pk.value_to_string(user)
+        session[auth.BACKEND_SESSION_KEY] = backend or user.backend
+        session[auth.HASH_SESSION_KEY] = user.get_session_auth_hash()
+        session.create()
+        http.session = session
+        auth.user_logged_in.send(sender=type(user), request=http, user=user)
+        self._set_login_cookies(http)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Client, "_login", login)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def _without_static_files(request: pytest.FixtureRequest) -> Iterator[None]:
     """Static files are for real servers. Names with hashes need a collected copy. And the middleware that serves them knows only the event
     loop: each request of Django's test client would go through three threads, and take half as long again."""

@@ -12,7 +12,7 @@ from tests.attacks.attacks import own, sample
 from tests.attacks.harness import MODES, Finding, attack, chromium
 from tests.attacks.ways import WAYS, appended
 
-COUNT = {"a model's text, whole": 300, "a model's text, streamed": 45, "a model's text, wrapped": 75, "a person's text": 75}
+COUNT = {"a model's text, whole": 200, "a model's text, streamed": 30, "a model's text, wrapped": 50, "a person's text": 50}
 SEED = 20_261_120
 
 HONEST = """# Heading
@@ -56,7 +56,7 @@ def browser(chromium_path: Path) -> Iterator[Browser]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_no_attack_wins_anything(way: str, browser: Browser) -> None:
-    chosen = sample(own(), COUNT.get(way, 200), SEED)
+    chosen = sample(own(), COUNT.get(way, 130), SEED)
     pieces = list(dict.fromkeys(html for one in chosen for html in WAYS[way](one.text)))
     assert len(pieces) > len(chosen) // 2
     assert list(attack(browser, pieces)) == []

@@ -168,6 +168,7 @@ def test_the_health_checks_answer_curl(deployment: Deployment, tmp_path: Path) -
         server.stop()
 
 
+@pytest.mark.served
 def test_a_command_by_hand_works_on_the_data_of_the_unit(tmp_path: Path) -> None:
     settings, data = tmp_path / "chatui.env", tmp_path / "data"
     settings.write_text("CHATUI_HOSTS=chat.example.org\nCHATUI_SUCH_A_SETTING_THERE_IS_NOT=1\n", encoding="utf-8")

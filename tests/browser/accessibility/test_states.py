@@ -18,8 +18,8 @@ STATES = (*states_of_chats.STATES, *states_of_pages.STATES, *states_of_staff.STA
 
 
 def drawn(what: str) -> list[State]:
-    """make accessibility takes every state; one in twelve, others for each test, finds nearly everything: the states share their parts."""
-    return [state for state in STATES if EVERYTHING or is_drawn(12, what, state)]
+    """make accessibility takes every state; one in sixteen, others for each test, finds nearly everything: the states share their parts."""
+    return [state for state in STATES if EVERYTHING or is_drawn(16, what, state)]
 
 
 MEASURES = (Path(__file__).parent / "measures.js").read_text(encoding="utf-8")

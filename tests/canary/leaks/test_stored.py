@@ -137,7 +137,7 @@ def test_no_answer_to_anybody_without_the_right_holds_a_marker(
 ) -> None:
     client = client_of(name, world)
     accepts = ("text/html", "application/json") if name in ("owner", "other", "hidden only") else ("text/html",)
-    answers = crawl(client, addresses(world, 1 if name == "owner" else 12), list(product(SENSIBLE, accepts)), 3)
+    answers = crawl(client, addresses(world, 1 if name == "owner" else 12), list(product(SENSIBLE, accepts)), 5)
     assert len(answers) > 200
     assert_silent(world, answers, caplog, capfd)
 
@@ -150,7 +150,7 @@ def test_no_odd_method_brings_a_marker_out(
     client = client_of(name, world)
     asked = {one.path: one for one in addresses(world)}  # each address once: what is sent along is for methods that the product knows
     assert len(asked) > 100
-    assert_silent(world, crawl(client, list(asked.values()), [(method, "text/html") for method in ODD], 5), caplog, capfd)
+    assert_silent(world, crawl(client, list(asked.values()), [(method, "text/html") for method in ODD], 8), caplog, capfd)
 
 
 def test_every_branch_that_the_owner_opens_holds_no_marker(

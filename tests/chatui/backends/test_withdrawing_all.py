@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import count, product
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from chatui.codes import ProductCode
 from renderer.events import Assembler, Finished, RawEvent
 from renderer.frame_kinds import ANSWER, PREAMBLE
 from renderer.gate import Audience, may_see
+from tests.support.cases import for_each
 
 Event = dict[str, Any]
 
@@ -55,9 +56,7 @@ def chat(deltas: list[Event], *, breaks: bool = False) -> list[Finished]:
     return frames([*events, *(reader.break_off() if breaks else reader.finish()[0])])
 
 
-@pytest.mark.parametrize("breaks", [False, True])
-@pytest.mark.parametrize("sign", SIGNS)
-@pytest.mark.parametrize("between", BETWEEN)
+@for_each(product(BETWEEN, SIGNS, (True, False)))
 def test_chat_completions_withdraw_what_came_before_something_else(between: str, sign: str, breaks: bool) -> None:
     if between == "nothing" and sign.endswith("at once"):
         sign = sign.removesuffix(" at once")
@@ -125,10 +124,7 @@ def responses(events: list[Event], *, breaks: bool = False) -> list[Finished]:
     return frames([*raws, *reducer.finish()[0]])
 
 
-@pytest.mark.parametrize("breaks", [False, True])
-@pytest.mark.parametrize("streams", [True, False])
-@pytest.mark.parametrize("sign", SIGNS)
-@pytest.mark.parametrize("between", ITEMS_BETWEEN)
+@for_each(product(ITEMS_BETWEEN, SIGNS, (True, False), (True, False)))
 def test_responses_withdraw_earlier_messages_too(between: str, sign: str, streams: bool, breaks: bool) -> None:
     finished = responses([*said(0, FIRST), *ITEMS_BETWEEN[between], *said(2, SIGNS[sign], streams=streams)], breaks=breaks)
     assert "SECRET" not in "".join(bodies(finished))

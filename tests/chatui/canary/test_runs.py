@@ -268,7 +268,12 @@ def test_a_run_that_has_no_time_proves_nothing_and_leaves_nothing(product: Produ
 def test_a_run_that_is_ended_from_outside_leaves_nothing(how: signal.Signals, product: Product) -> None:
     before = product.rows()
     running = subprocess.Popen(
-        [sys.executable, *product.command()], cwd=ROOT, env=product.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, *product.command()],
+        cwd=ROOT,
+        env=product.environment | {KINDS: "chat"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     deadline = time.monotonic() + 240
     try:

@@ -9,6 +9,7 @@ import pytest
 from chatui.backends.base import ContextUse
 from chatui.codes import ProductCode
 from chatui.display.failures import Failure, number, sentence
+from tests.support.cases import for_each
 
 TURN = UUID("01939c1e-0000-7000-8000-00004f2a91bc")
 
@@ -42,7 +43,7 @@ def test_a_question_that_is_too_long_says_how_long_it_is_and_what_would_fit() ->
     assert sentence(Failure(ProductCode.TIMEOUT, TURN, use, 40_000)) == ProductCode.TIMEOUT.sentence
 
 
-@pytest.mark.parametrize("code", list(ProductCode))
+@for_each(ProductCode)
 def test_every_code_has_whole_sentences(code: ProductCode) -> None:
     said = sentence(Failure(code, TURN))
     assert said[0].isupper() and said.endswith(".") and len(said) < 180

@@ -18,6 +18,7 @@ from chatui.models import Conversation, Folder, User
 from renderer import errors, gate
 from tests.chatui.languages import pseudo
 from tests.chatui.languages.visible import SPOKEN, words_of
+from tests.support.cases import for_each
 from tests.support.places import ROOT
 from tests.tools.messages import domains
 from tests.tools.messages.found import in_template
@@ -55,9 +56,7 @@ def unmarked(template: str) -> Iterator[str]:
                 yield piece.strip()
 
 
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "templates").rglob("*.html")), ids=lambda path: path.relative_to(ROOT / "templates").as_posix()
-)
+@for_each(sorted((ROOT / "templates").rglob("*.html")))
 def test_every_text_of_a_template_is_marked(path: Path) -> None:
     assert list(unmarked(path.read_text(encoding="utf-8"))) == []
 
@@ -100,14 +99,21 @@ def test_the_sentences_of_the_renderer_and_of_the_codes_are_all_in_the_catalogue
         assert turns.kind_name("call") == "call"
 
 
+@pytest.fixture(scope="module")
+def accented(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The catalogues of two languages that nobody speaks: to make them takes seconds."""
+    place = tmp_path_factory.mktemp("accented")
+    pseudo.write(place)
+    return place
+
+
 @pytest.fixture
-def accents(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The two languages that nobody speaks, beside the others."""
-    pseudo.write(tmp_path)
+def accents(accented: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both, beside the others."""
     for code in (pseudo.LEFT_TO_RIGHT, pseudo.RIGHT_TO_LEFT):
         monkeypatch.setitem(available.LANGUAGES, code, code)
     settings.LANGUAGES = list(available.LANGUAGES.items())
-    settings.LOCALE_PATHS = [tmp_path]
+    settings.LOCALE_PATHS = [accented]
 
 
 def _speaks(code: str, person: User | None = None) -> Client:

@@ -9,7 +9,7 @@ import pytest
 from chatui.backends.base import BackendError, SampleRequest
 from chatui.codes import ProductCode
 from chatui.models import User
-from chatui.tracing import spans
+from chatui.tracing import collector, spans
 from chatui.tracing.collector import Collector
 from chatui.turns import own_requests
 from renderer.frames import Frame, Header, Role
@@ -24,7 +24,8 @@ KEY = "what-the-model-passed"
 
 
 @pytest.fixture
-def peer() -> Iterator[Peer]:
+def peer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
+    monkeypatch.setattr(collector, "PAUSE_SECONDS", 0.05)
     with collecting() as peer:
         sender = Collector(peer.url, {}, 1.0, tells_model_servers=False)
         spans.use(sender)

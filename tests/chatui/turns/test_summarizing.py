@@ -16,7 +16,7 @@ from chatui.backends.base import BackendError, EndReason, SampleEnded
 from chatui.codes import ProductCode
 from chatui.models import Conversation, Message, Turn, UsageCount, UsageEntry, User
 from chatui.models.message import Author
-from chatui.turns import running, summarizing, summary_notes
+from chatui.turns import publisher, running, summarizing, summary_notes
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import SUMMARY, SUMMARY_NAME
 from renderer.frames import Header, Intent, Terminator
@@ -73,7 +73,7 @@ async def watch(
         watched.steps_before = watched.events[-1].get("steps", [])
         if gate is not None:
             await until(reached)
-            await asyncio.sleep(0.15)
+            await asyncio.sleep(2 * publisher.FLUSH_SECONDS)  # of this event loop: a flush that is due comes before
             gate.set()
         # A short turn may be over before it can be followed; then nothing more comes.
         if watched.events[-1]["type"] != "chatui:idle":

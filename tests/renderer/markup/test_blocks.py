@@ -390,7 +390,7 @@ def test_the_work_grows_in_proportion_to_the_answer(shape: str) -> None:
 
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape != "mixed"])
 def test_new_text_shows_in_the_frame_it_came_in_even_in_one_long_block(shape: str) -> None:
-    text = long_text(shape, 20_000)
+    text = long_text(shape, 8_000)
     blocks, page = Blocks(), Page()
     for number, piece in enumerate(cut(text, 400)):
         for event in blocks.feed(piece.replace("o", f"o{number}x")):

@@ -6,13 +6,11 @@ import json
 import random
 from typing import Any
 
-import pytest
-
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.sse import Decoder
 from renderer.events import Assembler
 from renderer.gate import Audience, may_see
-from tests.support.cases import seeds
+from tests.support.cases import for_each, seeds
 from tests.support.places import RECORDINGS
 
 CANARY = "RAW-COT-CANARY"
@@ -66,7 +64,7 @@ def damaged(events: list[dict[str, Any]], chooser: random.Random) -> list[dict[s
     return left
 
 
-@pytest.mark.parametrize("name", STREAMS)
+@for_each(STREAMS)
 def test_no_reasoning_becomes_visible_however_a_stream_is_damaged(name: str) -> None:
     events = events_of(name)
     hidden_at_all = 0
