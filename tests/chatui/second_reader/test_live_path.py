@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from django.urls import get_resolver
 
 from chatui.backends import registry
 from chatui.backends.base import Endpoint
@@ -40,6 +41,7 @@ def _refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: Any, **__: Any) -> None:
         raise AssertionError("a process was started on the live path")
 
+    get_resolver().url_patterns  # noqa: B018 -- a server has them from its start, with the pages that start the doctor
     for name in [name for name in sys.modules if name.startswith(FORBIDDEN)]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "meta_path", [Refusal(), *sys.meta_path])
