@@ -16,7 +16,7 @@ from chatui.backends.base import BackendError, EndReason, SampleEnded
 from chatui.codes import ProductCode
 from chatui.live import consumer
 from chatui.models import AuditEvent, Message, Turn, User
-from chatui.turns import leases, running
+from chatui.turns import leases, publisher, running
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Header
 from tests.canary.asking import client_for, whole
@@ -42,7 +42,7 @@ async def reached(backend: ScriptedBackend) -> None:
     """The script stands at its next gate."""
     await asyncio.wait_for(backend.waiting.wait(), 10)
     backend.waiting.clear()
-    await asyncio.sleep(0.12)  # what came before has been flushed
+    await asyncio.sleep(2 * publisher.FLUSH_SECONDS)  # of this event loop: what came before has been flushed
 
 
 @database_sync_to_async

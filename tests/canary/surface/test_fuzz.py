@@ -23,7 +23,7 @@ from tests.canary.conftest import World
 from tests.canary.planting import append
 from tests.canary.reviewed import COMMANDS, ROUTES
 from tests.support.browser_socket import BrowserSocket
-from tests.support.cases import example_count
+from tests.support.cases import EVERY_SHAPE, example_count, is_drawn
 from tests.support.scripted import ScriptedBackend
 
 QUICK = settings(
@@ -231,9 +231,10 @@ def test_no_id_in_an_address_is_answered_with_a_500(world: World) -> None:
     assert len(with_ids) > 80
     for segment in ("", "x", "0190a0a0-0000-7000-8000-00000000000", "0" * 32, "%00", "..", "٣" * 8, "a" * 3000, "_5F"):
         for method, path in sorted(with_ids):
-            path = path.format_map(dict.fromkeys(places_names(), segment))
-            with taken_back(client):
-                assert client.generic(method, path).status_code < 500, path
+            if EVERY_SHAPE or is_drawn(3, "id", method, path, segment):  # make attack tries them all
+                path = path.format_map(dict.fromkeys(places_names(), segment))
+                with taken_back(client):
+                    assert client.generic(method, path).status_code < 500, path
 
 
 def places_names() -> list[str]:
