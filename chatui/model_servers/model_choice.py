@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -10,6 +11,9 @@ from chatui.backends.spec.definition import BackendSpec
 from chatui.codes import ProductCode
 from chatui.model_servers import available, connected
 from chatui.models import User
+
+SEPARATOR = " · "
+"""Between a back end's name and a model's."""
 
 
 class NoSuchModelError(Exception):
@@ -29,6 +33,13 @@ class Choice:
     label: str
     effort: str
     is_demo: bool
+
+    @property
+    def runs_rtl(self) -> bool:
+        """Whether the label is read from right to left: the model's own name decides, which a back end's may precede."""
+        name = self.label.rpartition(SEPARATOR)[2]
+        strong = (unicodedata.bidirectional(character) for character in name)
+        return next((kind for kind in strong if kind in ("L", "R", "AL")), "L") != "L"
 
 
 def choices_for(user: User | None) -> tuple[Choice, ...]:
@@ -84,4 +95,4 @@ def _choices_of(spec: BackendSpec) -> list[Choice]:
     models = available.models(spec)
     if len(models) < 2:
         return [Choice(spec.name, spec.shown, spec.effort, spec.is_demo)]
-    return [Choice(f"{spec.name}/{model}", f"{spec.shown} · {model}", spec.effort, spec.is_demo) for model in models]
+    return [Choice(f"{spec.name}/{model}", f"{spec.shown}{SEPARATOR}{model}", spec.effort, spec.is_demo) for model in models]

@@ -1,12 +1,15 @@
-"""Error pages: a code, a message, and an incident number that the log repeats. They never quote the request or the error."""
+"""Error pages: a code, a message, and an incident number that the log repeats. They never quote the request or the error,
+other than in a link to the page of ours that a refused form was on."""
 
 from __future__ import annotations
 
 import logging
+from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from chatui import measures
 from chatui.codes import ProductCode
@@ -17,6 +20,9 @@ log = logging.getLogger(__name__)
 
 PROGRAMS = "/v1/"
 """Below it, errors are objects as the API has them, also where there is no such address."""
+
+FORBIDDEN = 403
+"""The status of a form that came without its token, or with an old one."""
 
 
 def refuse(request: HttpRequest, code: ErrorCode, status: int, *, wait_seconds: int = 0) -> HttpResponse:
@@ -47,6 +53,14 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return refuse(request, ProductCode.INTERNAL, 500)
 
 
+def came_from(request: HttpRequest) -> str:
+    """The address, within this site, of the page that sent a form, as its browser says it; empty where that is unknown or elsewhere."""
+    page = urlsplit(request.headers.get("Referer", ""))
+    address = urlunsplit(("", "", page.path, page.query, ""))
+    is_ours = page.netloc == request.get_host() and address.startswith("/") and url_has_allowed_host_and_scheme(address, allowed_hosts=None)
+    return address if is_ours else ""
+
+
 def _answer(request: HttpRequest, code: ErrorCode, status: int, wait_seconds: int) -> HttpResponse:
     incident, sentence = uuid4().hex[:12], sentence_of(code)
     _note(request, incident, code, status)
@@ -57,6 +71,8 @@ def _answer(request: HttpRequest, code: ErrorCode, status: int, wait_seconds: in
     if "application/json" in request.headers.get("Accept", ""):
         return JsonResponse({"ok": False, "code": code, "message": sentence, "incident": incident}, status=status)
     context = {"code": code.value, "sentence": sentence, "incident": incident, "status": status, "wait_seconds": wait_seconds}
+    if code == ProductCode.COMMAND and status == FORBIDDEN:
+        context["came_from"] = came_from(request)
     return render(request, "site/error.html", context, status=status)
 
 

@@ -97,7 +97,7 @@ def _sentence(error: ImportRefusedError) -> str:
     """Which rule was broken, and where. The text is the product's own, and quotes nothing from the file."""
     place = error.problem.location
     if place is None:
-        words = gettext("Nothing was imported. %(reason)s (%(code)s).")
+        words = gettext("Nothing was imported: %(reason)s (%(code)s).")
         return words % {"reason": error.problem.hint, "code": error.problem.code}
     words = gettext("Nothing was imported. Line %(line)d, column %(column)d: %(reason)s (%(code)s).")
     return words % {"line": place.line, "column": place.column, "reason": error.problem.hint, "code": error.problem.code}

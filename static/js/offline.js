@@ -4,7 +4,8 @@
 const FIRST_MS = 2_000;
 const LONGEST_MS = 60_000;
 
-let wait = FIRST_MS;
+// Kept for the page that comes: where that is this one again, it asks less often.
+let wait = Number(history.state?.wait) || FIRST_MS;
 let timer = 0;
 let isLooking = false;
 
@@ -18,17 +19,24 @@ async function look() {
   if (isLooking) return;
   isLooking = true;
   clearTimeout(timer);
-  if (await isReached()) return location.reload();
-  isLooking = false;
+  const isThere = await isReached();
   wait = Math.min(2 * wait, LONGEST_MS);
+  if (isThere) {
+    history.replaceState({ wait }, "");
+    return location.reload();
+  }
+  isLooking = false;
   timer = setTimeout(look, wait);
 }
 
-/** Whether the server answers: asked for the smallest thing that is the same for everybody. */
+/**
+ * Whether the server answers: asked for the smallest thing that is the same for everybody. A sign-in that stands before
+ * the product and leads elsewhere, or refuses, counts as well: only the page itself, once it is asked for, leads there.
+ */
 async function isReached() {
   const manifest = document.querySelector("link[rel=manifest]")?.getAttribute("href") ?? "";
   try {
-    return (await fetch(manifest, { cache: "no-store" })).ok;
+    return (await fetch(manifest, { cache: "no-store", redirect: "manual" })).status < 500;
   } catch {
     return false;
   }

@@ -77,3 +77,17 @@ def test_pages_from_right_to_left_do_not_scroll_sideways(width: int, demo: Serve
 def fits(page: Page, width: int) -> None:
     """Nothing scrolls sideways, and nothing stands out of the page."""
     assert page.evaluate("document.documentElement.scrollWidth") <= width, (page.url, page.evaluate(WIDE))
+
+
+@pytest.mark.parametrize(("locale", "name"), [("en-GB", "Open the page again"), ("ko-KR", "페이지 다시 열기")])
+def test_a_form_that_is_out_of_date_leads_back_to_its_page(demo: Server, visits: Visits, locale: str, name: str) -> None:
+    visits.allow("403")
+    page = visits.open(demo, path="/sign-in/?next=/bin/", locale=locale, **PHONE)
+    page.locator("form:has([name=username]) [name=csrfmiddlewaretoken]").evaluate("field => { field.value = 'x'; }")
+    page.locator("[name=username]").fill("ada")
+    page.locator("[name=password]").fill("wrong")
+    page.keyboard.press("Enter")
+    expect(page.locator(".error-status")).to_have_text("403")
+    page.get_by_role("link", name=name).tap()
+    expect(page.locator("[name=username]")).to_be_visible()
+    assert page.url.endswith("/sign-in/?next=/bin/")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -13,7 +15,7 @@ from django.views.decorators.http import require_POST
 from chatui.codes import ProductCode
 from chatui.languages.available import is_offered
 from chatui.permissions.access import as_person
-from chatui.web.errors import refuse
+from chatui.web.errors import came_from, refuse
 
 AS_BROWSER = ""
 """The choice "as in the browser"."""
@@ -39,7 +41,7 @@ def _choose(request: HttpRequest) -> HttpResponse:
     if person is not None:
         person.language = code
         person.save(update_fields=["language"])
-    return in_cookie(redirect(back(request)), code)
+    return in_cookie(redirect(_page(request)), code)
 
 
 def in_cookie(response: HttpResponse, code: str) -> HttpResponse:
@@ -57,6 +59,12 @@ def in_cookie(response: HttpResponse, code: str) -> HttpResponse:
             samesite="Lax",
         )
     return response
+
+
+def _page(request: HttpRequest) -> str:
+    """The page that the form is on. A conversation that was begun on the first page has an address of its own by now."""
+    page = back(request)
+    return (came_from(request) or page) if "next" in request.POST and urlsplit(page).path == reverse("home") else page
 
 
 def back(request: HttpRequest, otherwise: str = "") -> str:

@@ -6,13 +6,18 @@ import { find, parse, pieceAbout, seek } from "../page/dom.js";
 /** @import { PlainEnd, TurnEnded } from "../wire/wire.js" */
 
 /**
- * Null where it has to be fetched: where the event has nothing, nothing in this page's language, or what does not fit.
+ * Null where it has to be fetched: where the event has nothing, nothing in this page's language, or what does not fit
+ * or goes into no copy of the piece. The turn ends in any case.
  * @param {TurnEnded} event
  * @param {string | null} conversation
  */
 export function belowAnswer({ html, language, plain }, conversation) {
-  if (plain) return conversation && isWhole(plain) ? plainEnd(conversation, plain) : null;
-  return html && isWorded(language) ? parse(html) : null;
+  try {
+    if (plain) return conversation && isWhole(plain) ? plainEnd(conversation, plain) : null;
+    return html && isWorded(language) ? parse(html) : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Whether what is worded in it can be shown on this page. @param {string | null | undefined} language */

@@ -37,6 +37,7 @@ export class AgainMenu {
       const item = piece("again-item", HTMLElement);
       item.dataset.choice = offer.value;
       item.textContent = offer.text;
+      item.dir = offer.dir;
       return item;
     }));
   };

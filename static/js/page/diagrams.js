@@ -9,7 +9,9 @@ const LONGEST_MS = 30_000;
 const NEAR = "800px";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const near = new IntersectionObserver(arrived, { rootMargin: NEAR });
+// What is scrolled is the root: around any other one, the margin would count for nothing inside of what is scrolled.
+const root = document.querySelector(".scroller");
+const near = new IntersectionObserver(arrived, { root, rootMargin: NEAR });
 
 /** @param {Element} block closed */
 export function drawDiagrams(block) {

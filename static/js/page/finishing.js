@@ -15,7 +15,7 @@ let scheduled = false;
 export function finishBlock(block) {
   decorateCode(block);
   reachWideTables(block);
-  if (!block.querySelector("pre > code, .math")) return;
+  if (!block.querySelector("pre > code[class], .math")) return;
   queue.push(block);
   schedule();
 }
@@ -56,7 +56,8 @@ function again() {
 
 /** @param {Element} block */
 async function finish(block) {
-  if (block.querySelector("pre > code")) await (await import("../code/colours.js")).highlightCode(block);
+  // Only code that names its language has a class.
+  if (block.querySelector("pre > code[class]")) await (await import("../code/colours.js")).highlightCode(block);
   if (block.querySelector(".math")) await (await import("./mathematics.js")).setMathematics(block);
   if (block.querySelector("code.language-mermaid")) (await import("./diagrams.js")).drawDiagrams(block);
 }

@@ -100,6 +100,17 @@ def test_what_does_not_fit_is_fetched(demo: Server, visits: Visits, how: str) ->
     assert below(chat) == live and sent[0]["message_id"] in live
 
 
+def test_a_piece_that_cannot_be_filled_in_leaves_no_answer_running(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, "ada")
+    page.wait_for_load_state()
+    page.evaluate("document.querySelector('#piece-answer-end').content.querySelector('time').remove()")
+    chat = Chat(page)
+    with page.expect_response(re.compile("/c/.*/turns/.*/")):
+        chat.ask_and_wait("Hello")
+    expect(chat.last.locator(".answer-facts time")).to_have_count(1)
+    expect(chat.stop).to_be_hidden()
+
+
 def test_values_are_text_and_never_markup(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "ada", "about:blank")
     changing(page, lambda plain: plain | {"names": [MARKUP, "two"], "message_id": MARKUP})

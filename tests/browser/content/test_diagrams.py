@@ -131,3 +131,16 @@ def test_pages_without_diagrams_may_frame_nothing(chat: Chat) -> None:
     assert "sandbox allow-scripts" in answer.headers["content-security-policy"]
     assert answer.headers["x-frame-options"] == "SAMEORIGIN"
     assert chat.page.request.get("/shares/").headers["x-frame-options"] == "DENY"
+
+
+def test_a_diagram_that_comes_near_is_drawn_before_it_is_seen(chat: Chat, writer: Writer) -> None:
+    page = chat.page
+    writer.write(FLOW + "\nA line.\n" * 18)
+    chat.ask_and_wait("A flowchart, then text?")
+    chat.settle()
+    page.reload()
+    chat.finish()
+    top = place(page).evaluate("place => place.getBoundingClientRect().bottom")
+    assert top < 0, "the premise: the end of the conversation is shown"
+    expect(place(page)).to_have_attribute("data-diagram", "drawn")
+    assert place(page).evaluate("place => place.getBoundingClientRect().bottom") < 0

@@ -88,3 +88,17 @@ def test_a_phone_shows_the_list_and_the_line_without_scrolling_sideways(slow: Se
     assert box is not None and box["height"] >= 44
     chat.stop.click()
     chat.finish("stopped")
+
+
+def test_on_paper_the_folded_line_has_no_arrow(slow: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(slow, "ada"))
+    chat.ask(PLAN)
+    line = chat.last.locator(".thought > summary")
+    expect(line).to_have_text(TIME)
+    chat.stop.click()
+    chat.finish("stopped")
+    arrow = "summary => getComputedStyle(summary, '::after').display"
+    assert line.evaluate(arrow) == "block", "the premise"
+    chat.page.emulate_media(media="print")
+    expect(line).to_be_visible()
+    assert line.evaluate(arrow) == "none"

@@ -41,6 +41,28 @@ def listen(page: Page) -> None:
     }""")
 
 
+def test_a_language_chosen_in_the_middle_of_a_first_answer_leaves_the_person_in_the_conversation(slow_demo: Server, visits: Visits) -> None:
+    page = visits.open(slow_demo, "bela", locale="en-GB")
+    chat = Chat(page)
+    chat.ask("Explain something long.")
+    page.wait_for_url("**/c/*/")
+    expect(chat.stop).to_be_visible()
+    address = page.url
+    page.locator(".account-button").click()
+    page.get_by_label("Language").select_option("ko")
+    page.get_by_role("button", name="Use", exact=True).click()
+
+    expect(page.locator("html")).to_have_attribute("lang", "ko")
+    assert page.url == address
+    page.locator(".stop").click()
+    chat.finish("stopped")
+    expect(chat.last.locator("[data-action=regenerate]")).to_have_text("다시 생성")
+    page.locator(".account-button").click()
+    page.locator("#account-menu select[name=language]").select_option("")
+    page.locator("#account-menu form.language button").click()
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+
+
 def test_a_whole_turn_is_said_in_german(slow_demo: Server, visits: Visits) -> None:
     page = visits.open(slow_demo, "ada", locale="de-DE")
     chat = Chat(page)

@@ -287,3 +287,18 @@ def test_live_frames_are_compared_and_found_as_well(visits: Visits, demo: Server
     assert final.locator(".frame-seen pre").inner_text() == final.locator(".frame-there pre").inner_text() != ""
     page.get_by_role("combobox", name="Role").select_option("tool")
     expect(page.locator(".frame:visible")).to_have_count(1)
+
+
+@pytest.mark.parametrize("width", [320, 360, 414])
+def test_what_the_filters_of_the_search_say_is_not_cut_off_on_a_phone(demo: Server, visits: Visits, width: int) -> None:
+    page = debug(visits, demo, talked(visits, demo))
+    page.set_viewport_size({"width": width, "height": 740})
+    cut = page.locator(".debug-search select").evaluate_all("""all => all.filter(each => {
+      const { width } = each.getBoundingClientRect();
+      each.style.inlineSize = "max-content";
+      const whole = each.getBoundingClientRect().width;
+      each.style.inlineSize = "";
+      return width < whole - 1;
+    }).length""")
+    assert cut == 0
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")

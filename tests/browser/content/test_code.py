@@ -1,0 +1,28 @@
+"""What highlights code is fetched for code in a language, and for nothing else."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chat import Chat
+from tests.browser.content.writer import Writer
+
+pytestmark = pytest.mark.browser
+
+
+def test_code_without_a_language_fetches_no_highlighter(chat: Chat, writer: Writer) -> None:
+    asked: list[str] = []
+    chat.page.on("request", lambda request: asked.append(urlsplit(request.url).path))
+    writer.write("```\nls -la\n```\n\n    indented\n")
+    chat.ask_and_wait("Plain?")
+    expect(chat.answer.locator(".code-language").first).to_have_text("text")
+    chat.page.wait_for_timeout(1_500)  # longer than an idle browser lets closed blocks wait
+    assert [path for path in asked if "colours" in path or "highlight" in path] == []
+
+    writer.write("```python\nif a: pass\n```\n")
+    chat.ask_and_wait("Python?")
+    expect(chat.answer.locator("code[data-coloured]")).to_have_count(1)
+    assert [path for path in asked if "colours" in path] != []

@@ -1,0 +1,67 @@
+"""The page without a connection, where a sign-in stands before the product: the person gets there, and nothing is loaded in a circle."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.installed.conftest import Opening
+from tests.browser.visits import Visits
+from tests.support.served import Deployment
+
+pytestmark = pytest.mark.browser
+
+NETWORK = "ERR_|WebSocket connection to .* failed|Failed to load resource|CORS policy|login.example"
+MANIFEST = "**/manifest.webmanifest"
+
+
+@pytest.fixture
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A deployment of this test alone, whose server may go."""
+    deployment = Deployment(tmp_path_factory.mktemp("own"))
+    try:
+        deployment.start()
+        deployment.make_people(ada=(False, []))
+        yield deployment
+    finally:
+        deployment.stop()
+
+
+def without_server(own: Deployment, with_worker: Opening) -> Page:
+    page = with_worker("ada", own.servers[0])
+    own.servers[0].stop()
+    page.reload()
+    expect(page.get_by_role("heading", name="No connection")).to_be_visible()
+    return page
+
+
+@pytest.mark.parametrize("status", [302, 401])
+def test_a_sign_in_that_has_expired_is_asked_for_by_the_page_itself(
+    own: Deployment, with_worker: Opening, visits: Visits, status: int
+) -> None:
+    visits.allow(NETWORK)
+    page = without_server(own, with_worker)
+    headers = {"Location": "https://login.example/"} if status == 302 else {}
+    page.route(MANIFEST, lambda route: route.fulfill(status=status, headers=headers))
+    own.start_again(own.servers[0])
+    expect(page.locator("chat-composer")).to_be_visible()
+
+
+def test_a_page_that_does_not_come_is_asked_for_less_and_less_often(own: Deployment, with_worker: Opening, visits: Visits) -> None:
+    visits.allow(NETWORK)
+    page = without_server(own, with_worker)
+    moments: list[float] = []
+
+    def answer(route: Route) -> None:
+        moments.append(time.monotonic())
+        route.fulfill(status=200, body="{}")
+
+    page.route(MANIFEST, answer)
+    page.reload()
+    while len(moments) < 3:
+        page.wait_for_timeout(100)
+    first, second, third = moments[:3]
+    assert second - first > 3 and third - second > 7, "2, 4 and 8 seconds after a page came"
