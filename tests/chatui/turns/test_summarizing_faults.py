@@ -113,3 +113,14 @@ async def test_after_a_fault_nothing_more_of_a_summary_is_shown(
     watched = await watch(ada, gate, failed.is_set)
     assert watched.turn.state == "completed"
     assert STEP not in watched.raw
+
+
+async def test_a_summarizer_that_says_nothing_three_times_is_not_asked_a_fourth_time(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, summarizer = asyncio.Event(), Summarizer("")
+    use(monkeypatch, backend, summarizer)
+    monkeypatch.setattr(summarizing, "LEAST_CHARS", 0)
+    backend.script = thinks(gate)
+    watched = await watch(ada, gate, lambda: len(summarizer.requests) >= 3)
+    assert (watched.turn.state, watched.steps, len(summarizer.requests)) == ("completed", [], 3)
