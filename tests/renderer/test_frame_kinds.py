@@ -11,6 +11,7 @@ from renderer.frame_kinds import (
     PRODUCT_NAMES,
     SUMMARY,
     SUMMARY_NAME,
+    addresses_tool,
     is_answer,
     is_for_people,
     is_preamble,
@@ -54,6 +55,12 @@ def test_a_trusted_program_sees_whole_raw_reasoning_for_people_besides_and_nothi
 
 def test_people_are_nobody_in_particular_user_and_all() -> None:
     assert [word for word in (None, "user", "all", "assistant", "functions.f", "USER", "") if is_for_people(word)] == [None, "user", "all"]
+
+
+def test_a_tool_is_addressed_by_an_assistant_that_speaks_neither_to_people_nor_to_itself() -> None:
+    for header in HEADERS:
+        to_tool = header.recipient in ("functions.f", "python", "User", "")
+        assert addresses_tool(header) == (header.role == Role.ASSISTANT and to_tool), header
 
 
 def test_each_well_known_header_is_what_its_name_says() -> None:
