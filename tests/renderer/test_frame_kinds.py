@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from itertools import product
 
-from renderer.frame_kinds import ANSWER, BROKEN, PREAMBLE, PRODUCT_NAMES, SUMMARY, SUMMARY_NAME, is_answer, is_for_people, is_preamble
+from renderer.frame_kinds import (
+    ANSWER,
+    BROKEN,
+    PREAMBLE,
+    PRODUCT_NAMES,
+    SUMMARY,
+    SUMMARY_NAME,
+    addresses_tool,
+    is_answer,
+    is_for_people,
+    is_preamble,
+    is_reasoning,
+)
 from renderer.frames import Channel, Header, Intent, Role
 from renderer.gate import Audience, may_see
 
@@ -32,8 +44,23 @@ def test_a_preamble_is_no_answer_whatever_channel_it_stands_on() -> None:
     assert not any(map(is_answer, shown))
 
 
+def test_a_trusted_program_sees_whole_raw_reasoning_for_people_besides_and_nothing_else_that_is_hidden() -> None:
+    seen = {audience: [header for header in HEADERS if may_see(header, audience)] for audience in Audience}
+    assert seen[Audience.PROGRAM] == seen[Audience.END_USER], "none of these is the line of a tool"
+    assert set(seen[Audience.PROGRAM]) < set(seen[Audience.TRUSTED_PROGRAM])
+    reasoning = [Header(Role.ASSISTANT, Channel.ANALYSIS, recipient) for recipient in (None, "user", "all")]
+    assert [header for header in seen[Audience.TRUSTED_PROGRAM] if header not in seen[Audience.PROGRAM]] == reasoning
+    assert list(filter(is_reasoning, HEADERS)) == reasoning
+
+
 def test_people_are_nobody_in_particular_user_and_all() -> None:
     assert [word for word in (None, "user", "all", "assistant", "functions.f", "USER", "") if is_for_people(word)] == [None, "user", "all"]
+
+
+def test_a_tool_is_addressed_by_an_assistant_that_speaks_neither_to_people_nor_to_itself() -> None:
+    for header in HEADERS:
+        to_tool = header.recipient in ("functions.f", "python", "User", "")
+        assert addresses_tool(header) == (header.role == Role.ASSISTANT and to_tool), header
 
 
 def test_each_well_known_header_is_what_its_name_says() -> None:

@@ -12,10 +12,12 @@ from django.utils import timezone
 from chatui.audit_log.record import FIRST_HASH, Visitor, digest, record
 from chatui.models import AuditEvent, Conversation, DebugRequest, Message, ShareLink, Turn, User
 from chatui.models.message import Author
-from chatui.permissions import access, debug_requests
+from chatui.permissions import access, debug_requests, files
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
 from chatui.permissions.by_group import sharing
 from chatui.store import transcripts
+from chatui.store.files import storage
+from chatui.store.files.storage import NewFile, Place
 from renderer.frames import Frame, Header
 
 pytestmark = pytest.mark.django_db
@@ -42,6 +44,17 @@ def test_a_deactivated_person_owns_nothing(ada: User, conversation: Conversation
     ada.is_active = False
     with pytest.raises(NotFoundError):
         access.own_conversation(ada, conversation.pk)
+
+
+def test_a_file_is_found_by_its_active_owner_alone(ada: User, bela: User, conversation: Conversation) -> None:
+    kept = storage.keep(Place(ada.pk, conversation.pk), NewFile.of("plot.png", b"PNG"))
+    assert files.own_file(ada, kept.pk) == kept
+    for person in (bela, None):
+        with pytest.raises(NotFoundError):
+            files.own_file(person, kept.pk)
+    ada.is_active = False
+    with pytest.raises(NotFoundError):
+        files.own_file(ada, kept.pk)
 
 
 @pytest.mark.parametrize("key", ["", "x", None, 7, uuid4(), "../../etc", ["a"]])

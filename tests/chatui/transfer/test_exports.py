@@ -133,6 +133,12 @@ def test_no_title_makes_a_name_that_leads_anywhere(title: str, ada: User) -> Non
     assert not set(name) & set('/\\:*?"<>|\n\x00.') and len(name) < 90
 
 
+@pytest.mark.parametrize("title", ["", "…", "<>", "---", "🎉"])
+def test_what_has_no_letter_in_its_title_is_called_a_conversation(title: str, ada: User) -> None:
+    row = Conversation.objects.create(owner=ada, title=title)
+    assert exports.file_name(row) == f"{row.created_at:%Y-%m-%d}-conversation-{row.pk.hex[-8:]}"
+
+
 def test_people_without_conversations_get_an_empty_archive(bela: User) -> None:
     response = signed_in(bela).get("/download/")
     assert unzipped(b"".join(response.streaming_content)) == {}  # type: ignore[attr-defined]

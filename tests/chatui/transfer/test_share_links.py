@@ -292,6 +292,20 @@ def test_a_shorter_limit_ends_older_links_and_none_at_all_ends_every_one(
     assert "/share/" not in client.get(f"/c/{leaf.conversation_id}/").content.decode(), "and it is not offered"
 
 
+def test_whoever_makes_links_too_often_has_to_wait(leaf: Message, ada: User) -> None:
+    client, address = signed_in(ada), f"/c/{leaf.conversation_id}/share/"
+    asked = {"days": "7", "leaf": str(leaf.pk)}
+    assert [client.post(address, asked).status_code for _ in range(31)] == [302] * 30 + [429]
+    assert ShareLink.objects.count() == 30
+
+
+def test_the_list_of_links_says_the_end_that_the_shortest_limit_sets(leaf: Message, ada: User, settings: pytest_django.Settings) -> None:
+    make(ada, leaf, days="30")
+    limit(settings, share_max_days=1)
+    (listed,) = share_links.links(ada)
+    assert listed.ends_at == ShareLink.objects.get().created_at + timedelta(days=1)
+
+
 def test_a_link_for_ever_needs_an_operator_who_allows_it(leaf: Message, ada: User, settings: pytest_django.Settings) -> None:
     limit(settings, share_max_days=-1)
     link = make(ada, leaf, days="0")

@@ -19,8 +19,10 @@ from chatui.models.message import Author
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from chatui.turns import running
+from chatui.turns.requests.by_program import ProgramAsk
 from chatui.turns.requests.refusal import AskRefusedError
 from chatui.turns.start import Ask, Kind
+from chatui.turns.streams.program import ProgramStream
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import stored
 from tests.chatui.turns.test_turns import ask, begin, run
@@ -45,6 +47,17 @@ async def test_the_same_ask_of_two_people_is_two_turns(ada: User, bela: User, ba
     assert (his.turn.conversation.owner, his.turn.asked_by) == (bela, bela)
     again = await begin(bela, mine)
     assert not again.is_new and again.turn.pk == his.turn.pk, "twice, it is his own turn and never hers"
+
+
+@pytest.mark.asyncio
+async def test_a_program_gets_a_turn_of_its_own_under_the_id_of_another_persons_ask(
+    ada: User, bela: User, backend: ScriptedBackend
+) -> None:
+    his = await begin(bela, ask(text="What is his?"))
+    hers = await running.ask_for_program(ada, ProgramAsk(his.turn.client_id, uuid4(), "What is mine?", ProgramStream(), ""))
+    await running.settle()
+    assert hers.is_new and hers.turn.pk != his.turn.pk
+    assert (hers.turn.conversation.owner, hers.turn.asked_by, hers.turn.client_id) == (ada, ada, his.turn.client_id)
 
 
 @pytest.mark.asyncio

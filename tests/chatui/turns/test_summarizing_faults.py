@@ -13,9 +13,9 @@ from chatui.turns import ledger, summarizing, summary_notes
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import SUMMARY_NAME
 from renderer.frames import Channel, Header, Terminator
-from tests.chatui.turns.test_summarizing import STEP, TRUSTED, kept, watch
-from tests.support.scripted import FINAL, ScriptedBackend, Step, ended, frame
-from tests.support.summarizer import Summarizer, thinks, use
+from tests.chatui.turns.test_summarizing import STEP, TRUSTED, kept, server_summary, watch
+from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, answer, ended, frame
+from tests.support.summarizer import THOUGHT, Summarizer, thinks, use
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.faults]
 
@@ -113,3 +113,25 @@ async def test_after_a_fault_nothing_more_of_a_summary_is_shown(
     watched = await watch(ada, gate, failed.is_set)
     assert watched.turn.state == "completed"
     assert STEP not in watched.raw
+
+
+async def test_a_summarizer_that_says_nothing_three_times_is_not_asked_a_fourth_time(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, summarizer = asyncio.Event(), Summarizer("")
+    use(monkeypatch, backend, summarizer)
+    monkeypatch.setattr(summarizing, "LEAST_CHARS", 0)
+    backend.script = thinks(gate)
+    watched = await watch(ada, gate, lambda: len(summarizer.requests) >= 3)
+    assert (watched.turn.state, watched.steps, len(summarizer.requests)) == ("completed", [], 3)
+
+
+async def test_a_servers_summary_that_comes_too_late_for_its_review_is_not_shown(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, backend, None, **TRUSTED, summary_review=True)
+    gate = asyncio.Event()
+    backend.script = [*frame(ANALYSIS, THOUGHT), gate, *server_summary("**Comparing ways**"), *answer()[-5:]]
+    watched = await watch(ada, gate, backend.waiting.is_set)
+    assert watched.steps == [] and "chatui:thought" in watched.types()
+    assert not [message for message in await kept(watched.turn) if message.name == SUMMARY_NAME and message.is_visible]

@@ -53,6 +53,14 @@ GOOD = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("quoted", "reason"),
+    [("work", None), ("Berlin", None), ("puddles", Reason.NAME), ("Hamburg", Reason.NAME), ("Berlin puddles", Reason.NAME)],
+)
+def test_only_what_the_visible_text_says_stands_in_quotation_marks(quoted: str, reason: Reason | None) -> None:
+    assert check(f'Thought about "{quoted}" and the rain', *prepared()).reason == reason
+
+
 @pytest.mark.parametrize("line", GOOD)
 def test_an_honest_line_is_allowed(line: str) -> None:
     verdict = check(line, *prepared())

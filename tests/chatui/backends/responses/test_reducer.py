@@ -408,6 +408,7 @@ def test_no_call_of_a_broken_stream_is_carried_out() -> None:
         (completed(usage={"output_tokens": 19}), {"token_limit": TokenLimit(20)}, EndReason.STOP),
         (completed(usage={"input_tokens": 80, "output_tokens": 20}), {"token_limit": TokenLimit(None, 100)}, EndReason.LENGTH),
         (completed(usage={"input_tokens": 80, "output_tokens": 19}), {"token_limit": TokenLimit(None, 100)}, EndReason.STOP),
+        (completed(usage={"input_tokens": 100}), {"token_limit": TokenLimit(20, 100)}, EndReason.STOP),
         ({"type": "response.incomplete", "response": {}}, {}, EndReason.LENGTH),
         (completed({"type": "message", "id": "m", "role": "assistant", "status": "incomplete"}), {}, EndReason.LENGTH),
     ],

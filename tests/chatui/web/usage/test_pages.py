@@ -11,7 +11,7 @@ from channels.db import database_sync_to_async
 from django.test import AsyncClient
 from django.utils import timezone
 
-from chatui.models import AuditEvent, ModelPrice, UsageCount, UsageEntry, UsageLimit, User
+from chatui.models import ApiKey, AuditEvent, ModelPrice, UsageCount, UsageEntry, UsageLimit, User
 from chatui.usage import limits
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change
@@ -59,6 +59,15 @@ def test_everybodys_usage_is_summed_up_as_chosen(ada: User, bela: User, uma: Use
     assert "big" in by_model and "not known" in by_model and ">ada<" not in by_model
     before = client.get("/usage/everybody/", {"until": str(timezone.now().date() - timedelta(days=1))}).content.decode()
     assert ">ada<" not in before
+
+
+def test_what_programs_asked_is_listed_by_the_names_of_their_keys(uma: User, ada: User) -> None:
+    key = ApiKey.objects.create(owner=ada, name="The wiki", prefix="cui_abc", digest="a", made_by_name="ada")
+    for key_id in (key.pk, None):
+        line(ada, key_id=key_id)
+    page = signed_in(uma).get("/usage/everybody/", {"by": "key"}).content.decode()
+    assert "The wiki (cui_abc…)" in page and str(key.pk) not in page
+    assert "on the page" in page
 
 
 def test_staff_without_the_permission_find_no_such_page(sam: User, grace: User, uma: User) -> None:
