@@ -496,6 +496,7 @@ async def test_who_may_not_use_the_model_any_more_is_told_so_and_nothing_is_begu
     assert await Turn.objects.acount() == 1
 
 
+@pytest.mark.slow
 def test_a_page_of_many_answers_that_were_gone_on_with_costs_no_more_for_each_of_them(ada: User, conversation: Conversation) -> None:
     def work(answers: int) -> int:
         """Calls of functions, which are the same on every machine."""

@@ -503,6 +503,7 @@ def test_grams_find_every_long_run_and_nothing_that_is_not_there() -> None:
     assert not grams.share("zyxwvuts" + text[:4])
 
 
+@pytest.mark.slow
 def test_the_work_grows_with_what_is_new_only() -> None:
     """A hundred thousand words of hidden text, checked all the while: no check is slow, and the whole is done in no time."""
     chance = random.Random(1)

@@ -127,6 +127,7 @@ def test_bad_bytes_and_lone_surrogates_become_marks(ada: User) -> None:
     assert Conversation.objects.get().title == "t\ufffd"
 
 
+@pytest.mark.slow
 def test_a_conversation_with_too_many_messages_or_too_much_text_is_left_out(ada: User) -> None:
     many = {f"n{number}": node("x", f"n{number - 1}") for number in range(5_001)}
     assert import_export(ada, mapping(**many)).left_out[Kind.TALK_TOO_LARGE] == 1

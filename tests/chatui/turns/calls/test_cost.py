@@ -14,6 +14,7 @@ from tests.support.scripted import ScriptedBackend
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
 
+@pytest.mark.slow
 async def test_a_call_costs_no_more_than_five_milliseconds_of_ours(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
