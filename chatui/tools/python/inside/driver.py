@@ -38,6 +38,8 @@ def main() -> NoReturn:
     limits = json.loads(sys.argv[1])
     for name, most in limits.items():
         resource.setrlimit(getattr(resource, name), (most, most))
+    # A server that a shell has started in the background ignores SIGINT, and so would the code: it could only be killed.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv = [""]
     sys.path.insert(0, "")
     answers = os.dup(1)

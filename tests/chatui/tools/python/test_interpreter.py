@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -73,6 +74,16 @@ def test_files_that_it_makes_or_changes_are_named() -> None:
 def test_code_that_takes_too_long_is_interrupted_and_keeps_its_state() -> None:
     answer, after = answers("x = 1\nwhile True: x += 1", "x > 1", seconds=0.3)
     assert "KeyboardInterrupt" in answer.text and answer.text.endswith("[Interrupted after 0.3 seconds.]") and after.text == "True\n"
+
+
+def test_code_is_interrupted_also_where_a_shell_has_started_the_server_in_the_background() -> None:
+    """Such programs ignore SIGINT, and what they start inherits that."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        answer, after = answers("x = 1\nwhile True: x += 1", "x > 1", seconds=0.3)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert "KeyboardInterrupt" in answer.text and after.text == "True\n"
 
 
 def test_code_that_cannot_be_interrupted_is_killed() -> None:
