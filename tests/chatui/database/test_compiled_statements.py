@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from uuid import UUID, uuid4
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.conf import settings
@@ -20,7 +22,7 @@ from chatui.models.turn import TurnState
 from chatui.permissions import access
 from chatui.store import transcripts
 from chatui.turns.start import Ask, AskRefusedError, Kind
-from renderer.frames import Frame, Header
+from renderer.frames import Frame, Header, Role
 from tests.chatui.conftest import signed_in, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -167,13 +169,16 @@ def test_a_removal_deletes_what_the_orm_deletes_and_no_more(ada: User) -> None:
 
 @pytest.mark.parametrize("model", [ActiveLeaf, Conversation, Message, Turn, UsageEntry])
 def test_what_is_taken_as_it_is_is_what_the_orm_makes_of_it(model: type[Model]) -> None:
-    connection, values = connections["default"], [None, "", "text", True, False, 0, 7, TurnState.RUNNING, uuid4(), b"bytes", timezone.now()]
+    connection, now = connections["default"], timezone.now()
+    values: list[Any] = [None, "", "text", True, False, 0, 7, TurnState.RUNNING, Role.USER, uuid4(), b"bytes"]
+    values += [now, now.replace(microsecond=0), now.astimezone(ZoneInfo("Asia/Seoul")), now.date()]
     taken = 0
     for field in model._meta.concrete_fields:
         place = _Place(Parameter("value", field), connection)
         for value in values:
-            if type(value) in place.known:
-                made, ours = field.get_db_prep_save(value, connection), place.prepared(value)
+            way = place.way(type(value))
+            if way != place._asked:
+                made, ours = field.get_db_prep_save(value, connection), way(value) if way else value
                 assert (type(made), made) == (type(ours), ours), field
                 taken += 1
     assert taken > len(model._meta.concrete_fields), "None at least, and the keys"
