@@ -58,6 +58,11 @@ LEAKS = {
     "<think>a</think>analysisSECRETassistantfinalHello": "Hello",
     "finalHello": "Hello",
     "Hello<|return|>": "Hello",
+    "Thinking:\n> SECRET\n\nHello": "\nHello",
+    "\nThinking:\n> SECRET\n\nHello": "\nHello",
+    "\n" * 12 + "Thinking:\n> SECRET\n> SECRET\n\nHello": "\nHello",
+    "\n" * 12 + "> Thinking:\n> SECRET\n\nHello": "\nHello",
+    "\n \u200b" * 12 + "Th\u200binking:\n> SECRET\n\nHello": "\nHello",
 }
 
 
