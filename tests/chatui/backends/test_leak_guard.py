@@ -58,6 +58,8 @@ LEAKS = {
     "<think>a</think>analysisSECRETassistantfinalHello": "Hello",
     "finalHello": "Hello",
     "Hello<|return|>": "Hello",
+    "\u200b<think>a</think>analysisSECRETassistantfinalHello": "\u200bHello",
+    "\n\u2060<think>a</think>Thinking:\n> SECRET\n\nHello": "\n\u2060\nHello",
     "Thinking:\n> SECRET\n\nHello": "\nHello",
     "\nThinking:\n> SECRET\n\nHello": "\nHello",
     "\n" * 12 + "Thinking:\n> SECRET\n> SECRET\n\nHello": "\nHello",
