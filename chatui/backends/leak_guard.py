@@ -136,7 +136,7 @@ class LeakGuard:
         shown, found = self._prose.feed(text, is_end=is_end)
         if shown:
             spans.append(Span(True, shown))
-            self._has_shown = self._has_shown or not shown.isspace()
+            self._has_shown = self._has_shown or bool(bare(folded(shown)).strip())
         if found is None:
             return None
         match found.kind:

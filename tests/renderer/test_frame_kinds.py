@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 from renderer.frame_kinds import (
     ANSWER,
     BROKEN,
+    DOCUMENT,
     PREAMBLE,
     PRODUCT_NAMES,
     SUMMARY,
     SUMMARY_NAME,
+    TOOL_LINE,
     addresses_tool,
     is_answer,
+    is_document,
     is_for_people,
     is_preamble,
     is_reasoning,
+    is_tool_line,
 )
-from renderer.frames import Channel, Header, Intent, Role
+from renderer.frames import Channel, Frame, Header, Intent, Role
 from renderer.gate import Audience, may_see
+from renderer.history import seen_again
 
 HEADERS = [
     Header(role, channel, recipient, intent=intent)
@@ -61,6 +67,18 @@ def test_a_tool_is_addressed_by_an_assistant_that_speaks_neither_to_people_nor_t
     for header in HEADERS:
         to_tool = header.recipient in ("functions.f", "python", "User", "")
         assert addresses_tool(header) == (header.role == Role.ASSISTANT and to_tool), header
+
+
+def test_a_document_is_what_a_person_brought_and_nothing_else_of_that_name() -> None:
+    assert is_document(DOCUMENT)
+    assert not any(is_document(replace(DOCUMENT, role=role)) for role in (*Role, "critic") if role != Role.USER)
+    assert not any(map(is_document, HEADERS))
+
+
+def test_what_the_product_writes_for_people_is_known_by_its_name() -> None:
+    assert {SUMMARY.name, TOOL_LINE.name} == PRODUCT_NAMES and is_tool_line(TOOL_LINE)
+    for header in (SUMMARY, TOOL_LINE):
+        assert seen_again([Frame(Header(Role.USER), "Why?"), Frame(header, "Looking it up")]) == (Frame(Header(Role.USER), "Why?"),)
 
 
 def test_each_well_known_header_is_what_its_name_says() -> None:

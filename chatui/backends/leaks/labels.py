@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import islice
 
-from chatui.backends.leaks.folding import ZERO, folded
+from chatui.backends.leaks.folding import ZERO, bare, folded
 
 
 class Manner(Enum):
@@ -140,14 +141,23 @@ def label_of(begun: str, *, is_end: bool) -> Label | Undecided | None:
 
 def answer_behind(text: str, label: Label) -> int | None:
     """Where the answer begins behind what ``label`` announces, in an answer that has ended; None where nothing says so."""
-    view = folded(text).replace(ZERO, " ")
+    seen = folded(text)
+    view, label_end = seen.replace(ZERO, " "), _place(seen, label.end)
     if label.manner is Manner.BLOCK:
         return _behind_block(view)
-    ends = [found.end() for found in _ANSWERS[label.manner].finditer(view, label.end)]
+    ends = [found.end() for found in _ANSWERS[label.manner].finditer(view, label_end)]
     if ends:
         # The reasoning may have quoted the label: the last one counts.
         return ends[-1]
-    return _behind_quotation(view, label) if label.manner is Manner.PRIVATE else None
+    return _behind_quotation(view, label_end) if label.manner is Manner.PRIVATE else None
+
+
+def _place(seen: str, end: int) -> int:
+    """The place in a folded text of the place ``end`` in its beginning, as ``label_of`` reads it: without what nobody sees, and without
+    blanks and empty lines before it."""
+    begun = bare(seen)
+    places = (place for place, character in enumerate(seen) if character != ZERO)
+    return next(islice(places, len(begun) - len(begun.lstrip()) + end, None), len(seen))
 
 
 def _of_fence(fence: re.Match[str], *, is_end: bool) -> Label | Undecided | None:
@@ -198,9 +208,9 @@ def _behind_block(view: str) -> int | None:
     return end.end() if end else None
 
 
-def _behind_quotation(view: str, label: Label) -> int | None:
+def _behind_quotation(view: str, label_end: int) -> int | None:
     """The label stands over, or in, a quotation: what comes behind it is the answer."""
-    at = view.rfind("\n", 0, label.end) + 1
+    at = view.rfind("\n", 0, label_end) + 1
     lines = view[at:].splitlines(keepends=True)
     first = next((number for number, line in enumerate(lines) if number and line.strip()), None)
     begins = 0 if lines and lines[0].lstrip().startswith(">") else first

@@ -82,7 +82,8 @@ class Prose:
         if self._doubt and self._doubt.place == "example":
             return self._look_at_example(is_end=is_end)
         if self._code.needs_head:
-            past = self._code.head(view, at, is_end=is_end) if at < len(view) else None
+            # As it is written: Markdown takes no look-alikes of blanks, of backticks and of what begins lists for them.
+            past = self._code.head(self._buffer, at, is_end=is_end) if at < len(view) else None
             if past is None:
                 return self._stop(at)
             return self._at_head(at, past)
@@ -109,7 +110,7 @@ class Prose:
         if view[at] == "\n":
             return self._at_line_end(at)
         if view[at] == "`":
-            return self._at_backticks(view, at, is_end=is_end)
+            return self._at_backticks(at, is_end=is_end)
         self._code.begin_word()
         sign = leak_patterns.sign_at(view, at, is_end=is_end)
         if isinstance(sign, Wait):
@@ -126,8 +127,11 @@ class Prose:
         self._code.end_line()
         return self._distrust() if self._doubt and self._doubt.place == "span" else at + 1
 
-    def _at_backticks(self, view: str, at: int, *, is_end: bool) -> int | None:
-        past = self._code.backticks(view, at, is_end=is_end)
+    def _at_backticks(self, at: int, *, is_end: bool) -> int | None:
+        if self._buffer[at] != "`":
+            self._code.begin_word()
+            return at + 1
+        past = self._code.backticks(self._buffer, at, is_end=is_end)
         if past is None:
             return self._stop(at)
         self._code.begin_word()

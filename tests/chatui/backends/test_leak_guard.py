@@ -58,6 +58,13 @@ LEAKS = {
     "<think>a</think>analysisSECRETassistantfinalHello": "Hello",
     "finalHello": "Hello",
     "Hello<|return|>": "Hello",
+    "\u200b<think>a</think>analysisSECRETassistantfinalHello": "\u200bHello",
+    "\n\u2060<think>a</think>Thinking:\n> SECRET\n\nHello": "\n\u2060\nHello",
+    "Thinking:\n> SECRET\n\nHello": "\nHello",
+    "\nThinking:\n> SECRET\n\nHello": "\nHello",
+    "\n" * 12 + "Thinking:\n> SECRET\n> SECRET\n\nHello": "\nHello",
+    "\n" * 12 + "> Thinking:\n> SECRET\n\nHello": "\nHello",
+    "\n \u200b" * 12 + "Th\u200binking:\n> SECRET\n\nHello": "\nHello",
 }
 
 
@@ -138,6 +145,17 @@ def test_a_tag_in_indented_code_is_code_only_where_it_is_closed_there() -> None:
     whole, cut_off = "Look:\n\n    <think>x</think>\n\nMore.", "Look:\n\n    <think>SECRET\n\nSECRET."
     for text in (whole, cut_off):
         assert guarded(text) == guarded(text, cut=random.Random(1)) == text.partition("<think>SECRET")[0]
+
+
+@for_each([
+    ("Hi \uff40<think>SECRET</think>\uff40 Hello", "Hi \uff40\uff40 Hello"),
+    ("\uff40\uff40\uff40\n<think>SECRET</think>\n\uff40\uff40\uff40\nHello", "\uff40\uff40\uff40\n\n\uff40\uff40\uff40\nHello"),
+    ("\uff5e\uff5e\uff5e\n<think>SECRET</think>\n\uff5e\uff5e\uff5e\nHello", "\uff5e\uff5e\uff5e\n\n\uff5e\uff5e\uff5e\nHello"),
+    ("\u3000\u3000\u3000\u3000<think>SECRET</think>Hello", "\u3000\u3000\u3000\u3000Hello"),
+    ("Hi.\n\n\u00a0\u00a0 \u00a0<think>SECRET</think>Hello", "Hi.\n\n\u00a0\u00a0 \u00a0Hello"),
+])  # fmt: skip
+def test_what_only_looks_like_code_is_none(text: str, shown: str) -> None:
+    assert guarded(text) == guarded(text, whole=True) == guarded(text, cut=random.Random(1)) == shown
 
 
 def test_what_looks_like_a_span_of_code_is_held_up_to_a_bound() -> None:

@@ -155,6 +155,15 @@ def test_permitted_staff_see_hidden_channels_after_they_opened_the_view(grace: U
     )
 
 
+@pytest.mark.parametrize(("way", "told"), [("page", "page"), ("download", "download"), ("socket", "reconnect")])
+def test_only_the_socket_of_a_page_that_was_open_comes_back_by_itself(way: str, told: str, grace: User, conversation: Conversation) -> None:
+    debug_requests.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
+    grace.user_permissions.clear()
+    with pytest.raises(RefusedError):
+        access.view_hidden(visitor(User.objects.get(pk=grace.pk), way), conversation.pk, action="debug page")
+    assert (last_line().code, last_line().way) == ("E-PERM-VISIBILITY", told)
+
+
 def test_asking_for_the_opt_in_is_no_attempt(grace: User, conversation: Conversation) -> None:
     with pytest.raises(OptInNeededError):
         access.view_hidden(visitor(grace), conversation.pk, action="debug page")

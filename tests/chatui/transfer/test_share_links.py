@@ -77,6 +77,8 @@ def test_anybody_with_the_link_reads_what_the_preview_showed(leaf: Message, ada:
     page = read(make(ada, leaf))
     assert "This is what they will see" in preview
     assert snapshot_in(page) == snapshot_in(preview)
+    shown = share_links.read(ShareLink.objects.get().token).messages
+    assert [message.kind for message in shown] == ["question", "preamble", "final"], "a question never looks like an answer"
     assert "Is &lt;b&gt;this&lt;/b&gt; shared?" in page and "It <strong>is</strong>." in page and "Let me <em>look</em>." in page
 
 

@@ -22,6 +22,7 @@ from chatui.turns import running
 from chatui.turns.requests.by_program import ProgramAsk
 from chatui.turns.requests.refusal import AskRefusedError
 from chatui.turns.start import Ask, Kind
+from chatui.turns.statements import asking
 from chatui.turns.streams.program import ProgramStream
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import stored
@@ -93,6 +94,20 @@ async def test_the_database_itself_refuses_a_second_turn_for_an_ask(ada: User, b
     first, second = await run(ada, ask()), await run(ada, ask())
     with pytest.raises(IntegrityError):
         await Turn.objects.filter(pk=second.pk).aupdate(client_id=first.client_id)
+
+
+@pytest.mark.parametrize("has_session", [True, False])
+def test_what_only_refers_to_a_person_does_not_wait_for_their_asks(has_session: bool) -> None:
+    """As PostgreSQL locks rows: lines of the audit log and messages of other asks name the account, and do not change its key."""
+    query = asking._person((), has_session=has_session, is_new=True).query
+    assert query.select_for_update and query.select_for_no_key_update and query.select_for_update_of == ("self",)
+
+
+def test_nobody_asks_in_a_conversation_that_was_erased_meanwhile(conversation: Conversation) -> None:
+    asking.asked_in(conversation)
+    Conversation.objects.filter(pk=conversation.pk).delete()
+    with pytest.raises(NotFoundError):
+        asking.asked_in(conversation)
 
 
 @pytest.mark.parametrize("header", HIDDEN_QUESTIONS, ids=str)

@@ -67,6 +67,8 @@ async def test_a_response_is_written_while_nobody_waits_and_is_polled(program: P
     assert (begun["status"], begun["background"], begun["output"]) == ("queued", True, [])
     await asyncio.wait_for(backend.waiting.wait(), 10)
     assert json_of(await program.get(f"/v1/responses/{begun['id']}"))["status"] == "queued"
+    refused = await program.post("/v1/responses", {"input": "And now?", "previous_response_id": begun["id"]})
+    assert refused.status_code == 409 and "The previous response is still being written." in json_of(refused)["error"]["message"]
     wait.set()
     found = await ended(program, begun["id"])
     assert found["status"] == "completed" and found["background"] is True and text_of(found) == "It is four. "

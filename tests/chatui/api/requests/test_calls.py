@@ -118,6 +118,16 @@ async def test_the_answer_goes_on_statelessly(program: Program, backend: Scripte
             await asyncio.sleep(0.02)
 
 
+async def test_what_was_given_as_called_before_is_told_by_the_name_that_the_program_gave(
+    program: Program, backend: ScriptedBackend
+) -> None:
+    backend.script = answer("It is sunny.")
+    found = await program.ask({"input": HISTORY, "tools": [WEATHER]})
+    items = json_of(await program.get(f"/v1/responses/{found['id']}/input_items?order=asc"))["data"]
+    [made] = [item for item in items if item["type"] == "function_call"]
+    assert made["name"] == "get-weather" and made["arguments"] == '{"city": "Tokyo"}'
+
+
 async def test_a_question_behind_replies_is_answered(program: Program, backend: ScriptedBackend) -> None:
     backend.script = answer("Sunny.")
     found = await program.ask({"input": [*HISTORY, {"role": "assistant", "content": "Sunny."}, {"role": "user", "content": "Sure?"}]})

@@ -77,6 +77,14 @@ def test_a_text_is_shown_as_it_is_and_anything_else_as_json(talk: Conversation) 
     assert [str(each.text) for each in shown.arguments] == ["one\ntwo", "true", '[\n  1,\n  {\n    "a": "b"\n  }\n]', ""]
 
 
+def test_json_that_fits_in_one_line_alone_keeps_its_letters(talk: Conversation) -> None:
+    deep: list[Any] = ["größer: 漢字"] * 200
+    for _ in range(60):
+        deep = [deep]
+    [argument] = cards.card(a_row(talk, {"deep": deep})).arguments
+    assert "\n" not in argument.text and str(argument.text).count('"größer: 漢字"') == 200
+
+
 def test_hostile_arguments_names_and_titles_do_nothing_on_the_page(client: Client, ada: User, talk: Conversation) -> None:
     row = a_row(talk, {HOSTILE: HOSTILE, "reversed": "\u202eevil"})
     ToolApproval.objects.filter(pk=row.pk).update(title="<b>\u202eSend</b>")

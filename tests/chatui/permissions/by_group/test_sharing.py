@@ -85,6 +85,14 @@ def test_a_link_that_rests_is_listed_for_its_owner_who_can_take_it_back(
     assert not opens(link), "it was taken back meanwhile"
 
 
+@pytest.mark.usefixtures("writers")
+def test_members_of_other_groups_alone_do_not_share(ada: User, conversation: Conversation, leaf: str) -> None:
+    try_to_share(ada, conversation, leaf)
+    link = ShareLink.objects.get()
+    ada.groups.set([Group.objects.create(name="readers")])
+    assert not sharing.may_share(ada) and not opens(link)
+
+
 def test_a_group_that_is_not_there_lets_nobody_share(ada: User, writers: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"share_groups": ["wrtiers"]})
     assert not sharing.may_share(ada)

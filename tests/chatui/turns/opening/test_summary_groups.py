@@ -12,6 +12,7 @@ from django.contrib.auth.models import Group
 from chatui.backends.base import Endpoint
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.models import User
+from chatui.permissions.by_group import summaries
 from chatui.turns.opening.first_request import spec_for
 from renderer.frame_kinds import SUMMARY_NAME
 from tests.chatui.api.asking import Program, new_key
@@ -61,6 +62,13 @@ async def test_a_member_gets_lines_and_keeps_them_when_they_are_one_no_more(
     for groups, sums_up in ((["readers"], False), ([], True)):
         change(monkeypatch, {"summary_groups": groups})
         assert ((await database_sync_to_async(spec_for)(turn)).summaries == "model") is sums_up
+
+
+async def test_a_member_of_another_group_alone_is_somebody_outside(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    await join(ada, "writers")
+    for groups, is_member in ((["readers"], False), (["readers", "writers"], True)):
+        change(monkeypatch, {"summary_groups": groups})
+        assert await database_sync_to_async(summaries.are_made_for)(ada) is is_member
 
 
 async def test_a_program_of_somebody_outside_gets_an_empty_summary(

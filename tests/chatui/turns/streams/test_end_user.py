@@ -13,11 +13,12 @@ from chatui import wire
 from chatui.turns.streams.end_user import EndUserStream
 from chatui.turns.streams.rendering import Rendering
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
-from renderer.frames import Terminator
+from renderer.frames import Frame, Terminator
+from renderer.gate import Audience, show
 from renderer.markup.html import render_blocks
 from tests.support.cases import EVERY_SHAPE, is_drawn
 from tests.support.cost import Longest
-from tests.support.scripted import FINAL, PREAMBLE
+from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE
 
 MOST_UNITS = 50
 """The longest step, in units of a millisecond."""
@@ -149,6 +150,7 @@ def test_an_ordinary_answer_is_never_handed_out() -> None:
 
 
 LONG = "- SECRET *item* of a list\n" * 600
+LINES = [show(Frame(PREAMBLE, text), Audience.END_USER) for text in ("Looking it up", "Comparing both")]
 
 
 def types(stream: EndUserStream) -> list[str]:
@@ -189,6 +191,20 @@ def test_a_message_that_is_withdrawn_while_it_is_rendered_is_never_sent(is_run: 
     assert said == []
     assert "SECRET" not in json.dumps(stream.snapshot(0).as_json())
     assert not stream.is_behind
+
+
+def test_lines_of_the_summary_stay_that_came_while_what_is_withdrawn_was_written() -> None:
+    stream, key = EndUserStream(uuid4()), uuid4()
+    stream.take(FrameOpened(ANALYSIS), uuid4(), 0)
+    stream.take(FrameClosed(Terminator.END), uuid4(), 0)
+    stream.take(FrameOpened(PREAMBLE), key, 0)
+    stream.take(FrameText("I look"), key, 0)
+    for line in LINES:
+        stream.step(line)
+    stream.take(FrameWithdrawn(), key, 0)
+    sent = [numbered.event for numbered in stream.flush()]
+    assert [event.text for event in sent if isinstance(event, wire.SummaryStep)] == LINES
+    assert not stream.snapshot(0).messages
 
 
 def test_a_message_that_is_withdrawn_behind_another_leaves_the_other_whole() -> None:

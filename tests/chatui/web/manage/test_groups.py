@@ -9,7 +9,7 @@ from django.test import Client
 from chatui.accounts.people import people_list
 from chatui.accounts.second_factor import required
 from chatui.models import AuditEvent, RequiredFactor, SecondFactor, User
-from chatui.permissions import four_eyes
+from chatui.permissions import administration, four_eyes
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 from tests.support.environment import change
 
@@ -93,6 +93,16 @@ def test_only_whoever_may_change_the_group_demands_one(careful: Group) -> None:
         assert demand(client, careful) == 404
     assert "/manage/groups/" not in signed_in(blind).get("/manage/people/").content.decode()
     assert demand(signed_in(equal), careful) == 302 and RequiredFactor.objects.exists()
+
+
+def test_a_group_that_grants_nothing_is_changed_by_nobody_either_who_may_not_change_groups(careful: Group) -> None:
+    for person in (
+        make_person("reader", "view_user", "view_group", staff=True),
+        make_person("outside", "change_group", "view_group", staff=True),
+        make_person("former", *RIGHTS),
+    ):
+        assert not administration.may_change_group(person, careful)
+        assert demand(signed_in(person), careful) == 404 and not RequiredFactor.objects.exists()
 
 
 def test_what_the_operator_demands_is_not_changed_here(kim: User, careful: Group, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,6 +117,11 @@ def test_each_address_of_a_server_is_asked_and_the_silent_one_is_named(root: Use
     assert "manage-warns" not in shown
 
 
+def test_of_a_server_with_one_address_the_code_alone_is_said(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown, _ = page(root, monkeypatch, spec_of(url="http://127.0.0.1:9"))
+    assert "does not answer" in shown and "<code>E-X-BACKEND-UNREACHABLE</code>" in shown
+
+
 @pytest.mark.parametrize(
     "values",
     [

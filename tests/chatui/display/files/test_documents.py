@@ -1,0 +1,24 @@
+"""What people read about a document: how much of the model's window it takes, in round numbers."""
+
+from __future__ import annotations
+
+import pytest
+from django.utils import translation
+
+from chatui.display.files.documents import about
+
+
+@pytest.mark.parametrize(
+    ("tokens", "said"),
+    [
+        (0, "about 0 tokens"),
+        (1, "about 1 token"),
+        (999, "about 999 tokens"),
+        (1000, "about 1k token"),
+        (2600, "about 3k tokens"),
+        (131_072, "about 131k tokens"),
+    ],
+)
+def test_thousands_of_tokens_are_rounded_and_fewer_are_not(tokens: int, said: str) -> None:
+    with translation.override("en"):
+        assert about(tokens) == said

@@ -1,0 +1,27 @@
+"""Walks along a branch: what is counted and found above a message, and that what is hidden is no question."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatui.models import Conversation, Message
+from chatui.models.message import Author
+from chatui.store import branch_walk, transcripts
+from renderer.frames import Frame, Header
+
+pytestmark = pytest.mark.django_db
+
+QUESTION, ANSWER, HIDDEN = Header("user"), Header("assistant", channel="final"), Header("user", channel="analysis")
+
+
+def say(row: Conversation, above: Message | None, header: Header) -> Message:
+    return transcripts.append(row, above, Frame(header, "Why?"), Author.PERSON)
+
+
+def test_the_visible_questions_from_a_message_up_are_counted(conversation: Conversation) -> None:
+    first = say(conversation, None, QUESTION)
+    answer = say(conversation, first, ANSWER)
+    second = say(conversation, say(conversation, answer, HIDDEN), QUESTION)
+    say(conversation, answer, QUESTION)
+    counted = [branch_walk.questions_from(message.pk) for message in (first, answer, second, say(conversation, second, ANSWER))]
+    assert counted == [1, 1, 2, 2], "those of other branches and hidden ones are none"

@@ -1,0 +1,29 @@
+"""Words of English and German are one with their endings and without, and words of other alphabets are too, as far as a letter or two."""
+
+from __future__ import annotations
+
+import pytest
+
+from renderer.summary import endings
+
+
+@pytest.mark.parametrize(
+    ("word", "base"),
+    [
+        ("comparing", "compare"),
+        ("running", "run"),
+        ("stories", "story"),
+        ("readiness", "ready"),
+        ("readers", "reader"),
+        ("vergleichenden", "vergleich"),
+        ("gerechnet", "rechn"),
+        ("числами", "числа"),
+    ],
+)
+def test_a_word_is_a_form_of_its_base(word: str, base: str) -> None:
+    assert {word, base} <= endings.forms(word)
+
+
+@pytest.mark.parametrize(("word", "rest"), [("sing", "s"), ("tress", "tr"), ("sten", "st"), ("ober", "ob")])
+def test_a_word_is_no_form_of_a_rest_that_is_too_short_for_one(word: str, rest: str) -> None:
+    assert rest not in endings.forms(word)
