@@ -179,11 +179,6 @@ def is_demo() -> bool:
     return bool(known) and all(each.is_demo for each in known)
 
 
-def are_rows_fresh() -> bool:
-    """Whether the rows of the admin pages are as new on an event loop as they would be in a thread."""
-    return time.monotonic() - _read.at < ROWS_SECONDS
-
-
 def _rows() -> sources.Rows:
     now = time.monotonic()
     if now - _read.at >= ROWS_SECONDS and not _is_on_a_loop():

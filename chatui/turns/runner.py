@@ -43,7 +43,7 @@ from chatui.turns.opening.first_request import first_request
 from chatui.turns.outcomes import last_write
 from chatui.turns.outcomes.end_log import note_end
 from chatui.turns.outcomes.verdict import failed_by, verdict
-from chatui.turns.preparing.reading import opened
+from chatui.turns.preparing.reading import opening_of
 from chatui.turns.publisher import Publisher
 from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.slots import slots
@@ -152,7 +152,7 @@ class Runner:
     async def _write(self) -> Outcome:
         """Sample, have the calls answered that the model made, and sample again, until it calls nothing."""
         program = self._started.program
-        opening = await opened(self._started)
+        opening = await pools.turns.run_patiently(opening_of, self._started)
         job, tools = opening.job, opening.tools
         self._job = job
         self._publisher.pages.update(opening.pages)

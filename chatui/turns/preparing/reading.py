@@ -1,4 +1,4 @@
-"""Loads everything that a turn needs in one database job, because each job waits for a thread; in none, where nothing is to be read."""
+"""Loads everything that a turn needs in one database job, because each job waits for a thread."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from dataclasses import dataclass
 
 from chatui.backends.base import BackendError
 from chatui.backends.spec.definition import BackendSpec
-from chatui.database import pools
 from chatui.env import environment
-from chatui.model_servers import connected
 from chatui.permissions.tools import tools_in
-from chatui.prompts.operators import of_groups
 from chatui.store.browsing import opened_pages
 from chatui.tools import available
 from chatui.turns import ledger
@@ -23,9 +20,6 @@ from chatui.turns.start import Started
 from renderer.frame_kinds import is_document
 from renderer.markup import citations
 from renderer.markup.citations import Cited
-
-SHORT_CHARS = 4000
-"""So long a question is read on the event loop, which takes much less than to have a thread do it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,26 +38,6 @@ class Opening:
         if isinstance(self.server, BackendError):
             raise self.server
         return self.server
-
-
-async def opened(started: Started) -> Opening:
-    """What the turn begins with: at once where nothing is read for it, as for most first questions, else from a thread."""
-    return opening_of(started) if _reads_nothing(started) else await pools.turns.run_patiently(opening_of, started)
-
-
-def _reads_nothing(started: Started) -> bool:
-    """Whether ``opening_of`` needs no database for this turn, nor long for its question: the first of a conversation."""
-    question, conversation = started.turn.question, started.turn.conversation
-    if started.program is not None or not started.has_new_question or started.documents or conversation.folder_id is not None:
-        return False
-    if question.parent_id is not None or len(question.text) > SHORT_CHARS or citations.may_cite(question.text):
-        return False
-    return not _asks_for_groups_or_tools() and connected.are_rows_fresh()
-
-
-def _asks_for_groups_or_tools() -> bool:
-    set_up = environment()
-    return bool(set_up.tools or set_up.summary_groups or of_groups().texts) or connected.is_demo()
 
 
 def opening_of(started: Started) -> Opening:

@@ -155,17 +155,10 @@ async def test_the_statements_of_a_turn_are_these(
     assert len(counted) <= 20, "as docs/benchmarks.md counts them"
 
 
-@pytest.mark.parametrize(
-    ("is_demo", "read_first"),
-    [pytest.param(True, ["opening_of"], id="demo, whose tools may be switched off"), pytest.param(False, [], id="model server")],
-)
 async def test_a_first_answer_waits_for_few_threads(
-    ada: User, backend: ScriptedBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch, is_demo: bool, read_first: list[str]
+    ada: User, backend: ScriptedBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each wait is one for the interpreter, too, which many turns that begin at once share."""
-    if not is_demo:
-        change(monkeypatch, {"backend_url": "http://127.0.0.1:9"})
-    monkeypatch.setattr(connected, "are_rows_fresh", lambda: True)
     waits: list[str] = []
     run, post = Pool.run, Writer.post
 
@@ -181,12 +174,9 @@ async def test_a_first_answer_waits_for_few_threads(
         await turn(socket, backend, statements, send(None))
         monkeypatch.setattr(Pool, "run", noted)
         monkeypatch.setattr(Writer, "post", noted_write)
-        accepted, *_ = await turn(socket, backend, statements, send(None))
-        # The summary asks for its model server by itself, and no answer waits for it.
-        assert [name for name in waits if name != "spec_of"] == ["start", *read_first, "store"]
-        waits.clear()
-        await turn(socket, backend, statements, send(accepted["conversation"]))
-        assert [name for name in waits if name != "spec_of"] == ["start", "opening_of", "store"], "the branch is read by a thread"
+        await turn(socket, backend, statements, send(None))
+    # The summary asks for its model server by itself, and no answer waits for it.
+    assert [name for name in waits if name != "spec_of"] == ["start", "opening_of", "store"]
 
 
 def name_of(work: Any) -> str:
