@@ -54,6 +54,9 @@ def test_the_home_page_and_a_conversation_weigh_little(demo: Server, visits: Vis
     chat.ask_and_wait("Hello")
     chat.settle()
     path = urlsplit(chat.page.url).path
+    seen = visits.open(demo, "nina")
+    while seen.locator(".conversation-mark").count():  # that the answer is new, or is being written, until it is stored that it was seen
+        seen.reload()
     page = visits.open(demo, "nina", "about:blank")
 
     home = loaded(page, "/")
