@@ -7,29 +7,21 @@ each connection, with a ``Parameter`` where a value goes. What is asked stays th
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime
-from enum import Enum
-from functools import partial
-from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
-from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import (
     BigIntegerField,
     BooleanField,
     CharField,
-    DateField,
-    DateTimeField,
     Expression,
     Field,
     ForeignKey,
     IntegerField,
     Model,
     OneToOneField,
-    PositiveBigIntegerField,
     PositiveIntegerField,
     PositiveSmallIntegerField,
     QuerySet,
@@ -46,18 +38,9 @@ MOST_ROWS = 8
 """So many rows of one INSERT at most; more are given to the database in several."""
 
 
-_MOST_PLANS = 64
-"""For the values of one statement; those of more types are prepared anew each time."""
-_PLAIN: dict[type, tuple[type, ...]] = {CharField: (str,), TextField: (str,), BooleanField: (bool,)}
-"""Fields of these very classes have values of these very types stored as they are."""
-_WHOLE_NUMBERS = (
-    BigIntegerField,
-    IntegerField,
-    PositiveBigIntegerField,
-    PositiveIntegerField,
-    PositiveSmallIntegerField,
-    SmallIntegerField,
-)
+_PLAIN: dict[type, tuple[type, ...]] = {CharField: (str,), TextField: (str,), BooleanField: (bool,), UUIDField: (UUID,)}
+"""Fields of these very classes have values of these very types stored as they are; a UUID, where the database has a type for it."""
+_WHOLE_NUMBERS = (BigIntegerField, IntegerField, PositiveIntegerField, PositiveSmallIntegerField, SmallIntegerField)
 """The same in SQLite; other databases are told their size."""
 
 
@@ -82,53 +65,32 @@ def parameters(model: type[Model], names: Iterable[str]) -> dict[str, Parameter]
 class _Place:
     """The place of a parameter in a statement of one connection."""
 
-    __slots__ = ("_connection", "_field", "_known", "name")
+    __slots__ = ("_connection", "_field", "_has_native_uuids", "known", "name")
 
     def __init__(self, parameter: Parameter, connection: Any) -> None:
-        self.name: Any = parameter.name
+        self.name = parameter.name
         self._connection = connection
         self._field = parameter.output_field
-        self._known = dict(_known(self._field, connection))
+        self._has_native_uuids = connection.features.has_native_uuid_field
+        self.known = frozenset(_known(self._field, connection.vendor))
+        """The types whose values the field need not be asked about."""
 
-    def way(self, kind: type) -> Callable[[Any], Any] | None:
-        """What makes of a value of this type what the database takes. None where it takes it as it is, as it does most."""
-        for base, way in self._known.items():
-            if kind is base or (base is str and issubclass(kind, str) and issubclass(kind, Enum)):
-                return way
-        return self._asked
-
-    def _asked(self, value: Any) -> Any:
+    def prepared(self, value: Any) -> Any:
+        """The value as the database takes it. Most are taken as they are, and a turn has two hundred of them."""
+        kind = type(value)
+        if kind in self.known:
+            return value.hex if kind is UUID and not self._has_native_uuids else value
         return self._field.get_db_prep_save(value, self._connection)
 
 
-def _known(field: Any, connection: Any) -> Iterator[tuple[type, Callable[[Any], Any] | None]]:
-    """The types whose values the field need not be asked about, and what is done with them."""
+def _known(field: Any, vendor: str) -> Iterator[type]:
     while type(field) in (ForeignKey, OneToOneField):
         field = field.target_field
     if type(field).__module__.startswith("django.db.models.fields"):
-        yield type(None), None  # NULL in each of Django's own fields
-    yield from ((kind, None) for kind in _PLAIN.get(type(field), ()))
-    if type(field) is UUIDField:
-        yield UUID, None if connection.features.has_native_uuid_field else _hex
-    if connection.vendor == "sqlite":
-        yield from _known_to_sqlite(field, connection)
-
-
-def _known_to_sqlite(field: Any, connection: Any) -> Iterator[tuple[type, Callable[[Any], Any] | None]]:
-    if type(field) in _WHOLE_NUMBERS:
-        yield int, None
-    if type(field) is DateField:
-        yield date, str
-    if type(field) is DateTimeField and settings.USE_TZ and connection.timezone is UTC:
-        yield datetime, partial(_moment, field, connection)
-
-
-def _moment(field: Any, connection: Any, value: datetime) -> Any:
-    """Moments are kept in UTC, in which ours nearly always are."""
-    return str(value.replace(tzinfo=None)) if value.tzinfo is UTC else field.get_db_prep_save(value, connection)
-
-
-_hex = attrgetter("hex")
+        yield type(None)  # NULL in each of Django's own fields
+    yield from _PLAIN.get(type(field), ())
+    if vendor == "sqlite" and type(field) in _WHOLE_NUMBERS:
+        yield int
 
 
 class _Text:
@@ -138,37 +100,11 @@ class _Text:
         self.sql = sql
         self.compiler = compiler
         self.converters = converters
-        self._given = [None if isinstance(each, Parameter) else each for each in parameters]
-        self._places = {number: _Place(each, connection) for number, each in enumerate(parameters) if isinstance(each, Parameter)}
-        self._names = [(number, place.name) for number, place in self._places.items()]
-        self._plans: dict[tuple[type, ...], list[tuple[int, Callable[[Any], Any]]]] = {}
+        self._places = [_Place(each, connection) if isinstance(each, Parameter) else each for each in parameters]
 
     def filled(self, values: Mapping[Any, object]) -> list[Any]:
         """Its parameters, with these values. KeyError where one is missing."""
-        filled = self._given.copy()
-        for number, name in self._names:
-            filled[number] = values[name]
-        return self._prepared(filled)
-
-    def filled_with(self, rows: Sequence[Mapping[str, object]]) -> list[Any]:
-        """The same for names that are the number of a row and one of its columns."""
-        filled = self._given.copy()
-        for number, (row, column) in self._names:
-            filled[number] = rows[row][column]
-        return self._prepared(filled)
-
-    def _prepared(self, filled: list[Any]) -> list[Any]:
-        """The values as the database takes them. A turn has two hundred, nearly always of the same types: what is done with these is
-        found out once."""
-        kinds = tuple(map(type, filled))
-        plan = self._plans.get(kinds)
-        if plan is None:
-            plan = [(number, way) for number, place in self._places.items() if (way := place.way(kinds[number])) is not None]
-            if len(self._plans) < _MOST_PLANS:
-                self._plans[kinds] = plan
-        for number, way in plan:
-            filled[number] = way(filled[number])
-        return filled
+        return [each.prepared(values[each.name]) if type(each) is _Place else each for each in self._places]
 
 
 def _text(connection: Any, key: tuple[object, ...], word: Callable[[Any], _Text]) -> _Text:
@@ -273,7 +209,10 @@ class Insertion(Generic[M]):
         self._model = model
         numbered = model._meta.auto_field
         self._fields = [each for each in model._meta.concrete_fields if each is not numbered]
-        self._made = [each for each in self._fields if each.name not in fixed and type(each).pre_save is not Field.pre_save]
+        own = [each for each in self._fields if each.name not in fixed]
+        # Most fields give what the row holds; only those that do more, such as the time at which a row is made, are asked for it.
+        self._held = [each.attname for each in own if type(each).pre_save is Field.pre_save]
+        self._made = [each for each in own if type(each).pre_save is not Field.pre_save]
 
     def run(self, rows: Sequence[M]) -> None:
         """Keep them. Call inside a transaction: they may take several statements."""
@@ -283,10 +222,13 @@ class Insertion(Generic[M]):
     def _insert(self, rows: Sequence[M]) -> None:
         connection = connections[DEFAULT_DB_ALIAS]
         text = _text(connection, (self, len(rows)), lambda connection: self._word(connection, len(rows)))
-        # Most fields give what the row holds; only those that do more, such as the time at which a row is made, are asked for it.
-        made = [{each.attname: each.pre_save(row, add=True) for each in self._made} for row in rows]
+        values: dict[Any, object] = {}
+        for number, row in enumerate(rows):
+            held = vars(row)
+            values |= {(number, name): held[name] for name in self._held}
+            values |= {(number, each.attname): each.pre_save(row, add=True) for each in self._made}
         with connection.cursor() as cursor:
-            cursor.execute(text.sql, text.filled_with([{**vars(row), **more} for row, more in zip(rows, made, strict=True)]))
+            cursor.execute(text.sql, text.filled(values))
         for row in rows:
             vars(row._state).update(adding=False, db=DEFAULT_DB_ALIAS)
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 from uuid import UUID, uuid4
-from zoneinfo import ZoneInfo
 
 import pytest
 from django.conf import settings
@@ -22,7 +20,7 @@ from chatui.models.turn import TurnState
 from chatui.permissions import access
 from chatui.store import transcripts
 from chatui.turns.start import Ask, AskRefusedError, Kind
-from renderer.frames import Frame, Header, Role
+from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -169,16 +167,13 @@ def test_a_removal_deletes_what_the_orm_deletes_and_no_more(ada: User) -> None:
 
 @pytest.mark.parametrize("model", [ActiveLeaf, Conversation, Message, Turn, UsageEntry])
 def test_what_is_taken_as_it_is_is_what_the_orm_makes_of_it(model: type[Model]) -> None:
-    connection, now = connections["default"], timezone.now()
-    values: list[Any] = [None, "", "text", True, False, 0, 7, TurnState.RUNNING, Role.USER, uuid4(), b"bytes"]
-    values += [now, now.replace(microsecond=0), now.astimezone(ZoneInfo("Asia/Seoul")), now.date()]
+    connection, values = connections["default"], [None, "", "text", True, False, 0, 7, TurnState.RUNNING, uuid4(), b"bytes", timezone.now()]
     taken = 0
     for field in model._meta.concrete_fields:
         place = _Place(Parameter("value", field), connection)
         for value in values:
-            way = place.way(type(value))
-            if way != place._asked:
-                made, ours = field.get_db_prep_save(value, connection), way(value) if way else value
+            if type(value) in place.known:
+                made, ours = field.get_db_prep_save(value, connection), place.prepared(value)
                 assert (type(made), made) == (type(ours), ours), field
                 taken += 1
     assert taken > len(model._meta.concrete_fields), "None at least, and the keys"
