@@ -43,7 +43,11 @@ def is_on() -> bool:
 
 
 def ask(visitor: Visitor, said: str) -> None:
-    """Send links to the accounts of that name or address, soon. Raises: MustWaitError: too many were requested from there."""
+    """Send links to the accounts of that name or address, soon.
+
+    Raises:
+        MustWaitError: too many were requested from there.
+    """
     _asks.admit(visitor.address)
     _behind.submit(_carry_out, visitor.as_nobody(), said.strip()[:254])
 

@@ -60,7 +60,11 @@ class Restored:
 
 
 def restore(backup: Path, wanted: RestoreOptions) -> Restored:
-    """Replace the database with a backup. Raises: BackupError: nothing was done, and the database is unchanged."""
+    """Replace the database with a backup.
+
+    Raises:
+        BackupError: nothing was done, and the database is unchanged.
+    """
     database = files.database_file()
     connection.close()
     try:

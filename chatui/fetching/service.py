@@ -30,8 +30,10 @@ class ServiceRequest:
 
 
 async def ask(question: ServiceRequest, seconds: float = SECONDS) -> dict[str, Any]:
-    """The JSON object in the service's response. Redirects are not followed: the key belongs to this address. Raises: ServiceError: it did
-    not respond with one.
+    """The JSON object in the service's response. Redirects are not followed: the key belongs to this address.
+
+    Raises:
+        ServiceError: it did not respond with one.
     """
     method = "GET" if question.body is None else "POST"
     try:

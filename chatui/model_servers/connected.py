@@ -62,7 +62,10 @@ def specs() -> tuple[BackendSpec, ...]:
 
 def spec_of(choice: str = "") -> BackendSpec:
     """The spec of a choice: ``name``, ``name/model``, or the first for the empty choice. ``access`` checks whether a person may choose it,
-    and whether the model exists. Raises: BackendError: there is no such back end, or it was removed.
+    and whether the model exists.
+
+    Raises:
+        BackendError: there is no such back end, or it was removed.
     """
     found = choices.find(specs(), choice)
     if found is None:

@@ -31,7 +31,11 @@ class UploadQueue:
 
     @contextmanager
     def place(self, person_id: UUID) -> Iterator[threading.Lock]:
-        """A place in the queue for one file. The file is read while the returned lock is held. Raises: TooManyError: the queue is full."""
+        """A place in the queue for one file. The file is read while the returned lock is held.
+
+        Raises:
+            TooManyError: the queue is full.
+        """
         with self._mutex:
             lock, count = self._waiting.get(person_id, (threading.Lock(), 0))
             if count >= self._most or sum(each for _, each in self._waiting.values()) >= self._most_of_all:

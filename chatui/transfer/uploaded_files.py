@@ -17,8 +17,10 @@ from renderer.gate import VisibleText
 
 
 def text_of(user: User | None, file_id: UUID) -> VisibleText:
-    """The extracted text of the person's own file, with each part's label above it. Raises: NotFoundError: as ``files.own_file``, and if
-    there is no text.
+    """The extracted text of the person's own file, with each part's label above it.
+
+    Raises:
+        NotFoundError: as ``files.own_file``, and if there is no text.
     """
     parts = texts.parts_of(files.own_file(user, file_id))
     if not parts:
@@ -41,7 +43,11 @@ class Place:
 
 
 def place_of(user: User | None, file_id: UUID, number: int) -> Place:
-    """A passage of the person's own file. Raises: NotFoundError: as ``files.own_file``, and if it has no such passage."""
+    """A passage of the person's own file.
+
+    Raises:
+        NotFoundError: as ``files.own_file``, and if it has no such passage.
+    """
     file = files.own_file(user, file_id)
     found = passages.surroundings(file.content_id, number)
     if found is None:

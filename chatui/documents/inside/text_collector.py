@@ -62,7 +62,11 @@ class Found:
             raise FullError
 
     def put(self, text: str) -> None:
-        """Add text to this part. Raises: FullError: the budget is exceeded."""
+        """Add text to this part.
+
+        Raises:
+            FullError: the budget is exceeded.
+        """
         if self._room == 0:
             self._room = self.most_bytes - sum(len(part) for _, part in self.parts) + 1
         self._pieces.append(text)

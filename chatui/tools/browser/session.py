@@ -67,7 +67,11 @@ class Browser:
         return self._push(await self._loaded(page.links[number]), loc, num_lines)
 
     async def find(self, pattern: str, cursor: int = -1) -> str:
-        """Find a text in a page. Raises: ToolError: there is no such page, or it cannot be searched."""
+        """Find a text in a page.
+
+        Raises:
+            ToolError: there is no such page, or it cannot be searched.
+        """
         page, at = await self._page(cursor)
         if page.is_results or page.found_in is not None:
             raise ToolError("Text can be found in pages that were opened, not in results. Open one first.")

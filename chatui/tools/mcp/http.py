@@ -67,7 +67,12 @@ class HttpPeer:
         self._goodbyes: set[asyncio.Task[None]] = set()
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The result of a request. Raises: RefusedError: the server responded with an error. ServerError: it did not respond."""
+        """The result of a request.
+
+        Raises:
+            RefusedError: the server responded with an error.
+            ServerError: it did not respond.
+        """
         era = await self._agreed()
         try:
             return await self._asked(era, method, params)

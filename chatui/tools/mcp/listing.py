@@ -70,8 +70,10 @@ def _arguments(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Pla
 
 
 def read(result: Mapping[str, Any]) -> Any:
-    """What a tool returned, as JSON or text; images and audio are only mentioned. Raises: ToolError: the tool reports a failure, or
-    requests more input.
+    """What a tool returned, as JSON or text; images and audio are only mentioned.
+
+    Raises:
+        ToolError: the tool reports a failure, or requests more input.
     """
     if result.get("resultType", "complete") != "complete":
         raise ToolError(_NO_MORE)

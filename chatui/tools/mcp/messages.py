@@ -78,7 +78,12 @@ def is_answer(message: Mapping[str, Any], number: int) -> bool:
 
 
 def result_of(message: Mapping[str, Any]) -> dict[str, Any]:
-    """The result in a response. Raises: RefusedError: it is an error. ServerError: it is neither."""
+    """The result in a response.
+
+    Raises:
+        RefusedError: it is an error.
+        ServerError: it is neither.
+    """
     error = message.get("error")
     if isinstance(error, Mapping):
         raise RefusedError(error.get("code"), str(error.get("message", "")))

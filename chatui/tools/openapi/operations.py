@@ -23,8 +23,10 @@ _PLAIN_PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/{}-]*")
 
 
 def offered(document: Document, spec: OpenApiSpec, operation_id: str, name: str) -> Offer:
-    """The operation as a tool of that name. Raises: ToolUnusableError: it needs something that cannot be provided, or cannot be described
-    to a model.
+    """The operation as a tool of that name.
+
+    Raises:
+        ToolUnusableError: it needs something that cannot be provided, or cannot be described to a model.
     """
     operation = document.operation(operation_id)
     description = harmless(_words(operation.said), DESCRIPTION_CHARS)

@@ -19,8 +19,10 @@ _TIMES_DECODED = 3
 
 
 def written(url: str, offer: Offer, arguments: Mapping[str, Any], headers: Mapping[str, str], query: Mapping[str, str]) -> Ask:
-    """``headers`` and ``query``: the operator's, which no argument can replace. Raises: ToolError: an argument cannot be sent. The message
-    is for the model.
+    """``headers`` and ``query``: the operator's, which no argument can replace.
+
+    Raises:
+        ToolError: an argument cannot be sent. The message is for the model.
     """
     path, body = offer.path, b""
     asked: list[tuple[str, str]] = []

@@ -54,7 +54,11 @@ def verdict() -> Verdict:
 
 
 def launch() -> Launch:
-    """The command that starts the sandbox, from the settings. Raises: CannotLaunchError: there is none, or it must not be used."""
+    """The command that starts the sandbox, from the settings.
+
+    Raises:
+        CannotLaunchError: there is none, or it must not be used.
+    """
     if not sys.platform.startswith("linux"):
         raise CannotLaunchError("the sandbox needs Linux; CHATUI_PYTHON_SERVICE_URL can name a service on another machine")
     if os.geteuid() == 0:

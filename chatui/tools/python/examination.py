@@ -36,8 +36,10 @@ class Attempts:
 
 
 async def attempts(launch: Launch) -> Attempts:
-    """Run every attempt in a separate sandbox; takes about half a second. Raises: CannotLaunchError: the sandbox does not start, or the
-    attempts crash it.
+    """Run every attempt in a separate sandbox; takes about half a second.
+
+    Raises:
+        CannotLaunchError: the sandbox does not start, or the attempts crash it.
     """
     interpreter = await Interpreter.start(launch)
     try:

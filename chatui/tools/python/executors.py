@@ -51,7 +51,11 @@ class Executor(Protocol):
     """Runs code, with state that lasts between the calls of a conversation."""
 
     async def run(self, asked: CodeRequest) -> Outcome:
-        """Run code. If cancelled, the code ends within a second. Raises: ToolError: it could not be started. The text is for the model."""
+        """Run code. If cancelled, the code ends within a second.
+
+        Raises:
+            ToolError: it could not be started. The text is for the model.
+        """
         ...
 
     async def forget(self, conversation_id: UUID) -> None:

@@ -78,8 +78,10 @@ class Interpreter:
         return interpreter
 
     async def run(self, code: str, seconds: float, most_chars: int) -> Answer:
-        """Run code with a time limit. Code that takes longer is interrupted, and its state so far is kept. Raises: InterpreterEndedError:
-        the interpreter died, or had to be killed.
+        """Run code with a time limit. Code that takes longer is interrupted, and its state so far is kept.
+
+        Raises:
+            InterpreterEndedError: the interpreter died, or had to be killed.
         """
         reader = AnswerReader(_mark(), most_chars)
         self._signal(signal.SIGCONT)

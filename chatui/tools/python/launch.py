@@ -77,7 +77,11 @@ class Launch:
         ]
 
     def filter(self) -> bytes:
-        """The seccomp filter. Raises: CannotLaunchError: there is none for this processor architecture."""
+        """The seccomp filter.
+
+        Raises:
+            CannotLaunchError: there is none for this processor architecture.
+        """
         try:
             return seccomp.program(os.uname().machine)
         except seccomp.MachineUnsupportedError as error:
@@ -102,7 +106,9 @@ class Launch:
 
 def found(python: str, hidden: Sequence[Path], memory_mebibytes: int, data_mebibytes: int) -> Launch:
     """The launch settings for this machine. ``python``: the path of an interpreter; empty for the system's. Takes a few milliseconds.
-    Raises: CannotLaunchError: something is missing, or in a directory that would open the sandbox.
+
+    Raises:
+        CannotLaunchError: something is missing, or in a directory that would open the sandbox.
     """
     bwrap = shutil.which("bwrap", path="/usr/bin:/usr/local/bin:/bin")
     if bwrap is None:

@@ -37,7 +37,11 @@ class CredentialSource(BaseModel):
         return self
 
     def bare(self) -> str:
-        """The value alone, without surrounding white space. Raises: ServerError: it is missing, or has characters that cannot be sent."""
+        """The value alone, without surrounding white space.
+
+        Raises:
+            ServerError: it is missing, or has characters that cannot be sent.
+        """
         if self.file is not None:
             try:
                 with self.file.open(encoding="utf-8") as file:

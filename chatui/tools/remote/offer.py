@@ -67,7 +67,11 @@ class Server(Protocol):
     """A server whose tools are offered. Its methods run on the event loop of the tools."""
 
     async def listed(self) -> Listing:
-        """The current offers. Raises: ServerError: it is unreachable."""
+        """The current offers.
+
+        Raises:
+            ServerError: it is unreachable.
+        """
         ...
 
     async def call(self, offer: Offer, arguments: dict[str, Any]) -> Any:

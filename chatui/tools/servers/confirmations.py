@@ -48,8 +48,10 @@ class UnreadableError(Exception):
 
 
 def read(data_dir: Path) -> Confirmations:
-    """The confirmations; none if there is no file yet. Entries that do not match their digest are left out. Raises: UnreadableError: the
-    file is not such a file.
+    """The confirmations; none if there is no file yet. Entries that do not match their digest are left out.
+
+    Raises:
+        UnreadableError: the file is not such a file.
     """
     try:
         with (data_dir / FILE).open("rb") as file:
