@@ -18,14 +18,14 @@ log = logging.getLogger(__name__)
 def _cache_errors() -> tuple[type[Exception], ...]:
     if not environment().redis_url:
         return (OSError,)
-    # Where there is no Redis, its client is 7 MB for nothing. Where there is one, this has it loaded before anybody waits for it.
+    # Without Redis, its client would waste 7 MB. With Redis, importing it here loads it before the first request needs it.
     from redis.exceptions import RedisError
 
     return (OSError, RedisError)
 
 
 CACHE_ERRORS = _cache_errors()
-"""What a cache raises while it is unavailable."""
+"""The errors that a cache raises while it is unavailable."""
 
 
 class ThrottledError(Exception):
@@ -35,7 +35,7 @@ class ThrottledError(Exception):
 
 
 class Throttle:
-    """At most ``attempts`` per key in ``seconds``, counted from the first."""
+    """Allows at most ``attempts`` per key within ``seconds`` of the first one."""
 
     def __init__(self, name: str, *, attempts: int, seconds: int) -> None:
         self._name = name
@@ -43,7 +43,8 @@ class Throttle:
         self._seconds = seconds
 
     def exceeded(self, *key: str) -> bool:
-        """Count one attempt. Returns whether it was one too many; always False while the cache is away, as these people are signed in."""
+        """Count one attempt. Returns whether it exceeds the limit; always False while the cache is down, because only signed-in people are
+        counted here."""
         try:
             return self.count(*key) > self._attempts
         except CACHE_ERRORS as error:
@@ -51,9 +52,10 @@ class Throttle:
             return False
 
     def take(self, amount: int, *key: str) -> int:
-        """Count ``amount`` attempts at once, all of them or none. Returns 0, or after how many seconds more are admitted.
+        """Count ``amount`` attempts at once, all or none. Returns 0 if they are within the limit, otherwise the seconds until it resets.
 
-        Raises one of CACHE_ERRORS while the cache is unavailable.
+        Raises:
+            CACHE_ERRORS: one of these while the cache is unavailable.
         """
         place, now = self._place(key), int(time.time())
         cache.add(f"{place}:ends", now + self._seconds, self._seconds)
@@ -69,7 +71,11 @@ class Throttle:
         return max(1, int(cache.get(f"{place}:ends") or now) - now)
 
     def count(self, *key: str) -> int:
-        """Count one attempt. Returns the number so far. Raises one of CACHE_ERRORS while the cache is unavailable."""
+        """Count one attempt. Returns the number of attempts so far.
+
+        Raises:
+            CACHE_ERRORS: one of these while the cache is unavailable.
+        """
         place = self._place(key)
         cache.add(place, 0, self._seconds)
         try:
@@ -78,7 +84,11 @@ class Throttle:
             return 1  # it expired between the two calls: start again
 
     def check(self, *key: str) -> None:
-        """Count one attempt. Raises ThrottledError where it was one too many."""
+        """Count one attempt.
+
+        Raises:
+            ThrottledError: it exceeds the limit.
+        """
         if self.exceeded(*key):
             raise ThrottledError
 

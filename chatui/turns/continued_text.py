@@ -8,15 +8,15 @@ from renderer.frames import Frame
 
 
 class TextBeforeCut:
-    """The text before the cut. ``feed`` takes each event of the sample; the first answer that it opens begins with that text."""
+    """The text before the cut. Pass each event of the sample to ``feed``: the first answer that opens is given this text as its start."""
 
     def __init__(self, cut_answer: Frame | None = None) -> None:
-        """``cut_answer``: the open answer. None, or a frame without text, where the answer begins with the sample."""
+        """``cut_answer``: the answer to continue; None, or a frame without text, if the sample starts a new one."""
         self._text = cut_answer.body if cut_answer else ""
         self._is_waiting = bool(self._text)
 
     def __bool__(self) -> bool:
-        """Whether there is any text that the sample continues."""
+        """Whether the sample continues any text."""
         return bool(self._text)
 
     def feed(self, event: RawEvent) -> list[RawEvent]:
@@ -27,5 +27,5 @@ class TextBeforeCut:
         return [event]
 
     def is_exceeded_by(self, frame: Frame) -> bool:
-        """Whether a frame that is about to be stored holds more than white space, and more than the cut answer did."""
+        """Whether a frame that is about to be stored contains more than white space, and more than the cut answer did."""
         return bool(frame.body.strip()) and (not self._text or frame.body.rstrip() != self._text.rstrip())

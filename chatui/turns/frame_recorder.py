@@ -1,6 +1,6 @@
 """Assembles a running turn's raw events into frames, and passes each finished frame to the writer without waiting.
 
-Nothing here waits for the database, until ``saved`` at the end of the turn.
+Only ``saved``, at the end of the turn, waits for the database.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ log = logging.getLogger(__name__)
 
 MOST_UNSAVED = 20
 LINGER_SECONDS = 0.25
-"""How long the frame that ends an answer waits for the end of its turn, which follows in the next steps of the event loop, so that both are
-one write. As long as it is not stored, it counts as open, and is stored in pieces."""
+"""How long the last frame of an answer waits for the end of its turn, which follows a few event loop steps later, so that both are one
+write. Until then the frame counts as open, and its text is stored in pieces."""
 
 
 @dataclass(frozen=True, slots=True)
 class LastFrames:
-    """Frames that are to be stored with the end of their turn; as for ``ledger.keep``, at least one."""
+    """Frames to store together with the end of their turn. As for ``ledger.keep``, there is at least one."""
 
     parents: Sequence[UUID]
     written: Sequence[tuple[UUID, Finished]] = field(repr=False)
 
 
 class FrameRecorder:
-    """One for each turn, across all its samplings. ``feed`` takes what a model writes, ``add`` what the product adds; ``close`` ends it."""
+    """Records one turn, across all its samplings. ``feed`` takes the model's events, ``add`` the product's own frames."""
 
     def __init__(
         self, job: Job, publisher: Publisher, summary: Summarizing, pieces: Pieces, failed: Callable[[BaseException], None]
     ) -> None:
-        """``pieces`` takes the text of frames that are not stored yet; ``failed`` is called where a frame cannot be stored at all."""
+        """``pieces`` collects the text of frames that are not stored yet. ``failed`` is called if a frame cannot be stored at all."""
         self.written: list[Frame] = []
         """The finished frames of the turn so far, in order."""
         self.has_answer = False
@@ -79,58 +79,58 @@ class FrameRecorder:
 
     @property
     def last_error(self) -> ErrorCode | None:
-        """What was wrong with a frame of the turn, the last time that something was."""
+        """The error of the last faulty frame of the turn; None if all were fine."""
         return self._codes[-1] if self._codes else None
 
     @property
     def kept(self) -> list[Message] | None:
-        """The messages that were made of the turn's frames, once all are stored. None if they must be read from the database: some were
-        stored by a commit whose result was lost."""
+        """The turn's stored messages, once all frames are stored. None if they must be read from the database, because the result of a
+        commit was lost."""
         return None if self._has_gaps else self._kept
 
     @property
     def has_thought(self) -> bool:
-        """Whether the turn holds reasoning."""
+        """Whether the turn contains reasoning."""
         return any(frame.header.channel == Channel.ANALYSIS for frame in self.written)
 
     @property
     def continues_text(self) -> bool:
-        """Whether the turn continues an answer that has text already."""
+        """Whether the turn continues an answer that already has text."""
         return bool(self._before_cut)
 
     @property
     def waits_for_tool(self) -> bool:
-        """Whether the model called a tool in this turn and got no reply."""
+        """Whether the model called a tool in this turn and has had no reply."""
         calls = {frame.header.call_id for frame in self.written if frame.terminator is Terminator.CALL}
         return not calls <= {frame.header.call_id for frame in self.written if frame.header.role == Role.TOOL}
 
     def feed(self, event: RawEvent) -> None:
-        """The next event of a sampling."""
+        """Record the next event of a sampling."""
         if isinstance(event, FrameText):
             event = FrameText(transcripts.storable(event.text))
         for each in self._before_cut.feed(self._summary.take(self._call_ids.feed(event))):
             self._take(each)
 
     def add(self, frame: Frame, error: ErrorCode | None = None) -> None:
-        """A whole frame that the product wrote, such as a tool's reply. ``error``: what it reports."""
-        # A model must not use the product's own names, which the summary checks; here the product itself uses them.
+        """Record a complete frame that the product wrote, such as a tool's reply. ``error``: the error that the frame reports."""
+        # ``Summarizing.take`` removes the product's own names from a model's frames; these frames may use them.
         noted = self._summary.take if frame.header.name not in PRODUCT_NAMES else _unchanged
         body = transcripts.storable(frame.body)
         for event in (FrameOpened(frame.header), FrameText(body), FrameClosed(frame.terminator, error)):
             self._take(noted(event))
 
     def keep_now(self) -> None:
-        """Hand the finished frames to the writer, also where only hidden ones are left. Nothing waits for it."""
+        """Pass the finished frames to the writer, even if all of them are hidden. Does not wait."""
         self._save_frames()
 
     def break_off(self) -> None:
-        """Nothing more comes of a frame that is still open."""
+        """Close the open frame, if there is one, as truncated."""
         if self._assembler.open_frame() is not None:
             self._take(FrameClosed(None, Code.STREAM_TRUNCATED))
 
     async def close(self) -> None:
-        """End the turn's frames: store an open frame as cut off, and the summary if that is still to do. What ``take_last``
-        returns then is left to the caller."""
+        """End the turn's frames: store an open frame as truncated, and the summary if it is not stored yet. The caller must then store the
+        frames that ``take_last`` returns."""
         await self._summary.aclose()
         try:
             self.break_off()
@@ -145,23 +145,23 @@ class FrameRecorder:
 
     @property
     def are_saved(self) -> bool:
-        """Whether nothing is on its way to the database."""
+        """Whether no write is pending."""
         return not self._saving
 
     async def saved(self) -> None:
-        """Wait until everything is in the database, however long that takes."""
+        """Wait, without a limit, until all pending writes are done."""
         while self._saving:
             await asyncio.wait(self._saving)
 
     def take_last(self) -> LastFrames | None:
-        """The frames that wait for the turn's end; None where none do. From now on the caller stores them, and
-        reports the result with ``note_kept``."""
+        """The frames that wait for the turn's end; None if there are none. The caller must store them and report the result with
+        ``note_kept``."""
         return LastFrames(tuple(self._parents), self._take_unsaved()) if self._lingering is not None else None
 
     def note_kept(self, stored: Sequence[Message]) -> None:
-        """These frames are stored."""
+        """Record that frames are stored. ``stored``: their messages; empty if an earlier commit had stored them already."""
         self._kept += stored
-        # Of those that were stored before, nothing comes back.
+        # The writer returns nothing for frames that were already stored.
         self._has_gaps = self._has_gaps or not stored
 
     def _take(self, event: RawEvent) -> None:
@@ -175,7 +175,7 @@ class FrameRecorder:
         finally:
             self._publisher.take(event, self._key)
         if isinstance(event, FrameWithdrawn):
-            # Without this a process that dies within the next second would leave text that people may still see.
+            # Otherwise a process that dies within the next second would leave the withdrawn text where people may see it.
             leases.hurry()
 
     def _keep(self, finished: Finished) -> None:
@@ -184,11 +184,11 @@ class FrameRecorder:
         self.is_withheld = self.is_withheld or finished.error is ProductCode.WITHHELD
         if not self._before_cut.is_exceeded_by(finished.frame) and may_see(finished.frame.header, Audience.END_USER):
             self._pieces.drop(self._key)
-            return  # no empty answer, and none stored twice
+            return  # never store an empty answer, or the cut one again
         if is_answer(finished.frame.header):
             self._write_summary()
         self._unsaved.append((self._key, finished))
-        # Hidden frames wait for the next one that people see, so that both are one write. Until then they are stored in pieces.
+        # Hidden frames wait for the next visible frame, so that both are one write. Until then they are stored in pieces.
         if finished.frame.terminator is Terminator.RETURN and self._lingering is None:
             self._lingering = asyncio.get_running_loop().call_later(LINGER_SECONDS, self._save_frames)
         elif may_see(finished.frame.header, Audience.END_USER) or len(self._unsaved) == MOST_UNSAVED:
@@ -210,13 +210,13 @@ class FrameRecorder:
         return unsaved
 
     def _write_summary(self) -> None:
-        """Store the lines that people saw: before the answer, or at the end of a turn without one."""
+        """Store the summary that people saw, before the answer, or at the end of a turn without one."""
         written: list[tuple[UUID, Finished]] = [(new_key(), item) for item in self._summary.finish()]
         if written:
             self._save_frames()
             kept = self._save(ledger.keep_summary, tuple(self._parents), written)
             kept.add_done_callback(self._summary_is_kept)
-            # A failure here may lose the summary, never the answer after it.
+            # If this write fails, only the summary is lost: the answer is then stored under the frame before it.
             self._parents = [written[-1][0], *self._parents]
 
     def _save(

@@ -1,7 +1,7 @@
-"""The leases of this process's turns: renewed about once a second, all together, by the database's clock.
+"""Renews the leases of this process's turns about once a second, all in one transaction, using the database's clock.
 
-The same transaction appends what their open frames hold, and looks which turns are still ours and which are to stop. So a deletion or a
-Stop in another process ends the request to the model within about a second, also while Redis is away.
+The same transaction stores the new text of their open frames, and checks which turns are still ours and which should stop. So a deletion
+or a Stop in another process ends the request to the model within about a second, even if Redis is down.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ OWNER = PROCESS
 
 LEASE = timedelta(seconds=15)
 TICK_SECONDS = 0.75
-"""Less than a second, so that with the time of the write itself no more than the last second is ever missing."""
+"""Less than a second, so that even with the time for the write itself a crash loses at most the last second of text."""
 
 OUTAGE_SECONDS = 4.0
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A turn that this process runs: its unwritten text, what to do where the turn is ours no more, and where it is to stop."""
+    """A turn that this process runs: its text that is not stored yet, and callbacks for a lost lease and for a request to stop."""
 
     pieces: Pieces
     lost: Callable[[], None]
@@ -47,15 +47,15 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Renewed:
-    """``ours``: the turns that still run here, each with whether it is to stop. ``written``: those of them whose lease and text are stored;
-    the rest was locked by somebody else at that moment."""
+    """``ours``: the turns that still run here, and whether each should stop. ``written``: those whose lease and text are stored; the others
+    were locked by another transaction at that moment."""
 
     ours: dict[UUID, bool]
     written: set[UUID]
 
 
 class Leases:
-    """The turns of this process. Its task lives while there are any, on the event loop that runs them."""
+    """The turns of this process. Its task runs as long as there are any, on their event loop."""
 
     def __init__(self) -> None:
         self._held: dict[UUID, Held] = {}
@@ -64,7 +64,7 @@ class Leases:
         self._is_urgent = asyncio.Event()
 
     def hold(self, turn_id: UUID, held: Held) -> None:
-        """A turn begins to run here."""
+        """Start renewing the lease of a turn that runs here."""
         self._held[turn_id] = held
         if self._task is None or self._task.done() or self._task.get_loop() is not asyncio.get_running_loop():
             self._is_urgent = asyncio.Event()
@@ -72,15 +72,15 @@ class Leases:
             self._task = asyncio.create_task(self._renew_often(), name="leases")
 
     def release(self, turn_id: UUID) -> None:
-        """The turn has ended."""
+        """Stop renewing the lease: the turn has ended."""
         self._held.pop(turn_id, None)
 
     def keys(self) -> list[UUID]:
-        """The turns that run here. From any thread."""
+        """The turns that run here. Safe to call from any thread."""
         return list(self._held)
 
     def hurry(self) -> None:
-        """What was written of an open frame is wrong by now, so it is written at once."""
+        """Renew and write at once, because the stored text of an open frame is now wrong."""
         self._is_urgent.set()
 
     async def _renew_often(self) -> None:
@@ -97,18 +97,18 @@ class Leases:
         rows = {key: each.pieces.rows() for key, each in held.items()}
         try:
             renewed = await pools.leases.run(renew, list(held), [row for found in rows.values() for row in found])
-        except Exception as error:  # noqa: BLE001 - whatever it is, the next attempt may still come in time
+        except Exception as error:  # noqa: BLE001 - whatever the cause, the next attempt may still come in time
             for key, each in held.items():
                 each.pieces.put_back(rows[key])
             if time.monotonic() - self._renewed_at > OUTAGE_SECONDS and (isinstance(error, DatabaseBusyError) or is_transient(error)):
-                outages.note()  # nobody else can renew theirs, either
+                outages.note()  # other processes cannot renew theirs either
             log.warning("leases could not be renewed (%s)", type(error).__name__)
             return
         self._renewed_at = time.monotonic()
         for key, each in held.items():
             if key not in renewed.written:
                 each.pieces.put_back(rows[key])
-            if key in self._held:  # else it ended meanwhile
+            if key in self._held:  # otherwise it has ended meanwhile
                 _heed(each, is_ours=key in renewed.ours, is_to_stop=renewed.ours.get(key, False))
 
 
@@ -120,14 +120,14 @@ def _heed(held: Held, *, is_ours: bool, is_to_stop: bool) -> None:
 
 
 def renew(keys: list[UUID], rows: list[TurnPiece]) -> Renewed:
-    """Renew the leases of these turns of this process, and append the pieces. May be called again with the same pieces."""
+    """Renew the leases of these turns of this process, and store the pieces. Safe to repeat with the same pieces."""
     try:
         with transaction.atomic():
             return _renew(_ours(keys), rows)
     except OperationalError as error:
         if not ends_one_statement(error):
             raise
-    # Somebody holds one of the rows: that one waits, all others do not.
+    # Another transaction has locked one of the rows: skip that one and write the others.
     with transaction.atomic():
         free = list(_ours(keys).select_for_update(skip_locked=True, of=("self",), no_key=True).values_list("pk", flat=True))
         renewed = _renew(_ours(free), rows)
@@ -135,7 +135,7 @@ def renew(keys: list[UUID], rows: list[TurnPiece]) -> Renewed:
 
 
 def _renew(turns: QuerySet[Turn], rows: list[TurnPiece]) -> Renewed:
-    # The update comes first: from here on nobody can end one of these turns before its pieces are written.
+    # The update comes first: its row locks keep others from ending one of these turns before its pieces are written.
     turns.update(lease_until=clock.after(LEASE))
     ours = _states(turns)
     TurnPiece.objects.bulk_create([row for row in rows if row.turn_id in ours], ignore_conflicts=True, batch_size=200)
@@ -148,7 +148,8 @@ def _states(turns: QuerySet[Turn]) -> dict[UUID, bool]:
 
 
 _STATE = ("pk", "stop_requested", "conversation__deleted_at", "asked_by__is_active")
-"""A deleted conversation is a request to stop: what was shown is stored, and Undo brings it back. So is a closed account."""
+"""Deleting a conversation also counts as a request to stop: what was shown is stored, so that Undo can restore it. So does closing an
+account."""
 
 
 def _ours(keys: list[UUID]) -> QuerySet[Turn]:
@@ -156,4 +157,4 @@ def _ours(keys: list[UUID]) -> QuerySet[Turn]:
 
 
 leases = Leases()
-"""Those of this process."""
+"""The leases of this process."""

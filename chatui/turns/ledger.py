@@ -1,6 +1,6 @@
 """Database writes of a running turn: its frames and its end. Each write checks that the turn still belongs to this process.
 
-They are writes for the writer, which gives each its transaction. Each may be run again after a commit of which nobody knows.
+The writer runs each of them in a transaction, and may run it again if the result of a commit was lost.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class LeaseLostError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a runner needs to know to begin. ``load`` fills in the fields after ``choice``; those before are enough to end the turn.
+    """Everything that a runner needs to start. ``load`` fills in the fields after ``choice``; those before are enough to end the turn.
 
-    ``place_id`` is the parent of the turn's first frame. Where the turn continues an answer, ``shown_before`` is what people already see of
-    it, ``thought_before`` how many seconds it was thought about, and ``steps_before`` the lines of their summary. ``cut_answer`` is the cut
-    answer (empty where it has no text yet), and ``cut_message_id`` the message that the whole one replaces. ``call_ids``: of all calls in
-    the branch. ``counted``: how many tokens the documents among the frames have. ``imported``: what stands in the branch as questions and
-    the person did not write here: anybody may have.
+    ``place_id`` is the parent of the turn's first frame. If the turn continues an answer, ``shown_before`` is the part that people already
+    see, ``thought_before`` how many seconds the model thought, ``steps_before`` the lines of its summary, ``cut_answer`` the cut answer
+    (empty if it has no text yet), and ``cut_message_id`` the message that the complete answer replaces. ``call_ids``: those of all calls in
+    the branch. ``counted``: the token counts of the documents among the frames. ``imported``: the texts of questions in the branch that the
+    person did not write here; anybody may have written them.
     """
 
     turn_id: UUID
@@ -88,9 +88,9 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a turn ended. ``detail`` is for staff and may hold what a server answered; ``cause`` quotes nothing (``BackendError``).
+    """How a turn ended. ``detail`` is for staff and may contain a server's response; ``cause`` quotes nothing (``BackendError``).
 
-    ``context``: of a question that was too long. ``retry_after``: how many seconds a busy server asked to wait.
+    ``context``: the context use of a question that was too long. ``retry_after``: how many seconds a busy server asked us to wait.
     """
 
     state: TurnState
@@ -103,11 +103,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What the back end reported about a turn's samples; None or empty where it did not. ``request``: the path and body that were sent.
+    """What the back end reported about a turn's samples; None or empty if it did not. ``request``: the path and body that were sent.
 
-    ``sampled_with``: the last sample's keys of ``generation_settings``; None where nothing was sampled. ``context``: how full it is after
-    the last sample; None where that is not known. ``spent``: by all samples. ``by_server``: that column of the turn. ``ended_at``: when the
-    turn ended, which pages show; None for now.
+    ``sampled_with``: the last sample's keys of ``generation_settings``; None if nothing was sampled. ``context``: how full the context
+    window is after the last sample; None if unknown. ``spent``: the usage of all samples. ``by_server``: the turn's column of that name.
+    ``ended_at``: when the turn ended, as pages show it; None means now.
     """
 
     backend: str = ""
@@ -131,10 +131,10 @@ def job_of(turn: Turn) -> Job:
 
 
 def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
-    """The job of a turn, with the branch up to its question as the model may see it again. ``turn`` comes with its conversation,
-    question and continued message. At most one statement, but one more where it continues an answer that was continued before, in a
-    conversation that is longer than any model reads, in a folder, and with documents. ``program``: what the program wants
-    that asked; what it says to the model stands below what the operator says, and its turn never continues a cut answer."""
+    """The job of a turn, with the branch up to its question as the model may see it again. ``turn`` must come with its conversation,
+    question and continued message. At most one statement, and one more for each of these: an answer that was already continued before, a
+    conversation that is longer than any model reads, a folder, documents. ``program``: the request of the program, if one asked; its
+    instructions come below the operator's, and its turn never continues a cut answer."""
     if hints := document_headers.unmet_capabilities(turn.conversation):
         log.info("turn %s: %s", turn.pk, "; ".join(hints))
     cut = continuation.cut_answer(turn)
@@ -181,7 +181,7 @@ def _counted(messages: Sequence[PromptMessage]) -> dict[Frame, int]:
 
 
 def _thought_before(cut: Message, answer: Sequence[PromptMessage]) -> int | None:
-    # Nearly always one turn wrote the cut answer, and it is loaded already.
+    # Nearly always a single turn wrote the cut answer, and that turn is already loaded.
     if cut.turn is not None and cut.turn.continued_message_id is None:
         return cut.turn.thought_seconds
     return continuation.thought_seconds(continuation.writers_of([cut.pk, *(message.key for message in answer)]))
@@ -209,18 +209,18 @@ def _is_order(message: PromptMessage) -> bool:
 
 
 def keep(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
-    """Store finished frames, each under the one before it, and the first under the first of ``parents`` that is stored. The asking person's
-    open branch moves on to the last, unless they opened another one meanwhile. Returns them; none, where they were stored before."""
+    """Store finished frames, each under the one before it, and the first under the first of ``parents`` that is stored. The person's open
+    branch moves to the last frame, unless they have opened another branch. Returns the messages; none if they were already stored."""
     return _keep(job, parents, written, author_of)
 
 
 def author_of(frame: Frame) -> Author:
-    """Who wrote a frame of a turn. A model's frame never has the header of a tool's line: it is taken away while it is written."""
+    """Who wrote a frame of a turn. A model's frame never has the header of a tool line: that name is removed as the frame arrives."""
     return Author.PRODUCT if frame.header.role == Role.TOOL or is_tool_line(frame.header) else Author.MODEL
 
 
 def keep_summary(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
-    """The same for what the product wrote about a turn's hidden work."""
+    """As ``keep``, for the summary, which the product writes."""
     return _keep(job, parents, written, lambda _: Author.PRODUCT)
 
 
@@ -244,20 +244,20 @@ def _keep(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finis
 
 
 def let_go(job: Job, pieces: Sequence[TurnPiece]) -> None:
-    """Give up the lease at once, and store what the open frames hold: this process is ending, and the next sweep closes the turn."""
-    # Together: the writer's thread may be about to end the turn, after which no piece may come.
+    """Give up the lease at once, and store the text of the open frames: this process is ending, and the next sweep closes the turn."""
+    # In one transaction: the writer's thread may be about to end the turn, and no piece may be stored after that.
     with transaction.atomic():
         if _mine(job).update(lease_until=clock.now()):
             TurnPiece.objects.bulk_create(pieces, ignore_conflicts=True)
 
 
 def ask_to_stop(turn_id: UUID) -> None:
-    """Have the process that runs the turn stop it within about a second."""
+    """Ask the process that runs the turn to stop it. It does so within about a second."""
     Turn.objects.filter(pk=turn_id, state=TurnState.RUNNING).update(stop_requested=True)
 
 
 def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: Callable[[], bool] = lambda: True) -> bool:
-    """Give the turn its one terminal state. False where it already has one. ``has_pieces``: whether any may be stored, asked at the end."""
+    """Give the turn its one terminal state. False if it was no longer ours. ``has_pieces``: whether pieces may be stored; called last."""
     now, shown, keeps = timezone.now(), _shown(outcome, account), hidden_text.keeps_reasoning()
     columns = {
         **shown,
@@ -269,7 +269,7 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: Callable
         "request": requests.pack(*account.request) if account.request and keeps else None,
     }
     if ended := ending.end(job.turn_id, job.lease_owner, columns):
-        # Before the conversation: a new question locks the person's count first, and two in different orders would deadlock.
+        # Before the conversation: a new question also locks the person's usage count first, and opposite orders would deadlock.
         answer = Charge(UsageKind.ANSWER, account.spent, job.choice, account.backend, shown["model"])
         settling.settle(job.asked, outcome.state, [answer])
         changed: dict[str, object] = {"active_at": now}
@@ -287,12 +287,12 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: Callable
 
 
 def is_news(state: TurnState) -> bool:
-    """Whether it is new to the person that a turn ended this way: they know what they have stopped."""
+    """Whether such an end is news to the person. A turn that they stopped themselves is not."""
     return state is not TurnState.STOPPED
 
 
 def ended(turn: Turn, outcome: Outcome, account: Account) -> Turn:
-    """The turn as ``finish`` has stored it, as far as pages show it. Reads nothing."""
+    """The turn as ``finish`` has stored it, with the columns that pages show. Reads nothing from the database."""
     turn = copy(turn)
     for name, value in _shown(outcome, account).items():
         setattr(turn, name, value)
@@ -307,7 +307,7 @@ def _shown(outcome: Outcome, account: Account) -> dict[str, Any]:
         "error_code": outcome.code or "",
         "retry_after": outcome.retry_after,
         "backend": account.backend[:100],
-        # The server's own name for its model goes into the header of transcripts, which must not hold control tokens.
+        # The server's own name for its model goes into the header of transcripts, which must not contain control tokens.
         "model": transcripts.header_text(account.model),
         "turns_left_out": account.turns_left_out,
         "by_server": account.by_server,
@@ -318,18 +318,18 @@ def _shown(outcome: Outcome, account: Account) -> dict[str, Any]:
 
 
 def _mine(job: Job) -> QuerySet[Turn]:
-    """The turn while it is ours. In a conversation that was deleted meanwhile, what was shown before that is still stored, because the
-    deletion can be undone. Erasing a conversation for good ends its turn first."""
+    """The turn, if it is still ours. This includes turns in a conversation that was just deleted: what was shown before is still stored,
+    because the deletion can be undone. Erasing a conversation for good ends its turn first."""
     return ending.mine(job.turn_id, job.lease_owner)
 
 
 def is_ours(job: Job) -> bool:
-    """Whether the turn still runs, and in this process. Locks it until the end of the transaction."""
+    """Whether the turn still runs in this process. Locks it until the end of the transaction."""
     return _mine(job).select_for_update(of=("self",), no_key=True).values_list("pk").first() is not None
 
 
 def _next_position(job: Job, key: UUID) -> int | None:
-    """Lock the turn, and find the place for the message ``key``. None where that one is stored already."""
+    """Lock the turn, and find the position for the message ``key``. None if that message is already stored."""
     found = ending.place_of(job.turn_id, job.lease_owner, key)
     if found is None:
         raise LeaseLostError
@@ -338,7 +338,7 @@ def _next_position(job: Job, key: UUID) -> int | None:
 
 
 def _parent(keys: Sequence[UUID]) -> UUID:
-    """The first of these that is stored; only what may have failed is looked for."""
+    """The first of these messages that is stored. Queries the database only if there is more than one candidate."""
     if len(keys) == 1:
         return keys[0]
     stored = set(Message.objects.filter(pk__in=keys).values_list("pk", flat=True))
@@ -346,5 +346,5 @@ def _parent(keys: Sequence[UUID]) -> UUID:
 
 
 def _conversation(job: Job) -> Conversation:
-    """The conversation with the fields that its messages need. Only its owner can ask in it."""
+    """The conversation, with the fields that its messages need. Its owner is the person who asked: nobody else can ask in it."""
     return Conversation(pk=job.conversation_id, owner_id=job.asked_by_id, temporary_until=job.temporary_until)

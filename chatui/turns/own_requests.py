@@ -17,16 +17,16 @@ from renderer.events import FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import is_answer
 
 Charged = Callable[[Spent, str], None]
-"""Takes what a request took, and what its server calls the model, as it can be stored."""
+"""Called with the usage of a request, and with the server's name for the model, made storable."""
 
 
 async def words_of(backend: Backend, request: SampleRequest, most_chars: int, charged: Charged, what: str) -> str:
-    """The answer, and nothing hidden: at most its first ``most_chars``. Empty if it was withdrawn or cut off, or is far too long.
+    """The answer's visible text, at most its first ``most_chars``. Empty if it was withdrawn or cut off, or if the sample is far too long.
 
-    ``charged`` is called once, however it ends. ``what``: how traces call it, such as ``title``.
+    ``charged`` is called once, however the request ends. ``what``: its name in traces, such as ``title``.
 
     Raises:
-        BackendError: the server refused, failed, was silent or broke off.
+        BackendError: the server refused, failed, timed out or closed the connection early.
     """
     meter = _Meter()
     try:
@@ -72,7 +72,7 @@ async def _words(events: AsyncIterator[SampleEvent], most_chars: int) -> str:
 
 
 class _Meter:
-    """What passed of one sample."""
+    """Measures one sample."""
 
     def __init__(self) -> None:
         self.usage: Usage | None = None
@@ -81,7 +81,7 @@ class _Meter:
         self.has_answered = self.is_refused = False
 
     async def noting(self, events: AsyncIterator[SampleEvent]) -> AsyncIterator[SampleEvent]:
-        """The events, each noted."""
+        """The same events, each measured as it passes."""
         async for event in events:
             self.has_answered = True
             if isinstance(event, FrameText):

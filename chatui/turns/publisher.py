@@ -1,7 +1,7 @@
 """Publishes a running turn's events to everybody who follows it, with snapshots for pages that join late.
 
-What is new is handed to the sockets of this process in the step that brought it, at most every FLUSH_SECONDS. Only what takes long to
-render is rendered in a thread first, so that other turns go on meanwhile.
+New events go to this process's sockets in the same event loop step, but at most once per FLUSH_SECONDS. Only text that takes long to render
+is first rendered in a thread, so that other turns are not held up.
 """
 
 from __future__ import annotations
@@ -33,33 +33,34 @@ from renderer.markup.citations import Cited
 log = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 0.03
-"""Shorter than the time between two reads of a model server, so that what one brings is sent in the same step."""
+"""Shorter than the time between two reads from a model server, so that each read is sent in the step that received it."""
 BEAT_SECONDS = 2.0
-"""After so long without an event, pages get one that says that the turn still runs, with its latest number."""
+"""After this long without an event, pages get one that says that the turn is still running, with its latest sequence number."""
 FOLLOWED_SECONDS = 75.0
-"""How long another process is sent events after it reported a follower."""
+"""How long events are sent to another process after it reported a follower."""
 FIRST_SECONDS = 2.0
-"""How long a new turn's events are sent to every process: a follower there can only report itself afterwards."""
+"""How long a new turn's events are sent to every process: a follower there cannot report itself earlier."""
 CATCH_UP_SECONDS = 30.0
-"""The longest that a turn's end waits for its text to be rendered: many times what the longest answer takes."""
+"""The longest that a turn's end waits for its text to be rendered. The longest answer takes a small part of this."""
 
 _FOLLOWED = (Audience.END_USER, Audience.DEBUG)
-"""Who follows over sockets. The program that asked has a stream of its own."""
+"""The audiences that follow over sockets. The program that sent the request has its own stream."""
 
 SWITCH_SECONDS = 0.001
-"""How long a thread keeps the interpreter while the event loop wants it: the loop waits so long after each of its system calls."""
+"""How long a thread keeps the interpreter lock while the event loop waits for it, which happens after each of the loop's system calls."""
 
 _renderer = ThreadPoolExecutor(1, thread_name_prefix="rendering", initializer=sys.setswitchinterval, initargs=(SWITCH_SECONDS,))
-"""One thread, as rendering is all Python, and more of them would only take more from the event loop. Turns take their turns in steps."""
+"""One thread: rendering is pure Python, so more threads would only take more time from the event loop. Turns share it step by step."""
 
 
 class Publisher:
-    """One for each turn. ``take`` and ``add_event`` collect and see to it that what they collected is sent; ``stop`` ends that."""
+    """Publishes one turn. ``take`` and ``add_event`` collect events and schedule a flush; ``stop`` ends that."""
 
     def __init__(
         self, turn_id: UUID, conversation_id: UUID, *, is_continuation: bool = False, program: ProgramStream | None = None
     ) -> None:
-        """``is_continuation``: the turn continues an answer, which ``show_before`` will provide. ``program``: of the one that asked."""
+        """``is_continuation``: the turn continues an answer, which ``show_before`` will provide. ``program``: the stream of the program
+        that sent the request, if one did."""
         self._program = program
         self._turn_id = turn_id
         self._group = {audience: groups.audience(conversation_id, audience) for audience in _FOLLOWED}
@@ -73,7 +74,7 @@ class Publisher:
         self._elsewhere_until = {Audience.END_USER: first_until, Audience.DEBUG: 0.0}
         self._watched_until = 0.0 if program else first_until
         self._is_left = False
-        """Nobody watched when the turn began to end. Who comes then is shown the stored answer, or asks for a snapshot."""
+        """Nobody watched when the turn began to end. Pages that open later load the stored answer, or ask for a snapshot."""
         self._is_ready = not is_continuation
         self._rendering: asyncio.Future[None] | None = None
         self._is_stopped = False
@@ -82,7 +83,7 @@ class Publisher:
         self._next_beat = self._loop.call_later(BEAT_SECONDS, self._beat)
 
     async def show_before(self, job: Job) -> None:
-        """What is already shown of the answer that the turn continues. Until this is known, nobody is sent a snapshot."""
+        """Render the part of the continued answer that is already visible. No snapshot is sent before this is done."""
         frames = job.shown_before
         messages = await self._loop.run_in_executor(_renderer, messages_of, frames, job.cut_message_id, self.pages) if frames else []
         self._people.show_before(messages, job.cut_message_id)
@@ -91,11 +92,11 @@ class Publisher:
 
     @property
     def pages(self) -> dict[int, Cited]:
-        """What the answer may cite, by cursor. A tool that opens a page adds it."""
+        """The pages that the answer may cite, by cursor. A tool that opens a page adds it here."""
         return self._people.pages
 
     def take(self, event: RawEvent, key: UUID) -> None:
-        """A raw event of the frame ``key``, for each audience through its own gate."""
+        """Pass a raw event of the frame ``key`` to each audience's stream, which has its own gate."""
         self._people.take(event, key, self.elapsed())
         self._debug.take(event, key)
         if self._program is not None:
@@ -103,42 +104,42 @@ class Publisher:
         self._flush_soon()
 
     def add_event(self, event: wire.Event) -> None:
-        """An event of the turn itself, for people."""
+        """Send people an event about the turn itself."""
         self._people.add_event(event)
         self._flush_soon()
 
     def step(self, text: VisibleText) -> None:
-        """A line of the summary, for people."""
+        """Send people, and the program, a line of the summary."""
         self._people.step(text)
         if self._program is not None:
             self._program.step(text)
         self._flush_soon()
 
     def end_thinking(self) -> int | None:
-        """Ends the thinking, because the turn ends. Returns how many seconds it took; None if nothing was hidden."""
+        """End the thinking, because the turn ends. Returns how many seconds it took; None if nothing was hidden."""
         self._people.end_thinking(self.elapsed())
         return self._people.thought_seconds
 
     def followed(self, audience: Audience) -> None:
-        """Somebody of this audience follows in another process. For DEBUG, that process has checked the permission."""
+        """Note that somebody of this audience follows in another process. For DEBUG, that process has checked the permission."""
         self._elsewhere_until[audience] = self._loop.time() + FOLLOWED_SECONDS
         if audience is Audience.END_USER:
             self._watched_until = self._elsewhere_until[audience]
 
     @property
     def is_watched(self) -> bool:
-        """Whether a page of a person shows the turn, as far as is known here. One that opens it later is sent a snapshot."""
+        """Whether any person's page shows the turn, as far as this process knows. A page that opens it later gets a snapshot."""
         if self._is_left:
             return False
         return self._bus.is_heard(self._group[Audience.END_USER]) or self._loop.time() < self._watched_until
 
     @property
     def is_shown_whole(self) -> bool:
-        """Whether all text that was taken is rendered for pages."""
+        """Whether pages watch the turn, and all text so far is rendered for them."""
         return self.is_watched and not self._people.has_unshown
 
     def shown(self) -> tuple[ShownPart, ...]:
-        """The messages that people see of the answer, without their text."""
+        """The visible messages of the answer, without their text."""
         return tuple(ShownPart(key, kind, ()) for key, kind in self._people.shown())
 
     def elapsed(self) -> int:
@@ -146,7 +147,7 @@ class Publisher:
         return int((time.monotonic() - self._started) * 1000)
 
     def flush(self) -> None:
-        """Send what is new."""
+        """Send all new events."""
         self._last_flush = self._loop.time()
         if self._next_flush is not None:
             self._next_flush.cancel()
@@ -156,7 +157,7 @@ class Publisher:
         self._render()
 
     async def catch_up(self) -> None:
-        """Flush until everything is sent that was taken, though no longer than CATCH_UP_SECONDS."""
+        """Flush until everything so far is sent, for at most CATCH_UP_SECONDS. If nobody watches, only count the thinking time."""
         until = self._loop.time() + CATCH_UP_SECONDS
         self._flush_safely()
         if not self.is_watched:
@@ -168,58 +169,58 @@ class Publisher:
             self._flush_safely()
 
     def end(self, event: wire.TurnEnded) -> None:
-        """Send the turn's end, to all processes."""
+        """Send the turn's end to all processes."""
         self._elsewhere_until[Audience.END_USER] = self._loop.time() + FIRST_SECONDS
         self._people.add_event(event)
         self.flush()
 
     def stop(self) -> None:
-        """Send nothing more."""
+        """Send nothing from now on."""
         self._is_stopped = True
         self._next_beat.cancel()
         if self._next_flush is not None:
             self._next_flush.cancel()
 
     def queued(self, place: int) -> None:
-        """The turn waits for others; 0: not any more. Told only where the place is another one."""
+        """Send the turn's position in the queue if it has changed; 0: it no longer waits."""
         if self._people.queue(place):
             self._flush_soon()
 
     def calls_wait(self, count: int) -> None:
-        """So many calls wait for the person now: pages fetch their cards. The calls themselves never come this way."""
+        """Send how many calls now wait for the person's decision. Pages then fetch their cards: the calls are never sent this way."""
         self._people.calls_wait(count, self.elapsed())
         self._flush_soon()
 
     def files_came(self, count: int) -> None:
-        """So many files of tools are there for the person now: pages fetch them."""
+        """Send how many files the tools have made for the person so far. Pages then fetch them."""
         self._people.files_came(count)
         self._flush_soon()
 
     def answers_now(self) -> None:
-        """The person asked for the answer at once, and cannot do so again."""
+        """The person has pressed "Answer now", which works only once per turn."""
         self._people.answers_now(self.elapsed())
         self._flush_soon()
 
     def saving(self) -> None:
-        """The answer is whole, but the database is slow to take it."""
+        """Tell pages that the answer is complete but the database is slow to store it."""
         self.add_event(wire.Saving())
 
     def send_snapshot(self, audience: Audience, process: str, group: str) -> None:
-        """Send everything so far to the ``group`` of one socket in a process. A socket that gets no reply asks again."""
+        """Send everything so far to ``group``, which belongs to one socket in ``process``. A socket that gets no reply asks again."""
         if not self._is_ready:
             return
         if process != PROCESS:
             self.followed(audience)
         self._is_left = False
-        # Right after a flush, so that what comes next is not in it already.
+        # Right after a flush, so that no later event repeats what the snapshot contains.
         self.flush()
         self._compactor.forget()
         snapshot: wire.Event = self._debug.snapshot() if audience is Audience.DEBUG else self._people.snapshot(self.elapsed())
         self._bus.send_to(process, group, {"type": "turn.snapshot", "audience": audience.value, "json": wire.encode([snapshot])})
 
     def _flush_soon(self) -> None:
-        """In this step of the event loop, when all that came with it is taken; but not sooner than FLUSH_SECONDS after the last flush. The
-        first words of a message wait for nothing: what was sent just before is nearly always that the model thinks."""
+        """Flush at the end of this event loop step, when all its events are collected, but at least FLUSH_SECONDS after the last flush. The
+        first words of a message do not wait: the flush just before them nearly always said only that the model is thinking."""
         at = 0.0 if self._people.begins else self._last_flush + FLUSH_SECONDS
         if self._is_stopped or (self._next_flush is not None and self._next_at <= at):
             return
@@ -236,7 +237,7 @@ class Publisher:
             log_without_content(log, self._turn_id, error)
 
     def _render(self) -> None:
-        """Have a thread render what would take this one too long."""
+        """Render in a thread what would block the event loop too long."""
         work = None if self._is_stopped else self._people.take_rendering()
         if work is not None:
             self._rendering = self._loop.run_in_executor(_renderer, _rendering, work)
@@ -258,7 +259,7 @@ class Publisher:
         self._next_beat = self._loop.call_later(BEAT_SECONDS - silent, self._beat)
 
     def _send(self, audience: Audience, events: Sequence[wire.Event | wire.Numbered]) -> None:
-        """Encoded once for everybody in this audience, and not at all where nobody is there."""
+        """Encode events once for everybody in this audience, and not at all if nobody is listening."""
         group, is_elsewhere = self._group[audience], self._loop.time() < self._elsewhere_until[audience]
         if events and (is_elsewhere or self._bus.is_heard(group)):
             frame = self._compactor.encode(events) if audience is Audience.END_USER else wire.encode(events)
@@ -267,7 +268,7 @@ class Publisher:
 
 
 def _rendering(work: Rendering) -> None:
-    """Render in the thread. No garbage is collected meanwhile: a walk over all tokens of a long text would stop every thread for 50 ms."""
+    """Render in the thread, with garbage collection off: a collection over all tokens of a long text would stop every thread for 50 ms."""
     was_collecting = gc.isenabled()
     gc.disable()
     try:

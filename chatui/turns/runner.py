@@ -1,6 +1,6 @@
 """Runs one turn from its question to its terminal state.
 
-A Runner is a task of the server, not of a browser tab. It loads the turn, has the model sampled until nothing follows, and ends the turn.
+A Runner belongs to the server, not to a browser tab. It loads the turn, samples the model until the answer is complete, and ends the turn.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SAVING_SECONDS = 1.0
-"""After so long, pages show that the answer is being saved."""
+"""After this long, pages show that the answer is being saved."""
 
 SHOWN_SECONDS = 10.0
-"""How long the end of a turn waits for the part below its answer, which takes some milliseconds. Its text is shown already."""
+"""How long the end of a turn waits for the part below its answer, which normally takes milliseconds. The text is already shown."""
 
 _WIRE_TYPES: dict[str, wire.EndType] = {
     TurnState.COMPLETED: "response.completed",
@@ -75,7 +75,7 @@ _WIRE_TYPES: dict[str, wire.EndType] = {
 
 
 class Runner:
-    """Runs one turn. ``listen`` first, then ``run``; ``stop`` at any time."""
+    """Runs one turn. Call ``listen`` first, then ``run``; ``stop`` at any time."""
 
     def __init__(self, started: Started) -> None:
         self._started = started
@@ -101,7 +101,7 @@ class Runner:
         self._failure: BaseException | None = None
 
     def listen(self) -> None:
-        """Join the turn's group, so that sockets can reach it, through the bus also those of other processes."""
+        """Join the turn's group, so that sockets of all processes can reach it through the bus."""
         bus().join(groups.control(self._turn_id), self._receive, elsewhere=False)
 
     def stop(self) -> None:
@@ -110,17 +110,17 @@ class Runner:
         self._cancel()
 
     def let_go(self) -> None:
-        """The process is ending: store what the open frames hold and give up the lease. Synchronous."""
+        """The process is ending: store the text of the open frames and give up the lease. Synchronous."""
         ledger.let_go(self._job, self._pieces.rows())
 
     async def run(self) -> None:
-        """Run the whole turn. Never raises: whatever happens, the turn gets one terminal state and people get a message."""
+        """Run the whole turn. Never raises: whatever goes wrong, the turn gets one terminal state and people get a message."""
         self._publisher.add_event(_created(self._started))
         leases.hold(self._turn_id, Held(self._pieces, self._lose, self.stop))
         try:
             await self._end(await self._saved(await self._outcome()))
             self._begin_title()
-        except Exception as error:  # noqa: BLE001 - the last resort; the sweep closes the turn when its lease runs out
+        except Exception as error:  # noqa: BLE001 - the last resort; the sweep closes the turn when its lease expires
             log_without_content(log, self._turn_id, error)
         finally:
             self._tell_program(Ended(TurnState.FAILED, ProductCode.INTERNAL))
@@ -141,7 +141,7 @@ class Runner:
             return Outcome(TurnState.INTERRUPTED, Code.STREAM_TRUNCATED)
         except BackendError as error:
             return failed_by(error)
-        except Exception as error:  # noqa: BLE001 - any other failure is the product's own, and the person gets a message for it
+        except Exception as error:  # noqa: BLE001 - any other failure is the product's own, and the person is told so
             return self._failed_with(error)
 
     async def _conduct(self) -> Outcome:
@@ -150,7 +150,7 @@ class Runner:
             return await self._write()
 
     async def _write(self) -> Outcome:
-        """Sample, have the calls answered that the model made, and sample again, until it calls nothing."""
+        """Sample the model, answer its tool calls, and sample again, until there is nothing more to ask."""
         program = self._started.program
         opening = await pools.turns.run_patiently(opening_of, self._started)
         job, tools = opening.job, opening.tools
@@ -158,7 +158,7 @@ class Runner:
         self._publisher.pages.update(opening.pages)
         await self._publisher.show_before(job)
         spec = opening.spec
-        # Not read with the rest: the back end belongs to this event loop.
+        # Not loaded with the rest: the back end belongs to this event loop.
         backend = connected.backend(job.choice)
         summary = self._summary = Summarizing(spec, job, self._publisher.step)
         frames = self._frames = FrameRecorder(job, self._publisher, summary, self._pieces, self._fail)
@@ -182,7 +182,7 @@ class Runner:
             request = following
 
     async def _saved(self, outcome: Outcome) -> Outcome:
-        """Store all frames; the outcome, which is another one where that failed."""
+        """Wait until all frames are stored. Returns the outcome, which is a failure if they could not be."""
         if self._frames is None or self._is_lost:
             return outcome
         if self._conductor is not None:
@@ -200,7 +200,7 @@ class Runner:
         below = fragments.Below()
         stored = None if self._is_lost else await self._stored_end(outcome, account)
         if stored is not None:
-            # Also where the lease counts as lost since: a turn that has its end is renewed no more.
+            # Even if the lease was reported lost meanwhile: the lease of an ended turn is no longer renewed.
             outcome = stored
             note_end(self._job, outcome, account, self._publisher.elapsed())
             answered = list_events.answered(self._job.conversation_id, timezone.now(), has_news=ledger.is_news(outcome.state))
@@ -221,8 +221,8 @@ class Runner:
         )
 
     async def _stored_end(self, outcome: Outcome, account: Account) -> Outcome | None:
-        """Store the end, and with it the frames that waited for it. The outcome, which is another one where these cannot be stored; None
-        where the turn is not ours any more."""
+        """Store the end, together with the frames that waited for it. Returns the outcome, which is a failure if those frames cannot be
+        stored; None if the turn is no longer ours."""
         last = self._frames.take_last() if self._frames is not None else None
         end = last_write.End(self._job, outcome, account, lambda: self._pieces.are_written)
         if last is None or self._frames is None:
@@ -248,13 +248,13 @@ class Runner:
             self._started.program.stream.end(ended)
 
     def _begin_title(self) -> None:
-        """Requests a title for a new conversation, in a separate task. Not after an answer of which a shown part was hidden again."""
+        """Request a title for a new conversation, in a separate task. Not if part of the answer was shown and then withdrawn."""
         frames = self._frames
         if frames is not None and not (self._is_lost or frames.is_withheld or self._started.program):
             titles.begin(self._started, frames.written)
 
     async def _shown_end(self, turn: Turn) -> fragments.Below:
-        """What stands below the answer. Empty if no page has shown the whole answer, or it cannot be read in time: pages then fetch it."""
+        """The part below the answer. Empty if no page shows the whole answer, or if it cannot be read in time: pages then fetch it."""
         if not self._publisher.is_shown_whole:
             return fragments.Below()
         written = self._frames.written if self._frames else ()
@@ -269,20 +269,20 @@ class Runner:
             async with asyncio.timeout(SHOWN_SECONDS):
                 return await pools.turns.run(render)
         except (TimeoutError, DatabaseBusyError):
-            log.warning("turn %s: what stands below its answer could not be read in time", self._turn_id)
+            log.warning("turn %s: the part below its answer could not be read in time", self._turn_id)
         except Exception as error:  # noqa: BLE001 - the answer is stored all the same, and the page loads it from there
             log_without_content(log, self._turn_id, error)
         return fragments.Below()
 
     async def _patiently(self, saving: asyncio.Future[T]) -> T:
-        """Waits for the database, and shows on pages if that takes long. The saving continues if this wait is cancelled."""
+        """Wait for the database, and let pages know if that takes long. The write continues even if this wait is cancelled."""
         done, _ = await asyncio.wait([saving], timeout=SAVING_SECONDS)
         if not done:
             self._publisher.saving()
         return await asyncio.shield(saving)
 
     def _lose(self) -> None:
-        """The turn has ended without us, or another process has it: nothing may be written any more."""
+        """The turn was ended elsewhere, or another process has it: nothing more may be written."""
         self._is_lost = True
         self._cancel()
 

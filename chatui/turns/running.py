@@ -39,7 +39,7 @@ from renderer.gate import Audience
 log = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 5.0
-"""A process that ends waits so long for what is not written yet."""
+"""How long a process waits for its pending writes when it exits."""
 REAP_SECONDS = 10.0
 ENDING_SECONDS = 5.0
 LAUNCH_GRACE = timedelta(seconds=5)
@@ -53,23 +53,24 @@ _reaper: asyncio.Task[None] | None = None
 
 
 async def ask(person: User, wanted: Ask, stored: Callable[[Started], None] | None = None) -> Started:
-    """Store what a person asks for, and launch the turn. It continues if the caller is cancelled: a stored question gets its answer.
+    """Store a person's request, and launch the turn. Continues even if the caller is cancelled: a stored question gets its answer.
 
     ``stored`` is called in between: a socket that follows the conversation from then on misses nothing of the turn.
 
     Raises:
         AskRefusedError, access.NotFoundError: see ``start.start``.
-        DatabaseBusyError: it could not be stored in time, and is not.
+        DatabaseBusyError: the request could not be stored in time; nothing was stored.
     """
     return await asyncio.shield(asyncio.create_task(_ask(person, wanted, stored)))
 
 
 async def ask_for_program(person: User, asked: ProgramAsk) -> Started:
-    """The same for a program, whose turn tells ``asked.stream`` what it may see. What is not kept is erased once the turn has ended.
+    """As ``ask``, for a program, whose turn sends its visible events to ``asked.stream``. A turn that must not be stored is erased once it
+    has ended.
 
     Raises:
         AskRefusedError, access.NotFoundError, starting.NotStoredError, starting.StillRunningError: see ``starting.start_program``.
-        DatabaseBusyError: as above.
+        DatabaseBusyError: as for ``ask``.
     """
     return await asyncio.shield(asyncio.create_task(_ask_for_program(person, asked)))
 
@@ -102,14 +103,14 @@ async def _ask(person: User, wanted: Ask, stored: Callable[[Started], None] | No
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A turn, and the process that runs it."""
+    """A turn and the process that runs it."""
 
     turn_id: UUID
     process: str
 
 
 def launch(started: Started) -> None:
-    """Start a turn as a task of the server. Others can reach it at once. The turn outlives the socket that asked for it."""
+    """Start a turn as a task of the server. It can be reached over the bus at once, and outlives the socket that asked for it."""
     turn_id = started.turn.pk
     if turn_id in _runners:
         return
@@ -136,10 +137,10 @@ def _forget(turn_id: UUID) -> None:
 
 
 async def stop(place: Place) -> None:
-    """Stop a turn wherever it runs: at once over the bus, and within about a second where Redis is away.
+    """Stop a turn in whichever process runs it: at once over the bus, or within about a second if Redis is down.
 
     Raises:
-        DatabaseBusyError: it runs in another process, and the request could not be stored.
+        DatabaseBusyError: the turn runs in another process, and the request could not be stored.
     """
     bus().send_to(place.process, groups.control(place.turn_id), {"type": "turn.stop"})
     if place.process != PROCESS:
@@ -147,8 +148,8 @@ async def stop(place: Place) -> None:
 
 
 def answer_now(place: Place) -> None:
-    """End the thinking of a turn wherever it runs, over the bus: while Redis is away, only where it runs here. Then it can be pressed
-    again: nothing is lost but time."""
+    """End the thinking of a turn in whichever process runs it, over the bus. While Redis is down this reaches only this process; the person
+    can press the button again."""
     bus().send_to(place.process, groups.control(place.turn_id), {"type": "turn.answer_now"})
 
 
@@ -158,13 +159,13 @@ def stop_from_thread(place: Place) -> None:
 
 
 def decided_from_thread(place: Place) -> None:
-    """The person has decided about a call of a turn, from synchronous code: wherever it runs, it looks at once, or within seconds where
-    Redis is away."""
+    """Tell a turn, from synchronous code, that the person has decided about one of its calls. It reads the decision at once, or within
+    seconds if Redis is down."""
     send_to_from_thread(place.process, groups.control(place.turn_id), {"type": "turn.decided"})
 
 
 def stop_all_from_thread(conversation_id: UUID) -> None:
-    """Stop whatever runs in a conversation, and end its interpreter. Best effort: its process also sees within a second that the
+    """Stop all turns of a conversation, and end its interpreter. Best effort: their process also notices within a second that the
     conversation was deleted."""
     running = Turn.objects.filter(conversation=conversation_id, state=TurnState.RUNNING)
     for turn_id, process in running.values_list("pk", "lease_owner"):
@@ -173,13 +174,13 @@ def stop_all_from_thread(conversation_id: UUID) -> None:
 
 
 def ask_snapshot(place: Place, audience: Audience, group: str) -> None:
-    """Ask the turn's runner, in whichever process it is, to send a snapshot to a group of this process."""
+    """Ask the turn's runner, in whichever process it runs, to send a snapshot to a group of this process."""
     message = {"type": "turn.snapshot", "audience": audience.value, "process": PROCESS, "group": group}
     bus().send_to(place.process, groups.control(place.turn_id), message)
 
 
 def keep_following(place: Place, audience: Audience) -> None:
-    """Tell the turn's runner that somebody of this audience still follows it here. For DEBUG, only after a check of the permission."""
+    """Tell the turn's runner that somebody of this audience still follows it here. For DEBUG, check the permission first."""
     if place.process != PROCESS:
         bus().send_to(place.process, groups.control(place.turn_id), {"type": "turn.followed", "audience": audience.value})
 
@@ -190,7 +191,7 @@ def count() -> int:
 
 
 def reap() -> None:
-    """From now on, look every REAP_SECONDS for turns whose process has died, and for questions of this one that were never launched."""
+    """Start checking every REAP_SECONDS for turns whose process has died, and for questions that this process stored but never launched."""
     global _reaper
     _reaper = asyncio.get_running_loop().create_task(_reap_often(), name="reaper")
 
@@ -200,11 +201,11 @@ async def _reap_often() -> None:
         pause = REAP_SECONDS
         try:
             await _reap()
-        except Exception as error:  # noqa: BLE001 - whatever it is, it must not end the looking
+        except Exception as error:  # noqa: BLE001 - whatever the error, the checks must go on
             log.warning("the search for abandoned turns failed (%s)", type(error).__name__)
             if isinstance(error, DatabaseBusyError) or is_transient(error):
                 outages.note()
-                pause = 1.0  # so that it is known when the outage ends
+                pause = 1.0  # so that the end of the outage is noticed soon
         await asyncio.sleep(pause)
 
 
@@ -217,12 +218,12 @@ async def _reap() -> None:
     for started in await pools.reaper.run(_never_launched):
         log.warning("turn %s was stored and never launched", started.turn.pk)
         launch(started)
-    # Last, and not for long: a backlog of them must not keep anybody's answer waiting for its end.
+    # Last, and with a time limit: a backlog must not delay the end of anybody's answer.
     await pools.reaper.run(ending.end_overdue, ENDING_SECONDS)
 
 
 def _tell_ended(turn: Turn, state: TurnState) -> None:
-    """Pages that still wait for an event of the turn read from the database how it ended."""
+    """Tell the pages that still wait for events of the turn that it has ended. They then load it from the database."""
     event = wire.Idle(str(turn.conversation_id), str(turn.pk), state)
     message = {"type": "turn.events", "json": wire.encode([event]), "turn": str(turn.pk), "process": PROCESS}
     for audience in (Audience.END_USER, Audience.DEBUG):
@@ -230,11 +231,11 @@ def _tell_ended(turn: Turn, state: TurnState) -> None:
 
 
 def _never_launched() -> list[Started]:
-    """Questions that this process stored some time ago, and that none of its tasks answers."""
+    """Questions that this process stored some time ago, but that none of its tasks is answering."""
     known = [*_runners, *_ended, *leases.leases.keys()]
-    lease = clock.after(leases.LEASE - LAUNCH_GRACE)  # a lease from before then that was never renewed
+    lease = clock.after(leases.LEASE - LAUNCH_GRACE)  # a lease that has not been renewed for LAUNCH_GRACE
     turns = Turn.objects.filter(state=TurnState.RUNNING, lease_owner=leases.OWNER, lease_until__lt=lease).exclude(pk__in=known)
-    # A program's are closed instead: nobody waits for them, and what it asked for besides the question is not known any more.
+    # A program's turns are closed instead: nobody waits for them, and only the question was stored, not the rest of the request.
     turns = turns.filter(program_answer=None)
     return [start.started_again(turn) for turn in turns.select_related("conversation", "question", "continued_message", "asked_by")]
 
@@ -246,8 +247,8 @@ async def settle() -> None:
 
 
 def let_go() -> None:
-    """The process exits normally: its turns store what was shown and give up their leases, so that the next sweep closes them. Their tools
-    are cancelled."""
+    """The process exits normally: cancel its tools; its turns store what was shown and give up their leases, so that the next sweep closes
+    them."""
     execution.cancel_all()
     writer.drain(DRAIN_SECONDS)
     for turn_id, (runner, _) in list(_runners.items()):

@@ -1,4 +1,4 @@
-"""Samples a model once for a turn: passes each event on to the turn, and records the usage."""
+"""Samples a model once for a turn, passes each event on to the turn, and records the usage."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from renderer.events import FrameText, RawEvent
 from renderer.unanswered_calls import UnansweredCalls
 
 _MOST = 2**31 - 1
-"""What a column of a turn can hold."""
+"""The largest value of an integer column."""
 
 
 class Sampling:
-    """One request to a model server. ``run`` it once; the account can be read afterwards, even if it was cancelled or failed."""
+    """One request to a model server. Call ``run`` once; ``account`` works afterwards, even if the request was cancelled or failed."""
 
     def __init__(self, backend: Backend, request: SampleRequest, take: Callable[[RawEvent], None]) -> None:
-        """``take`` gets each event in order."""
+        """``take`` is called with each event, in order."""
         self._backend = backend
         self._request = replace(request, on_sent=self._note_sent)
         self._take = take
@@ -40,10 +40,10 @@ class Sampling:
         self._calls = UnansweredCalls()
 
     async def run(self) -> None:
-        """Ask the model and take all that it writes.
+        """Send the request and pass on everything that the model writes.
 
         Raises:
-            BackendError: the server refused, failed, was silent or broke off.
+            BackendError: the server refused, failed, timed out or closed the connection early.
         """
         with spans.span("sampling", "client", backend=self._backend.name) as span:
             try:
@@ -77,12 +77,12 @@ class Sampling:
 
     @property
     def is_context_full(self) -> bool:
-        """Whether the answer was cut because the model could read no more."""
+        """Whether the answer was cut because the context window is full."""
         return self._ended is not None and self._ended.is_context_full
 
     @property
     def reasoning(self) -> GivenReasoning | None:
-        """What the model thought before its calls, as its server gave it. Hidden."""
+        """The model's reasoning before its calls, as its server sent it. Hidden from people."""
         return self._ended.reasoning if self._ended else None
 
     def account(self) -> Account:
@@ -106,12 +106,12 @@ class Sampling:
             span.note(input_tokens=plausible_count(usage.prompt_tokens), output_tokens=plausible_count(usage.completion_tokens))
 
     def _settings(self) -> dict[str, object]:
-        """The fields of a document header for this sample. Values that the server chose itself are not known, and so are left out."""
+        """The document header fields for this sample. Values that the server chose itself are unknown, so they are left out."""
         settings: dict[str, object] = {"reasoning_effort": self._request.effort}
         if self._request.max_tokens is not None:
             settings["max_tokens"] = self._request.max_tokens
         if self._request.sampling and self._sent:
-            # What a server rejects is not sent there any more.
+            # A parameter that this server has rejected before is not in the body.
             body = json.loads(self._sent[1])
             settings |= {name: body[name] for name in self._request.sampling if name in body}
         return settings
@@ -121,8 +121,8 @@ class Sampling:
 
 
 def account_of(samplings: Sequence[Sampling], thought_seconds: int | None) -> Account:
-    """The account of a turn: the tokens of all its samplings together, everything else from the last one. The model is the last one that
-    was reported: a server names it at the end, so a sample that was stopped has none."""
+    """The account of a turn: the token counts of all its samplings added up, everything else from the last one. The model is the last one
+    that was reported: servers name it at the end, so a stopped sample has none."""
     accounts = [sampling.account() for sampling in samplings]
     if not accounts:
         return Account(thought_seconds=thought_seconds)

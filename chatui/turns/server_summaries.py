@@ -1,4 +1,4 @@
-"""Parses the reasoning summary that a model server sends: into lines, or as raw reasoning that is only called a summary."""
+"""Parses the reasoning summary that a model server sends into lines, and detects raw reasoning that is only labelled as a summary."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from renderer.summary.check import MAX_CHARS
 
 MOST_STEPS = 12
 
-# White space within one line only: with \s the time would grow with the square of the number of empty lines.
+# White space within one line only: \s would take quadratic time on many empty lines.
 _HEADING = re.compile(r"^[^\S\n]*\*\*(?P<title>[^*\n]{2,200})\*\*[^\S\n]*$|^#{1,4}\s+(?P<heading>\S[^\n]{1,200})$", re.MULTILINE)
 
-# Reasoning says "I", speaks of the user and of what to do next, and doubts. A summary says what was done.
+# Reasoning says "I", mentions the user and the next steps, and expresses doubt. A summary says what was done.
 _THINKING = re.compile(
     r"\b(?:I|I['\u2019]\w+|we|we['\u2019]\w+|us|let me|let['\u2019]?s|user|asker|okay|ok|hmm+|wait|actually|maybe|perhaps"
     r"|need(?:s|ed)? to"
@@ -43,7 +43,7 @@ _SENTENCE = re.compile(r"[.!?][\"'\u201d\u2019)]*\s+\S|[\u3002\uff01\uff1f]\s*\S
 
 @dataclass(frozen=True, slots=True)
 class ServerSummary:
-    """``steps``: the lines that may be checked for showing. ``besides``: everything else, which nobody was meant to see."""
+    """``steps``: the lines that may be shown if they pass the check. ``besides``: the rest of the text, which must not be shown."""
 
     steps: list[str] = field(repr=False)
     besides: str = field(repr=False)
@@ -51,9 +51,9 @@ class ServerSummary:
 
 
 def read(text: str) -> ServerSummary:
-    """Parse a server's own summary. Fails closed: what is not clearly a summary counts as reasoning.
+    """Parse a server's own summary. Fails closed: text that is not clearly a summary counts as reasoning.
 
-    A summary has headings, or consists of a few short lines of one sentence each, in which nobody thinks aloud.
+    A summary has headings, or consists of a few short lines of one sentence each, none of which thinks aloud.
     """
     headings = list(_HEADING.finditer(text))
     steps = steps_in(text)
@@ -64,7 +64,7 @@ def read(text: str) -> ServerSummary:
 
 
 def steps_in(text: str) -> list[str]:
-    """The lines of a server's own summary: its headings, else the first line of each paragraph."""
+    """The lines of a server's own summary: its headings, or without any, the first line of each paragraph."""
     headings = [(found["title"] or found["heading"]).strip() for found in _HEADING.finditer(text)]
     if headings:
         return headings[:MOST_STEPS]

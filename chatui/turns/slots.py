@@ -1,6 +1,6 @@
 """Limits how many answers this process writes at once, in total and for the members of a group, and queues the rest.
 
-First come, first served; but whoever waits for a place of their group keeps nobody of another group waiting.
+First come, first served, except that a full group does not block the members of other groups.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from chatui.env import environment
 TELL_SECONDS = 1.0
 """How often waiting turns are sent their position in the queue."""
 AT_ONCE = 100
-"""How many are sent theirs in one step of the event loop."""
+"""How many turns are sent their position in one step of the event loop."""
 
 Moved = Callable[[int], None]
-"""Called with a place in the queue, from 1; with 0 when the wait is over."""
+"""Called with the position in the queue, counted from 1, and with 0 when the wait is over."""
 
 
 class NoSpareSlotError(Exception):
-    """Answers need all slots."""
+    """All slots are needed for answers."""
 
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """One that waits. ``groups``: those of its groups that have a limit. ``place``: the position that it was sent last."""
+    """A waiting turn. ``groups``: those of its groups that have a limit. ``place``: the position that it was last sent."""
 
     groups: frozenset[str]
     moved: Moved
@@ -40,10 +40,10 @@ class _Waiting:
 
 
 class Slots:
-    """One for each event loop."""
+    """The slots of one event loop."""
 
     def __init__(self, most: int, by_group: Mapping[str, int] | None = None) -> None:
-        """``most`` answers in all, and ``by_group`` so many of the members of each group."""
+        """``most``: the limit for all answers. ``by_group``: the limit for the members of each group."""
         self._free = most
         self._free_in = dict(by_group or {})
         self._queue: dict[_Waiting, None] = {}
@@ -53,9 +53,9 @@ class Slots:
 
     @contextlib.asynccontextmanager
     async def one(self, moved: Moved, groups: Iterable[str] = ()) -> AsyncIterator[None]:
-        """A slot for as long as the block lasts. One that has to wait is sent its position at once, and again when it changes.
+        """Hold a slot for the duration of the block. If it has to wait, ``moved`` gets the position at once, and again when it changes.
 
-        ``groups``: those that the person is in. An answer counts in each of them that has a limit.
+        ``groups``: those that the person is in. The answer counts toward each of them that has a limit.
         """
         begun_at = time.monotonic()
         limited = self._free_in.keys() & set(groups)
@@ -72,10 +72,10 @@ class Slots:
 
     @contextlib.asynccontextmanager
     async def spare(self) -> AsyncIterator[None]:
-        """A place for what matters less than any answer, for as long as the block lasts and no answer needs it.
+        """Hold a slot for low-priority work until the block ends or an answer needs the slot.
 
         Raises:
-            NoSpareSlotError: there is none, or an answer has taken it: then the block is cancelled.
+            NoSpareSlotError: no slot is free, or an answer took this one, in which case the block is cancelled.
         """
         task = asyncio.current_task()
         if task is None or self._queue or self._free <= len(self._spare):
@@ -96,7 +96,7 @@ class Slots:
         self._queue[waiting] = None
         self._counts[mine] += 1
         if self._free and not self._is_full(mine):
-            self._admit()  # its groups have room for it, and for those of them who wait already
+            self._admit()  # its groups have room for it, and for their members that are already waiting
         if not waiting.admitted.done():
             moved(waiting.place)
             if self._telling is None:
@@ -105,10 +105,10 @@ class Slots:
             await waiting.admitted
         except asyncio.CancelledError:
             if waiting.admitted.done() and not waiting.admitted.cancelled():
-                self._give_back(mine)  # the slot came in the same moment
+                self._give_back(mine)  # it was admitted at the same moment
             else:
                 self._leave(waiting)
-                self._admit()  # what was reserved for it is free
+                self._admit()  # the slots that were reserved for it are free
             raise
         moved(0)
 
@@ -131,16 +131,16 @@ class Slots:
             self._counts -= Counter([waiting.groups])
 
     def _admit(self) -> None:
-        """Admits all that can begin, in the order of the queue.
+        """Admits every turn that can start, in queue order.
 
-        One that waits for one of two groups reserves its slot in the other: else later ones could take it again and again.
+        A turn that waits for one of its groups reserves a slot in the others; otherwise later turns could keep taking those.
         """
         if not self._free or not self._queue:
             return
         left = dict(self._free_in)
         for waiting in list(self._queue):
             if waiting.admitted.done():
-                continue  # cancelled; it leaves by itself
+                continue  # cancelled; ``_wait`` removes it
             if all(left[group] > 0 for group in waiting.groups):
                 self._leave(waiting)
                 self._take(waiting.groups)
@@ -154,7 +154,7 @@ class Slots:
         return any(self._free_in[group] <= 0 for group in groups)
 
     def _place_behind(self, ahead: Mapping[frozenset[str], int], mine: frozenset[str]) -> int:
-        """The place of somebody in these groups: not counted are those who wait for a group that is not theirs."""
+        """The position of a turn in these groups. Turns that wait for a full group that it is not in do not count."""
         return 1 + sum(count for groups, count in ahead.items() if groups & mine or not self._is_full(groups))
 
     async def _tell_often(self) -> None:
@@ -169,7 +169,7 @@ class Slots:
 
     def _tell(self, some: Iterable[_Waiting], ahead: Counter[frozenset[str]]) -> None:
         for waiting in some:
-            # Never a worse place than before: somebody ahead whose group was full may count again.
+            # Never a worse position than before: a turn ahead of it whose group was full may count again.
             waiting.place = min(waiting.place, self._place_behind(ahead, waiting.groups))
             ahead[waiting.groups] += 1
             if not waiting.admitted.done():

@@ -1,6 +1,6 @@
 """Starts a turn: checks the question, stores it, and creates the turn's row, in one transaction.
 
-Nothing is sent to a model here. ``running.ask`` has the writer do this, and then launches the new turn.
+Nothing is sent to a model here. ``running.ask`` runs this in the writer, and then launches the new turn.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from chatui.store.temporary import lifetime
 from chatui.turns import sweep
 from chatui.turns.opening import documents as opening
 from chatui.turns.opening import reserved
-from chatui.turns.requests.by_person import Ask as Ask  # who asks, makes it
+from chatui.turns.requests.by_person import Ask as Ask  # for callers
 from chatui.turns.requests.by_person import Kind as Kind
 from chatui.turns.requests.by_program import ProgramAsk
-from chatui.turns.requests.refusal import AskRefusedError as AskRefusedError  # who asks, catches it
+from chatui.turns.requests.refusal import AskRefusedError as AskRefusedError  # for callers
 from chatui.turns.statements import asking
 from chatui.usage.limit_status import NearLimit
 from renderer.frames import Frame, Header, Role
@@ -41,11 +41,11 @@ TITLE_CHARS = 60
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A stored turn. ``is_new`` is False where the same ask came twice; ``continued_turn`` is the turn whose answer it continues.
+    """A stored turn. ``is_new`` is False if the same request came twice; ``continued_turn`` is the turn whose answer it continues.
 
-    ``groups``: those of the asking person that have a limit of answers. ``documents``: what came with the question.
-    ``versions``: the keys of all versions of a question that is new; empty where it is an old one or the first of a conversation.
-    ``language``: of the page that asked, as it says. ``near``: the person has used most of a limit.
+    ``groups``: those of the person's groups that limit answers. ``documents``: those that came with the question.
+    ``versions``: the keys of all versions of a new question; empty for an old question and for the first one of a conversation.
+    ``language``: the language that the asking page reported. ``near``: set if the person has used most of a limit.
     """
 
     turn: Turn
@@ -59,22 +59,22 @@ class Started:
     language: str = ""
     near: NearLimit | None = None
     program: ProgramAsk | None = None
-    """What the program wants that asked by a key."""
+    """The request of the program that asked with an API key."""
 
     @property
     def has_new_question(self) -> bool:
-        """Whether the question came with the turn, and so has no other answer."""
+        """Whether the question was new, so that it has no other answer."""
         return self.is_new and self.kind in (Kind.SEND, Kind.EDIT)
 
 
 def start(person: User, ask: Ask, lease_owner: str, created: NewConversation | None = None) -> Started:
-    """Store the question and create the turn. Call inside a transaction. ``created``: the conversation of ``ask``, where the same
-    transaction has made it: it is not read again.
+    """Store the question and create the turn. Call inside a transaction. ``created``: the conversation of ``ask``, if the same transaction
+    has created it: then it is not read again.
 
     Raises:
-        IntegrityError: another process was faster, with the same ask or with another one in this conversation; see ``started_before``.
-        AskRefusedError: the person is signed out by now or has used what they may, the text is empty or too long, an answer is still being
-            written here or too many elsewhere, the answer cannot be continued, or the model is not available to this person.
+        IntegrityError: another process was faster, with the same request or another one in this conversation; see ``started_before``.
+        AskRefusedError: the person has been signed out or has reached a limit, the text is empty or too long, an answer is being written in
+            this conversation or too many in others, the answer cannot be continued, or the model is not available to this person.
         access.NotFoundError: the conversation, the folder, the question or the answer does not belong to this person.
     """
     if ask.kind is not Kind.CONTINUE and ask.effort not in Effort:
@@ -90,9 +90,12 @@ def start(person: User, ask: Ask, lease_owner: str, created: NewConversation | N
 
 
 def _locked(person: User, ask: Ask) -> User:
-    """``asking.locked``, or AskRefusedError where they are signed out by now.
+    """The person's row, locked as in ``asking.locked``.
 
-    A page may ask again over a new socket, in another process, while its first ask is still being stored: one after the other.
+    The lock is needed because a page may repeat its request over a new socket, in another process, while the first is still being stored.
+
+    Raises:
+        AskRefusedError: the person has been signed out.
     """
     found = asking.locked(person, ask)
     if found is None or (ask.session and not is_same(ask.session, found)):
@@ -101,11 +104,11 @@ def _locked(person: User, ask: Ask) -> User:
 
 
 def started_before(person: User, ask: Ask) -> Started:
-    """What the same ask has started elsewhere. Database constraints make an ask unique, and a conversation's running turn: checks in code
-    could race.
+    """The turn that the same request has already started. Database constraints allow each request once, and one running turn per
+    conversation: checks in code could race.
 
     Raises:
-        AskRefusedError: nothing; an answer is being written here, to another ask.
+        AskRefusedError: there is none; another request's answer is being written in this conversation.
     """
     if twin := _twin(person, ask):
         return twin
@@ -113,7 +116,7 @@ def started_before(person: User, ask: Ask) -> Started:
 
 
 def started_again(turn: Turn, kind: Kind | None = None) -> Started:
-    """A turn that is stored already. ``turn`` comes with its conversation, question, continued message and asking person."""
+    """A turn that is already stored. ``turn`` must come with its conversation, question, continued message and asking person."""
     cut = turn.continued_message
     kind = kind or (Kind.CONTINUE if cut else Kind.SEND)
     question = access.message_of(turn.conversation, turn.question_id, after=transcripts.question_before())
@@ -122,7 +125,7 @@ def started_again(turn: Turn, kind: Kind | None = None) -> Started:
 
 
 def _twin(person: User, ask: Ask) -> Started | None:
-    """What the same ask has already started, if it was received before."""
+    """The turn that the same request has already started, if any."""
     turns = Turn.objects.filter(asked_by=person, client_id=ask.client_id)
     turn = turns.select_related("conversation", "question", "continued_message", "asked_by").first()
     return started_again(turn, ask.kind) if turn else None
@@ -139,7 +142,7 @@ def _checked(ask: Ask) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NewConversation:
-    """A conversation that the same transaction has made, with the model and the effort of the ask. ``is_empty``: nothing is in it yet."""
+    """A conversation that the same transaction has created, with the model and effort of the request. ``is_empty``: it has no messages."""
 
     conversation: Conversation
     is_empty: bool
@@ -147,7 +150,7 @@ class NewConversation:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """An ask with what was found out about it: its checked text, who will run it, and how many other answers are being written."""
+    """A checked request: its storable text, the process that will run it, and how many other answers are being written."""
 
     ask: Ask
     text: str = field(repr=False)
@@ -157,7 +160,7 @@ class _Wanted:
     created: NewConversation | None = None
 
     def turn(self, person: User, question: Message, choice: str, effort: str, continued: Message | None = None) -> Turn:
-        """The stored turn."""
+        """Store the turn."""
         turn = Turn(
             conversation=question.conversation,
             question=question,
@@ -177,7 +180,7 @@ class _Wanted:
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """A conversation, and where the open branch ends: the keys of its last message and last question, and the next free position."""
+    """A conversation, and the end of its open branch: the keys of its last message and last question, and the next free position."""
 
     conversation: Conversation
     leaf_id: UUID | None = None
@@ -207,7 +210,7 @@ def _start(person: User, wanted: _Wanted) -> Started:
 
 
 def _tree(person: User, wanted: _Wanted) -> _Tree | None:
-    """The conversation in which the question is asked; None if it begins a new one."""
+    """The conversation in which the question is asked; None if it starts a new one."""
     if wanted.created is not None and wanted.created.is_empty:
         return _Tree(wanted.created.conversation)
     return None if wanted.ask.conversation is None else _own(person, wanted.ask.conversation)
@@ -223,7 +226,7 @@ def _own(person: User, key: object) -> _Tree:
 
 
 def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) -> Started:
-    """A turn that continues the answer of an earlier one. What came after that answer remains, on a branch of its own."""
+    """A turn that continues the answer of an earlier turn. Messages after that answer stay, on a branch of their own."""
     cut = access.turn_of(conversation, wanted.ask.continued_turn, after=transcripts.question_before())
     end = continuation.end_of(cut, with_text=True)
     if cut.state == TurnState.RUNNING:
@@ -252,21 +255,21 @@ def _go_on(person: User, tree: _Tree, wanted: _Wanted) -> Started:
 
 
 def _asked_with(conversation: Conversation, choice: str, wanted: _Wanted) -> None:
-    """As ``_asked_in``, by this model and with the effort of the ask. One that was just made is as it should be."""
+    """As ``_asked_in``, and store the model and effort of the request. A conversation that was just created has them already."""
     if wanted.created is None:
         conversation.effort, conversation.choice = wanted.ask.effort, choice
         _asked_in(conversation, "effort", "choice")
 
 
 def _asked_in(conversation: Conversation, *changed: str) -> None:
-    """Moves the conversation to the top of the list, also from the archive, and marks it as read: the person who asks has seen it."""
+    """Move the conversation to the top of the list, even from the archive, and mark it as read, since the person has it open."""
     conversation.active_at, conversation.has_news, conversation.archived_at = timezone.now(), False, None
     asking.asked_in(conversation, *changed)
     lifetime.ask(conversation)
 
 
 def _chosen(person: User, choice: str) -> str:
-    """Checked for each turn: a model that a person could use yesterday may have been withdrawn since."""
+    """The model to use, checked for each turn: a model that the person could use yesterday may have been withdrawn."""
     try:
         return model_choice.chosen(person, choice)
     except model_choice.NoSuchModelError as error:
@@ -274,13 +277,13 @@ def _chosen(person: User, choice: str) -> str:
 
 
 def first_title(text: str) -> str:
-    """The title of a conversation that begins with this question, until it has a better one."""
+    """The provisional title of a conversation that starts with this question."""
     return transcripts.title_of(show(Frame(Header(Role.USER), text), Audience.END_USER), TITLE_CHARS) or "New conversation"
 
 
 def _new_conversation(person: User, wanted: _Wanted, choice: str) -> Conversation:
     folder = access.own_folder(person, wanted.ask.folder, held=True) if wanted.ask.folder and not wanted.ask.temporary else None
-    # A title would stand in the history of the browser.
+    # A temporary conversation has no title, because it would appear in the browser's history.
     title, until = ("", lifetime.end()) if wanted.ask.temporary else (first_title(wanted.text), None)
     answers = wanted.ask.answer_format.stored() if wanted.ask.answer_format else None
     row = Conversation(
@@ -293,7 +296,7 @@ def _new_conversation(person: User, wanted: _Wanted, choice: str) -> Conversatio
 
 
 def _question(tree: _Tree, wanted: _Wanted) -> tuple[Message, UUID | None, UUID | None]:
-    """The question of the new turn, the one before it on its branch, and the message above all of its versions and their documents."""
+    """The question of the new turn, the question before it on its branch, and the message above all its versions and their documents."""
     ask, conversation = wanted.ask, tree.conversation
     if ask.kind is Kind.SEND:
         end, after = _end(tree), tree.last_question
@@ -313,8 +316,8 @@ def _question(tree: _Tree, wanted: _Wanted) -> tuple[Message, UUID | None, UUID 
 
 
 def _end(tree: _Tree) -> transcripts.Place:
-    """Behind the open branch; in an empty one, behind the operator's instructions, which are stored as the first frame so that the
-    transcript is complete."""
+    """The place after the open branch. In an empty conversation, the operator's instructions are stored first, so that the transcript is
+    complete, and the place is after them."""
     instructions = "" if tree.leaf_id is not None else instructions_for(tree.conversation.owner.group_names)
     if not instructions:
         return transcripts.Place(tree.leaf_id, tree.position)

@@ -1,4 +1,4 @@
-"""Summarizes a turn's hidden reasoning while the turn runs, line by line, until the answer begins."""
+"""Summarizes a turn's hidden reasoning line by line while the turn runs, until the answer begins."""
 
 from __future__ import annotations
 
@@ -33,24 +33,25 @@ log = logging.getLogger(__name__)
 
 FIRST_SECONDS = 1.0
 STEP_SECONDS = 3.0
-"""Between two steps: a faster pace would reveal how much is being thought, and nobody reads faster."""
+"""Pause between two lines: a faster pace would reveal how much the model is thinking, and nobody reads faster."""
 POLL_SECONDS = 0.25
 ASK_SECONDS = 20.0
 CLOSE_SECONDS = 0.5
 LEAST_CHARS = 160
 MOST_FAILURES = 3
 AT_ONCE = 2
-"""How many summary requests a process makes at the same time, for everybody together: answers have priority."""
+"""How many summary requests a process makes at the same time, for all turns together: answers have priority."""
 
 _semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 class Summarizing:
-    """One for each turn. ``take`` every event before anybody sees it; ``finish`` returns, once, what is to be stored; then ``aclose``."""
+    """Summarizes one turn. Pass every event through ``take`` before anybody sees it. ``finish`` returns, once, the frames to store; then
+    call ``aclose``."""
 
     def __init__(self, spec: BackendSpec, job: Job, show: Callable[[VisibleText], None]) -> None:
         self._spec = spec
-        # A server that summarizes by itself is asked for a review as well, where one is wanted.
+        # A server that writes its own summaries is also used to review them, if a review is configured.
         self._asked = spec.summarizer or job.choice
         self._job = job
         self._show = show
@@ -66,9 +67,9 @@ class Summarizing:
         self._task = None if self._is_over else asyncio.create_task(self._run())
 
     def take(self, event: RawEvent) -> RawEvent:
-        """The event to pass on. Cheap: the event is queued here, and read later.
+        """Queue the event, and return the event to pass on. Cheap: the queue is read later.
 
-        Names that are reserved for the product's own frames are removed, or the frame is hidden: a model cannot forge a summary.
+        A frame name that is reserved for the product is removed, or the frame is hidden, so that a model cannot forge a summary.
         """
         if isinstance(event, FrameOpened):
             event = replace(event, header=self._unsigned(event.header))
@@ -80,7 +81,7 @@ class Summarizing:
         return event
 
     def finish(self) -> list[Finished]:
-        """The frames to store before the answer. Empty on a second call."""
+        """The frames to store before the answer. The second call returns none."""
         self._end()
         if self._is_kept:
             return []
@@ -88,22 +89,22 @@ class Summarizing:
         return summary_frame.frames(self._steps, self._blocked, ProductCode.SUMMARY_BLOCKED)
 
     async def aclose(self) -> None:
-        """The turn is over. A summarizer that does not even react to cancelling cannot delay it."""
+        """End the summary with the turn. Waits at most CLOSE_SECONDS, so a summarizer that ignores cancellation cannot delay the turn."""
         self._end()
         if self._task is not None:
             await asyncio.wait([self._task], timeout=CLOSE_SECONDS)
 
     def _unsigned(self, header: Header) -> Header:
         if header.name == SUMMARY_NAME and header.role == Role.ASSISTANT:
-            # Staff see the whole summary. People see the steps that pass the check if the operator trusts this server's summaries, else
-            # nothing; a setting that was changed after this turn began does not count.
+            # Staff see the whole summary. People see the lines that pass the check if the operator trusts this server's summaries, and
+            # otherwise nothing. The setting is the one from the start of the turn.
             return summary_frame.ASIDE
         if header.role == Role.ASSISTANT and header.name in PRODUCT_NAMES:
             return replace(header, name=None)
         return header
 
     def _end(self) -> None:
-        """The answer begins, or the turn ends: what has not arrived by now is too late."""
+        """Stop, because the answer begins or the turn ends: summary text that arrives later is ignored."""
         if self._is_over:
             return
         try:
@@ -124,12 +125,12 @@ class Summarizing:
             await self._model() if self._spec.summaries == "model" else await self._server()
         except Exception as error:  # noqa: BLE001 - a failure here may lose the summary, never the answer
             _log_without_content(error)
-        # Also after an error: text that was lost with it is missing in the index, so a copy of that text would pass the check.
+        # Also after an error: text that was not indexed because of it could be copied into a line and pass the check.
         self._is_over = True
 
     async def _model(self) -> None:
-        """Ask a model to summarize what is new, one request at a time."""
-        # The spec may be a row of the admin pages, which only a thread may read.
+        """Ask a model to summarize the new reasoning, one request at a time."""
+        # The spec may be stored in the database, which only a thread may read.
         await pools.turns.run(connected.spec_of, self._asked)
         backend, model = connected.backend(self._asked), split_choice(self._asked)[1]
         pause, failures = FIRST_SECONDS, 0
@@ -149,7 +150,7 @@ class Summarizing:
             self._read_inbox()
 
     async def _server(self) -> None:
-        """Show the steps that the server itself sends, at the product's own pace."""
+        """Show the lines of the server's own summary, at the product's own pace."""
         while len(self._steps) < summary_notes.MOST_STEPS:
             self._read_inbox()
             if not self._candidates:
@@ -158,7 +159,7 @@ class Summarizing:
                 await asyncio.sleep(STEP_SECONDS)
 
     async def _propose(self, candidate: str) -> bool:
-        """Check a line, have it reviewed where that is configured, and show it. Returns whether it is shown."""
+        """Check a line, have it reviewed if that is configured, and show it. Returns whether it is shown."""
         verdict = self._notes.judge(candidate, self._steps)
         if verdict.reason is None and self._spec.is_reviewed:
             await pools.turns.run(connected.spec_of, self._asked)
@@ -170,7 +171,7 @@ class Summarizing:
 
     def _charged(self, backend: Backend) -> own_requests.Charged:
         def charged(spent: Spent, model: str) -> None:
-            # At once, not with the answer: if this process dies, the usage would be lost. Before the end of its turn.
+            # Now rather than with the answer, or the usage would be lost if this process died. ``order``: before the end of the turn.
             charge = Charge(UsageKind.SUMMARY, spent, self._asked, backend.name, model)
             posting.post(self._job.asked, charge, order=self._job.turn_id)
 
@@ -208,7 +209,7 @@ class Summarizing:
                     self._aside = None
 
     def _take_aside(self, text: str) -> None:
-        """Take what a server calls a summary. If it turns out to be reasoning, earlier lines that still wait are dropped, too."""
+        """Take a server's own summary. If it turns out to be reasoning, earlier lines that still wait are dropped too."""
         if self._spec.summaries != "server":
             return
         if steps := self._notes.steps_of_server(text):
@@ -219,7 +220,8 @@ class Summarizing:
 
 
 async def ask(backend: Backend, request: SampleRequest, charged: own_requests.Charged) -> str:
-    """What a model answers; empty where it fails, is late, is cut off or is too long. Waits while too many others are asking."""
+    """A model's answer; empty if the request fails or times out, or the answer is cut off or too long. At most AT_ONCE requests run at the
+    same time."""
     async with _semaphore():
         try:
             async with asyncio.timeout(ASK_SECONDS):

@@ -24,9 +24,9 @@ MOST_ANSWER_CHARS = 2_000
 
 
 class Notes:
-    """What is known of a running turn. ``open`` takes the branch, ``feed`` each new event; both index the text for the check.
+    """The notes on a running turn. ``open`` takes the branch, ``feed`` each new event; both index the text for the check.
 
-    ``is_vouched``: the operator says that what this server calls a summary really is one.
+    ``is_vouched``: the operator says that this server's summaries can be trusted.
     """
 
     def __init__(self, *, is_vouched: bool = False) -> None:
@@ -41,7 +41,7 @@ class Notes:
         self.fresh_chars = 0
 
     def open(self, frames: Iterable[Frame]) -> None:
-        """The branch as the model sees it. The time grows with its length: about a second for some millions of characters."""
+        """Index the branch as the model sees it. Takes time in proportion to its length: about a second for a few million characters."""
         for frame in frames:
             if may_see(frame.header, Audience.END_USER):
                 self.seen.feed(frame.body)
@@ -57,7 +57,7 @@ class Notes:
         new_words.prepare(self.seen)
 
     def feed(self, event: RawEvent) -> None:
-        """An event of the running turn."""
+        """Index an event of the running turn."""
         match event:
             case FrameOpened(header=header):
                 self._header = header
@@ -75,7 +75,7 @@ class Notes:
 
     def _feed_text(self, text: str) -> None:
         if self._header is None or (self._header.name == SUMMARY_NAME and self._is_vouched):
-            # ``steps_of_server`` takes it when it is complete.
+            # ``steps_of_server`` gets the complete text.
             return
         if may_see(self._header, Audience.END_USER):
             self._visible.append(text)
@@ -86,10 +86,10 @@ class Notes:
             self.fresh_chars += len(text)
 
     def steps_of_server(self, text: str) -> list[str]:
-        """The lines of a server's own, complete summary; none where it reads like reasoning.
+        """The lines of a complete summary by the server itself; none if it reads like reasoning.
 
-        Everything else in it counts as hidden text, before any line is judged. A server that once sent its reasoning as a summary is not
-        trusted again in this turn: some send it in pieces, and a short piece may look harmless.
+        The rest of its text is indexed as hidden before any line is judged. After a server has sent reasoning as a summary, it is not
+        trusted for the rest of the turn: some servers send reasoning in pieces, and a short piece may look harmless.
         """
         found = server_summaries.read(text)
         self._is_vouched = self._is_vouched and not found.is_reasoning
@@ -99,9 +99,9 @@ class Notes:
         return steps
 
     def request(self, model: str | None, shown: Iterable[str]) -> SampleRequest:
-        """The next request to a summarizer. What is new in it counts as covered from now on, whatever the answer.
+        """The next request to a summarizer. It contains the reasoning since the last request, and never repeats any.
 
-        A summarizer gets reasoning only: neither the instructions nor tool calls and their results.
+        A summarizer gets the question, the lines shown so far and reasoning, but neither the instructions nor tool calls or their results.
         """
         fresh = "".join(self._fresh)[-MOST_NOTES_CHARS:]
         self._fresh, self.fresh_chars = [], 0
@@ -110,12 +110,12 @@ class Notes:
         return _request("summary", asked, model)
 
     def review(self, line: str, model: str | None) -> SampleRequest:
-        """The request to the reviewing model about a line that passed the check."""
+        """The request that asks the reviewing model about a line that passed the check."""
         orders = "\n\n".join(self._orders)[-MOST_ORDERS_CHARS:] or "none"
         return _request("summary_review", f"## Question\n\n{self._asked()}\n\n## Instructions\n\n{orders}\n\n## Line\n\n{line}", model)
 
     def judge(self, candidate: str, before: Sequence[str] = ()) -> Verdict:
-        """Whether a line may be shown after those ``before`` it, as far as a comparison can tell."""
+        """Whether a line may be shown after the lines ``before`` it, as far as a comparison with the hidden text can tell."""
         return check(candidate, self.hidden, self.seen, before)
 
     def _asked(self) -> str:
@@ -123,13 +123,13 @@ class Notes:
 
 
 def is_reasoning(header: Header) -> bool:
-    """Whether a frame holds reasoning, not a tool call or something that is kept for staff."""
+    """Whether a frame is reasoning, and not a tool call or a frame for staff only."""
     is_thought = header.role == Role.ASSISTANT and header.channel == Channel.ANALYSIS
     return is_thought and header.recipient is None and header.intent != Intent.DEBUG
 
 
 def is_allowed(answer: str) -> bool:
-    """Whether a review allows the line. Anything but the one word is a no."""
+    """Whether a review allows the line. Any answer other than the one word counts as a no."""
     return answer.strip().casefold().strip(".!\"'*` ") == "allow"
 
 

@@ -1,8 +1,8 @@
-"""Closes turns whose process has died: once their lease has run out, they end as interrupted, and what was shown is stored. Where the
-whole answer was stored before, they end as completed.
+"""Closes turns whose process has died. Once their lease has expired, they end as interrupted, and what was shown is stored. If the whole
+answer was already stored, they end as completed.
 
-Leases are told by the database's clock. Nobody sweeps a turn that this very process runs, and after an outage nobody sweeps anything until
-every owner has had the time to renew its leases.
+Leases use the database's clock. A process never sweeps its own running turns, and after an outage it sweeps nothing until every owner has
+had time to renew its leases.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from renderer.frames import Frame, Terminator
 log = logging.getLogger(__name__)
 
 GRACE_SECONDS = 30.0
-"""After the database did not answer: so long owners have to renew their leases."""
+"""How long owners have to renew their leases after the database was unreachable."""
 
 
 def interrupt_abandoned(conversation: Conversation | None = None) -> list[Turn]:
-    """Close every abandoned turn, of one conversation or of all. Returns those that it closed."""
+    """Close every abandoned turn, of one conversation or of all. Returns the turns that were closed."""
     return [turn for turn in abandoned(conversation) if interrupt(turn)]
 
 
 def last_turn(conversation: Conversation) -> Turn | None:
-    """The last turn of a conversation, with its state. An abandoned one is closed first; otherwise it is one statement."""
+    """The last turn of a conversation, with its state. If it is abandoned, it is closed first; otherwise this takes one statement."""
     turns = conversation.turns.order_by("-started_at").only("state", "lease_owner", "conversation")
     is_late = Q(state=TurnState.RUNNING, lease_until__lt=clock.now())
     last = turns.annotate(is_late=ExpressionWrapper(is_late, BooleanField())).first()
@@ -64,9 +64,9 @@ def _abandoned(conversation: Conversation | None) -> QuerySet[Turn]:
 
 
 def interrupt(turn: Turn) -> TurnState | None:
-    """Close an abandoned turn. The state in which it ended; None where it is none any more."""
+    """Close an abandoned turn. Returns the state in which it ended; None if it is no longer abandoned."""
     with transaction.atomic():
-        # Read again under a lock: meanwhile the owner may have renewed its lease or stored its frame, or another sweep closed the turn.
+        # Read it again under a lock: the owner may have renewed its lease or ended it, or another sweep may have closed it.
         held = _abandoned(None).select_for_update(of=("self",)).select_related("conversation", "question", "asked_by")
         found = held.filter(pk=turn.pk).first()
         if found is None:
@@ -88,13 +88,13 @@ def interrupt(turn: Turn) -> TurnState | None:
 
 
 def _is_answered(turn: Turn) -> bool:
-    """Whether the model had finished, and the whole answer is stored: only the end of the turn was lost with its process."""
+    """Whether the model had finished and the whole answer is stored, so that only the end of the turn is missing."""
     last = turn.messages.order_by("position").last()
     return last is not None and continuation.is_answer(last) and last.is_complete and last.terminator == Terminator.RETURN
 
 
 def _keep_pieces(turn: Turn) -> None:
-    """Store the frames that the process had not stored yet. Only the last one was still open."""
+    """Store the frames that the process had stored only in pieces. Only the last one was still open."""
     found = turn_pieces.frames_of(turn)
     stored = Message.objects.in_bulk([key for key, _ in found])
     cut = continuation.cut_answer(turn)
@@ -113,5 +113,5 @@ def _keep_pieces(turn: Turn) -> None:
 
 
 def _says_something(frame: Frame, cut: Message | None) -> bool:
-    """Whether a frame has text, and more than the cut answer that the turn continued."""
+    """Whether a frame has text, and not just that of the cut answer that the turn continued."""
     return bool(frame.body.strip()) and (cut is None or transcripts.frame_of(cut).body != frame.body)

@@ -17,7 +17,7 @@ from chatui.turns.ledger import Job, LeaseLostError
 
 @dataclass(frozen=True, slots=True)
 class PendingCall:
-    """A call about which its person is to be asked. ``arguments``: JSON, as they would run."""
+    """A call that the person must approve or decline. ``arguments``: the JSON that the tool would get."""
 
     key: UUID
     call_id: str
@@ -28,7 +28,8 @@ class PendingCall:
 
 
 def ask(job: Job, wanted: Sequence[PendingCall]) -> dict[str, Decision]:
-    """Have calls wait, each by its call id; or find what the person has settled for the conversation. May be run again.
+    """Store the approval requests, and return the decisions by call id: pending, or what the person has settled for the whole conversation.
+    Safe to run twice.
 
     Raises:
         LeaseLostError: the turn has ended, or another process has it.
@@ -61,18 +62,18 @@ def _ruled(wanted: PendingCall, rule: ToolRule | None) -> Decision:
         return Decision.WAITING
     if not rule.is_allowed:
         return Decision.NEVER
-    # A tool that changed since it was allowed is another one: a server may describe its tool anew once people trust it.
+    # A tool that changed after it was allowed must be approved again: a server could redefine its tool once people trust it.
     return Decision.RULED if rule.fingerprint == wanted.fingerprint else Decision.WAITING
 
 
 def decisions(turn_id: UUID) -> dict[str, Decision]:
-    """The decision, or that it is pending, for each call of a turn that needs approval, by its call id."""
+    """The decision, which may be pending, for each call of a turn that needs approval, by call id."""
     found = ToolApproval.objects.filter(turn=turn_id).values_list("call_id", "decision")
     return {call_id: Decision(decision) for call_id, decision in found}
 
 
 def lapse(turn_id: UUID) -> dict[str, Decision]:
-    """Declines what is not decided, because nothing waits for it any more. Returns all decisions; one that was made just before counts."""
+    """Decline all pending calls, because nothing waits for a decision any more. Returns all decisions, including any made just before."""
     waiting = ToolApproval.objects.filter(turn=turn_id, decision=Decision.WAITING)
     waiting.update(decision=Decision.LAPSED, decided_at=clock.now())
     return decisions(turn_id)

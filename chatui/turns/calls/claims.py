@@ -1,6 +1,6 @@
-"""Marks tool calls as taken before they run, so that none runs twice, and replies to those of a turn whose process died.
+"""Claims tool calls before they run, so that none runs twice, and replies to the calls of a turn whose process died.
 
-Runs in the writer's transaction.
+Everything here must run inside a transaction.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from renderer.markup.citations import Cited
 
 
 def claim(job: Job, wanted: Sequence[tuple[UUID, str, str]]) -> set[str]:
-    """Claim calls: key, call id and tool of each. Returns the ids of those that are ours to carry out.
+    """Claim calls, each given as key, call id and tool. Returns the ids of the calls that are ours to run.
 
-    A claim is made once and never given up. Run a second time, after a commit of which nobody heard, it finds its own keys.
+    A claim is never given up. If this is run again because the result of a commit was lost, it finds its own keys.
 
     Raises:
         LeaseLostError: the turn has ended, or another process has it.
@@ -40,7 +40,7 @@ def claim(job: Job, wanted: Sequence[tuple[UUID, str, str]]) -> set[str]:
 
 
 def keep_pages(job: Job, pages: Mapping[int, Cited]) -> None:
-    """Keep the pages that the turn opened.
+    """Store the pages that the turn opened.
 
     Raises:
         LeaseLostError: the turn has ended, or another process has it.
@@ -51,7 +51,7 @@ def keep_pages(job: Job, pages: Mapping[int, Cited]) -> None:
 
 
 def answer_abandoned(turn: Turn) -> None:
-    """Replies to the calls of a turn whose process died, and says that the result of one that had been claimed is unknown."""
+    """Reply to the calls of a turn whose process died. The reply to a claimed call says that its result is unknown."""
     approvals.lapse(turn.pk)
     traffic = turn.messages.filter(terminator=Terminator.CALL) | turn.messages.filter(role=Role.TOOL)
     calls = unanswered([transcripts.frame_of(message) for message in traffic.order_by("position")])

@@ -1,6 +1,6 @@
 """Runs the tool calls of a sample, and prepares the next request to the model, for every wire format.
 
-Every call gets a reply, so that the model can go on: what the tool returned, or what was wrong. A call runs once at most.
+Every call gets a reply, either the tool's result or an error, so that the model can continue. A call runs at most once.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from renderer.frames import Frame
 log = logging.getLogger(__name__)
 
 MOST_VAIN_ROUNDS = 3
-"""After so many rounds without a call that can be carried out, the turn ends: the model does not understand the errors."""
+"""After this many rounds without a call that could be run, the turn ends: the model does not understand the errors."""
 CLAIM_PATIENCE = 20.0
 """How long a call waits for a database that is locked or away, in seconds, before it is refused."""
 ERROR_CHARS = 1000
@@ -57,15 +57,15 @@ _DECLINED = {
 
 
 class Conductor:
-    """One for each turn. ``follow`` after each sampling. ``tools``: what the model is offered."""
+    """Runs the calls of one turn. Call ``follow`` after each sampling. ``tools``: those that the model is offered."""
 
     def __init__(self, job: Job, frames: FrameRecorder, tools: TurnTools, publisher: Publisher) -> None:
-        """``publisher`` gets the number of calls that wait for the person, and of files; tools add to its ``pages``."""
+        """``publisher`` is given the number of calls that wait for the person, and of files; tools add to its ``pages``."""
         pages = publisher.pages
         self.waiting = Waiting(job, publisher.calls_wait)
         self._job = job
         self._frames = frames
-        # A program has no page on which it would find files.
+        # A program has no page on which it could find files.
         files = None if tools.program or not environment().files_of_answer else FilesOfTurn(job, publisher.files_came)
         questions, documents = questions_of(job.frames, job.imported), DocumentsOfTurn(job.conversation_id, job.question_id)
         turn = CallingTurn(job.turn_id, job.conversation_id, job.asked_by_id, questions, pages=pages, files=files, documents=documents)
@@ -81,8 +81,8 @@ class Conductor:
         self._begun: set[str] = set()
 
     async def follow(self, request: SampleRequest, sampling: Sampling) -> SampleRequest | None:
-        """Answer the calls of the sampling. Returns the next request; None where the turn ends: nothing was called, it is hopeless, or a
-        program has to carry out the rest."""
+        """Reply to the calls of the sampling. Returns the next request; None if the turn ends, because nothing was called, too many rounds
+        were in vain, the server filtered the content, or a program must run the remaining calls."""
         calls = unanswered(self._frames.written)
         if not calls or sampling.end_reason is EndReason.CONTENT_FILTER or self._vain_rounds == MOST_VAIN_ROUNDS:
             return None
@@ -98,12 +98,12 @@ class Conductor:
             return None
         self._vain_rounds += not has_run
         frames = history.seen_again((*self._job.frames, *self._frames.written))
-        # Once a tool of ours was called, the model may answer: held to calls, it could never.
+        # Once one of our tools has run, the model may answer: if it still had to call tools, it never could.
         must_call = request.must_call and not has_run
         return replace(request, frames=frames, cut_answer=None, given_back=dict(self._given_back), must_call=must_call)
 
     async def _keep_pages(self) -> None:
-        """Keep what was opened, before an answer can cite it."""
+        """Store newly opened pages, before an answer can cite them."""
         opened = {cursor: page for cursor, page in list(self._pages.items()) if cursor not in self._kept}
         if not opened:
             return
@@ -115,21 +115,21 @@ class Conductor:
             self._kept.update(opened)
 
     def _remember(self, calls: Sequence[Frame], reasoning: GivenReasoning | None) -> None:
-        """Reasoning is sent back to its server until there is an answer; then it is dropped, as its frames are."""
+        """Remember reasoning to send back to its server. Once there is an answer it is dropped, as its frames are."""
         if self._frames.has_answer:
             self._given_back.clear()
         elif reasoning is not None:
             self._given_back[calls[0].header.call_id or ""] = reasoning
 
     async def _answer(self, calls: Sequence[Frame], tools: Mapping[str, Tool]) -> bool:
-        """Reply to each call, in the order in which the replies come. Returns whether one of them was carried out.
+        """Reply to each call, in the order in which the results arrive. Returns whether any of them was run.
 
-        ``tools``: what the model was offered when it called.
+        ``tools``: those that the model was offered when it made the calls.
         """
         runnable = [call for frame in calls if (call := self._prepared(frame, tools)) is not None]
         asked = [call for call in runnable if available.asks_first(call.tool)]
         before = self._carried_out
-        # What is harmless runs while the person decides about the rest.
+        # Calls that need no approval run while the person decides about the others.
         async with asyncio.TaskGroup() as group:
             if asked:
                 group.create_task(self._ask(asked, group))
@@ -137,7 +137,7 @@ class Conductor:
         return self._carried_out > before
 
     async def _ask(self, calls: Sequence[Requested], group: asyncio.TaskGroup) -> None:
-        """Have the person decide about these calls, and run each that they allow."""
+        """Ask the person about these calls, and run those that they allow."""
 
         def settled(call: Requested, decision: Decision) -> None:
             if decision.allows:
@@ -145,7 +145,7 @@ class Conductor:
             else:
                 self._reply(call.frame, replies.failed(ProductCode.TOOL_DECLINED, _DECLINED[decision], call.provenance()))
 
-        # A page that is loaded now shows the cards beside what the model announced.
+        # So that a page loaded now shows the cards together with what the model wrote before its calls.
         self._frames.keep_now()
         try:
             await self.waiting.settle(calls, settled)
@@ -154,7 +154,7 @@ class Conductor:
                 self._reply(call.frame, replies.failed(ProductCode.TOOL_FAILED, "The person could not be asked.", call.provenance()))
 
     async def _begin(self, calls: Sequence[Requested], group: asyncio.TaskGroup) -> None:
-        """Run these calls, each in a task of its own."""
+        """Run each of these calls in its own task."""
         if not calls:
             return
         for call in calls:
@@ -165,7 +165,7 @@ class Conductor:
             group.create_task(self._carry_out(call))
 
     def _prepared(self, frame: Frame, tools: Mapping[str, Tool]) -> Requested | None:
-        """The call, if it may run. Else its reply is written here."""
+        """The call, if it can run here. A call that cannot run gets its reply; a program's own call is noted for it."""
         if self._calls_left <= 0 or not self._time.left:
             found: Requested | Reply = replies.failed(ProductCode.TOOL, _NO_MORE, Provenance("chatui"))
         else:
@@ -179,7 +179,7 @@ class Conductor:
         return None if found.tool.is_callers else found
 
     async def _claimed(self, calls: Sequence[Requested]) -> list[Requested]:
-        """The calls that are ours to carry out, now and never again. The claims are committed before anything runs."""
+        """Claim the calls, and return those that are ours to run, once. The claims are committed before any call runs."""
         wanted = [(new_key(), call.call_id, call.tool.name) for call in calls]
         try:
             mine = await writer.run(claims.claim, self._job, wanted, order=self._job.turn_id, patience=CLAIM_PATIENCE)
@@ -204,7 +204,7 @@ class Conductor:
             self._reply(call.frame, replies.failed(code, sentence, call.provenance(took)))
 
     async def _result(self, call: Requested) -> str | tuple[Code | ProductCode, str]:
-        """What the tool returned, as JSON; or a code and a sentence for the model."""
+        """The tool's result as JSON; or an error code and a sentence for the model."""
         seconds = min(call.seconds, self._time.left)
         if not seconds:
             return ProductCode.TOOL, _NO_MORE
@@ -221,7 +221,7 @@ class Conductor:
             return ProductCode.TOOL_FAILED, f"The tool failed ({error})."
 
     def _reply(self, frame: Frame, reply: Reply) -> None:
-        """Keep the reply to a call that has none yet. Any other is dropped: the first one is what the model has read."""
+        """Record the reply to a call. A second reply is dropped, because the model has read the first one."""
         if frame not in unanswered(self._frames.written):
             log.warning("turn %s: a reply to a call that waits for none was dropped", self._job.turn_id)
             return
@@ -230,11 +230,11 @@ class Conductor:
         self._frames.add(reply_frame(frame.header, reply), reply.error)
 
     def skip_calls(self) -> None:
-        """A sampling was cut, because its person wants the answer at once: its calls get a reply that says so."""
+        """Reply to the calls of a sampling that was cut by "Answer now", saying so."""
         self._cancel("The answer was asked for at once, so the tool was not run. It had no effect.")
 
     def close(self) -> None:
-        """The turn has ended. A call that it did not come to gets a reply that says so, so that the record is whole. Never raises."""
+        """End the turn's calls: those without a reply get one that says so, so that the record is complete. Never raises."""
         try:
             self._cancel()
         except Exception as error:  # noqa: BLE001 - a reply that cannot be written must not keep the turn from ending

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class DocumentsOfTurn:
-    """A ``TurnDocuments``: those of its own conversation, above its question, and no others."""
+    """A ``TurnDocuments`` that finds only documents of its own conversation, above its question."""
 
     def __init__(self, conversation_id: UUID, question_id: UUID) -> None:
         self._branch = Branch(conversation_id, question_id)

@@ -23,14 +23,14 @@ from chatui.turns.ledger import Job, LeaseLostError
 log = logging.getLogger(__name__)
 
 PATIENCE = 20.0
-"""How long a file waits for a database that is locked or away, in seconds, before it is given up."""
+"""How long, in seconds, a file waits for a locked or unreachable database before it is given up."""
 
 
 class FilesOfTurn:
-    """A ``TurnFiles``. Made on the event loop of the turn; tools use it on theirs."""
+    """A ``TurnFiles``. Created on the turn's event loop, and used by tools on theirs."""
 
     def __init__(self, job: Job, told: Callable[[int], None]) -> None:
-        """``told``: a callback, called on the turn's event loop with the number of files, whenever one has come."""
+        """``told``: a callback that is called on the turn's event loop with the number of files after each new file."""
         self._job = job
         self._told = told
         self._loop = asyncio.get_running_loop()
@@ -38,7 +38,7 @@ class FilesOfTurn:
 
     async def keep(self, made: MadeFile) -> KeptFile:
         """See ``TurnFiles``. The file is stored before the model learns its name."""
-        # A name, like a file, can be long: all other writes of this process wait while one looks at it.
+        # In a thread and not in the writer: names and files can be large, and checking them would block all other writes of this process.
         new = await asyncio.to_thread(NewFile.of, made.name, made.data)
         try:
             kept = await writer.run(_keep, self._job, new, order=self._job.turn_id, patience=PATIENCE)
@@ -62,7 +62,7 @@ class FilesOfTurn:
             return ()
 
     async def gone(self, known: Collection[UUID]) -> Collection[UUID]:
-        """See ``TurnFiles``. None where it cannot be read now."""
+        """See ``TurnFiles``. Empty if the database cannot be read now."""
         try:
             return await pools.turns.run(_gone, self._job, known)
         except Exception as error:
@@ -73,7 +73,7 @@ class FilesOfTurn:
 
 
 def _keep(job: Job, new: NewFile) -> KeptFile:
-    # A turn that has ended brings nothing any more: its conversation may be on its way out.
+    # A turn that has ended may not store files: its conversation may be about to be erased.
     if not ledger.is_ours(job):
         raise LeaseLostError
     file = storage.keep(Place(job.asked_by_id, job.conversation_id, job.turn_id), new)
@@ -97,5 +97,5 @@ def _gone(job: Job, known: Collection[UUID]) -> Collection[UUID]:
 
 
 def _room_of(file: StoredFile) -> int:
-    """What it takes in a file system in memory."""
+    """About how many bytes the file takes in an in-memory file system."""
     return file.content.size + 4096

@@ -1,4 +1,4 @@
-"""Hands calls of a program's own functions back to it after checking them. They are never executed here."""
+"""Hands calls to a program's own functions back to it after checking them. They are never executed here."""
 
 from __future__ import annotations
 
@@ -23,34 +23,36 @@ _IN_PLAIN_FORM = "A function is called with nothing in the header but its name."
 
 @dataclass(frozen=True, slots=True)
 class TurnTools:
-    """What the model may call in a turn, by name. ``program``: of the one that asked; None for a person."""
+    """The tools that the model may call in a turn, by name. ``program``: the program's request; None for a person."""
 
     tools: Mapping[str, Tool] = field(default_factory=dict)
     program: ProgramAsk | None = None
 
     @property
     def definitions(self) -> tuple[FunctionTool, ...]:
-        """As the model reads them."""
+        """Their definitions, as the model reads them."""
         return tuple(tool.definition for tool in self.tools.values())
 
     @property
     def offer(self) -> Offer:
-        """What the program offers; nothing for a person."""
+        """The program's offer; an empty one for a person."""
         return self.program.offer if self.program is not None else Offer()
 
 
 class HandingBack:
-    """One for each turn. ``take`` for each call of a program's function; ``tell`` once no other call of the sampling is at work."""
+    """Hands back the calls of one turn. ``take`` each call to a program's function; ``tell`` once no other call of the sampling is
+    running."""
 
     def __init__(self, tools: TurnTools) -> None:
         self._program = tools.program
         self._offer = tools.offer
         self._taken: list[Frame] = []
         self.has_told = False
-        """Whether calls were handed back, so that the turn is over and their replies will come with another request."""
+        """Whether calls were handed back, so that the turn is over and their replies will come in another request."""
 
     def take(self, call: Frame) -> Reply | None:
-        """Note a call that was checked. Or a reply for the model, where the program wants one call at a time and has one."""
+        """Note a checked call, and return None. Or return a reply for the model, if the call has the wrong form, or the program wants one
+        call at a time and already has one."""
         if not may_see(call.header, Audience.PROGRAM, self._offer.recipients):
             return replies.failed(Code.CALL_SCHEMA, _IN_PLAIN_FORM, Provenance("chatui"))
         if self._taken and not self._offer.is_parallel:
@@ -59,7 +61,7 @@ class HandingBack:
         return None
 
     def tell(self) -> bool:
-        """Hand back what was taken. Returns whether there was anything."""
+        """Hand back the noted calls. Returns whether there were any."""
         if self._program is not None and self._taken:
             self.has_told = True
             for call in self._taken:
@@ -67,9 +69,9 @@ class HandingBack:
         return self.has_told
 
     def waits(self, call: Frame) -> bool:
-        """Whether the call was handed back: no reply to it is written here."""
+        """Whether the call was handed back, so that no reply to it is written here."""
         return self.has_told and call in self._taken
 
     def misses_call(self, written: Sequence[Frame]) -> bool:
-        """Whether the program wanted a call, and there is none among what was written."""
+        """Whether the program required a call, and none was written."""
         return self._offer.must_call and not any(frame.terminator is Terminator.CALL for frame in written)

@@ -21,7 +21,7 @@ ARGUMENT_CHARS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """A call that can be carried out: its frame, its tool, its arguments as they were checked, and how many seconds it may take."""
+    """A call that can be run: its frame, its tool, its checked arguments, and how many seconds it may take."""
 
     frame: Frame = field(repr=False)
     tool: Tool
@@ -34,7 +34,7 @@ class Requested:
         return self.frame.header.call_id or ""
 
     def provenance(self, milliseconds: int | None = None) -> Provenance:
-        """Where its reply comes from."""
+        """The provenance of its reply."""
         return Provenance(f"{self.tool.source}:{self.tool.name}", milliseconds)
 
 
@@ -45,7 +45,7 @@ def unanswered(frames: Sequence[Frame]) -> list[Frame]:
 
 
 def requested(frame: Frame, tools: Mapping[str, Tool]) -> Requested | Reply:
-    """The call in a frame; or a reply that says why it cannot be carried out, in words that the model can act on."""
+    """The call in a frame; or a reply that says why it cannot be run, so that the model can correct it."""
     recipient = frame.header.recipient or ""
     tool = _called(recipient, tools)
     if tool is None:
@@ -71,7 +71,7 @@ def requested(frame: Frame, tools: Mapping[str, Tool]) -> Requested | Reply:
 
 
 def _called(recipient: str, tools: Mapping[str, Tool]) -> Tool | None:
-    """The tool with this recipient. As a function, a built-in tool may bear its own name or its trained one: servers differ."""
+    """The tool with this recipient. Servers differ: a built-in tool may be called as a function by its own name or by its trained name."""
     name = recipient.removeprefix(FUNCTIONS)
     if recipient.startswith(FUNCTIONS) and name in tools:
         return tools[name]
@@ -79,12 +79,12 @@ def _called(recipient: str, tools: Mapping[str, Tool]) -> Tool | None:
 
 
 def _channels(recipient: str) -> tuple[str, ...]:
-    """Where it may be called: functions on commentary alone, because a call on analysis would send reasoning away."""
+    """The channels for calls to this recipient: only commentary for functions, because a call on analysis would send reasoning away."""
     return (Channel.COMMENTARY,) if recipient.startswith(FUNCTIONS) else (Channel.ANALYSIS, Channel.COMMENTARY)
 
 
 def _as_json(frame: Frame, tool: Tool) -> Frame:
-    """The call with its arguments as JSON. gpt-oss sends built-in tools JSON that its header says is code, and ``python`` code."""
+    """The call with its arguments as JSON. gpt-oss sends built-in tools JSON that it declares as code, and sends ``python`` real code."""
     header = frame.header
     if (header.recipient or "").removeprefix(FUNCTIONS) != tool.recipient or (header.constrain or "").lower() == "json":
         return frame
@@ -93,13 +93,13 @@ def _as_json(frame: Frame, tool: Tool) -> Frame:
 
 
 def questions_of(frames: Sequence[Frame], imported: Collection[str] = ()) -> tuple[str, ...]:
-    """What the person wrote, oldest first. Documents and ``imported`` messages are left out: a stranger may have written them."""
+    """The person's own questions, oldest first. Documents and ``imported`` messages are left out: a stranger may have written them."""
     own = (frame for frame in frames if frame.header.role == Role.USER and frame.header != NOTES)
     return tuple(frame.body for frame in own if not is_document(frame.header) and frame.body not in imported)
 
 
 def reply_frame(call: Header, reply: Reply) -> Frame:
-    """The frame of a reply: it echoes the call's id and its channel (specification section 8.2; Harmony answers on the same channel)."""
+    """The frame of a reply. It has the call's id and channel (specification section 8.2; Harmony replies on the same channel)."""
     channel = call.channel if call.channel in (Channel.ANALYSIS, Channel.COMMENTARY) else Channel.COMMENTARY
     header = Header(Role.TOOL, channel, recipient=Role.ASSISTANT.value, call_id=call.call_id, name=call.recipient)
     return Frame(header, reply.text)
@@ -110,7 +110,7 @@ def _refused(sentence: str) -> Reply:
 
 
 def _named(tools: Mapping[str, Tool], recipient: str) -> str:
-    """The tools, named as the model calls them: over token ids the built-in ones are no functions."""
+    """A sentence that lists the tools by the names that the model uses: over token ids, built-in tools are not functions."""
     as_functions = recipient.startswith(FUNCTIONS)
     names = [FUNCTIONS + name if as_functions else tool.recipient or FUNCTIONS + name for name, tool in tools.items()]
     return f"The tools are: {', '.join(names)}." if names else "No tools can be used here."

@@ -1,4 +1,4 @@
-"""The time limit for all tools of a turn together. It counts only while a tool runs, not while a person decides."""
+"""The shared time limit for all tools of a turn. Time counts only while a tool runs, not while a person decides."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class ToolTime:
-    """One for each turn. Several tools at once cost as much as one."""
+    """The limit of one turn. Tools that run at the same time use no more of it than one."""
 
     def __init__(self, seconds: float) -> None:
         self._left = seconds
@@ -17,13 +17,13 @@ class ToolTime:
 
     @property
     def left(self) -> float:
-        """In seconds, 0 at least."""
+        """The remaining seconds, at least 0."""
         spent = _now() - self._began if self._at_work else 0.0
         return max(0.0, self._left - spent)
 
     @contextmanager
     def spent(self) -> Iterator[None]:
-        """A tool is at work for as long as the block lasts."""
+        """Count the time of the block, in which a tool runs."""
         if not self._at_work:
             self._began = _now()
         self._at_work += 1

@@ -1,4 +1,4 @@
-"""Waits for a person's decisions about tool calls. The bus announces them, and a poll finds those that it missed."""
+"""Waits for a person's decisions about tool calls. The bus announces them, and polling finds any that it missed."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from chatui.turns.calls.requested import Requested
 from chatui.turns.ledger import Job
 
 POLL_SECONDS = 2.0
-"""How often the database is asked for a decision: while Redis is away, none arrives from another process."""
+"""How often the database is polled for decisions: while Redis is down, other processes cannot announce them."""
 ASK_PATIENCE = 20.0
-"""How long asking waits for a database that is locked or away, in seconds, before the calls are refused."""
+"""How long, in seconds, asking waits for a locked or unreachable database before the calls are refused."""
 
 
 class Waiting:
-    """One for each turn. ``settle`` for each round of calls, one after the other; ``look`` and ``give_up`` at any time."""
+    """Waits for one turn. Call ``settle`` for each round of calls, one round at a time; ``look`` and ``give_up`` at any time."""
 
     def __init__(self, job: Job, told: Callable[[int], None]) -> None:
-        """``told``: a callback, called with the number of calls that wait, whenever that changes."""
+        """``told``: a callback that is called with the number of waiting calls, whenever that may have changed."""
         self._job = job
         self._told = told
         self._news = asyncio.Event()
         self._is_over = False
 
     def look(self) -> None:
-        """The person has decided something."""
+        """Check for decisions now: the person has made one."""
         self._news.set()
 
     def give_up(self) -> None:
-        """The person wants the answer now: what waits is declined."""
+        """Decline all waiting calls: the person wants the answer now."""
         self._is_over = True
         self._news.set()
 
@@ -44,8 +44,8 @@ class Waiting:
         """Ask about these calls, and call ``settled`` with each once it is decided.
 
         Raises:
-            DatabaseBusyError: nobody could be asked.
-            CancelledError: the turn ends; what waits is declined.
+            DatabaseBusyError: the person could not be asked.
+            CancelledError: the turn ends; the waiting calls are declined.
         """
         waiting = {call.call_id: call for call in calls}
         asked = [_wanted(call) for call in calls]
@@ -57,12 +57,12 @@ class Waiting:
                 found = await self._next(until)
         finally:
             if waiting:
-                # Nothing waits for this: the turn is ending. What follows it in the same order is the end itself.
+                # Not awaited, because the turn is ending. Its end is stored after this, since both have the same ``order``.
                 writer.post(approvals.lapse, self._job.turn_id, order=self._job.turn_id)
             self._told(0)
 
     async def _next(self, until: float) -> dict[str, Decision]:
-        """How the calls stand, once something may have changed."""
+        """The decisions, once something may have changed."""
         left = until - asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(max(0.0, min(left, POLL_SECONDS))):
@@ -78,7 +78,7 @@ class Waiting:
 def _settle(
     waiting: dict[str, Requested], found: dict[str, Decision], settled: Callable[[Requested, Decision], None]
 ) -> dict[str, Requested]:
-    """Those that still wait. A call of which there is no row any more is declined: its conversation was erased."""
+    """The calls that still wait. A call without a row is declined: its conversation was erased."""
     for call_id in list(waiting):
         decision = found.get(call_id, Decision.LAPSED)
         if decision is not Decision.WAITING:

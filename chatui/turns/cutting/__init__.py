@@ -1,1 +1,1 @@
-"""Stops a sample early, so that another one can follow it in the same turn."""
+"""Stopping a sample early, so that another one can follow in the same turn."""

@@ -1,7 +1,7 @@
 """ "Answer now": stops a turn's reasoning early, and samples the model again for the answer alone.
 
-The next request is that of "Finish the answer" (``backends.continuation``): in words, at low effort, and without the reasoning that was
-cut. A prompt must never open the answer behind cut reasoning: models went on reasoning there, for everybody to read.
+The next request is the same as for "Finish the answer" (``backends.continuation``): it asks in words, at low effort, and leaves out the cut
+reasoning. Never put the start of an answer after cut reasoning in a prompt: models went on reasoning there, for everybody to read.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from renderer.gate import Audience, may_see, visible
 
 
 class AnswerNow:
-    """One for each turn. ``press`` at any time, and any number of times: only the first one while the model thinks counts.
+    """The button in one turn. ``press`` may be called at any time: only the first call while the model thinks counts.
 
-    Between two samplings nothing is cut: then the next one is asked for the answer alone.
+    Between two samplings there is nothing to cut: the next one is then asked for the answer alone.
     """
 
     def __init__(self, frames: FrameRecorder, *, is_offered: bool) -> None:
-        """``is_offered``: False for a turn that continues an answer, which is asked for the answer alone in any case."""
+        """``is_offered``: False for a turn that continues an answer, because it only asks for the answer anyway."""
         self._frames = frames
         self._can_press = is_offered
         self._is_pressed = False
@@ -40,7 +40,7 @@ class AnswerNow:
         self._sampling: asyncio.Task[None] | None = None
 
     def press(self) -> bool:
-        """The person wants the answer now. Returns whether that changes anything: the model has thought, and has not begun to answer."""
+        """The person wants the answer now. Returns whether this has an effect: the model has thought, and has not begun to answer."""
         has_thought = bool(self._frames.written) or self._open is not None
         if not (self._can_press and has_thought):
             return False
@@ -51,9 +51,9 @@ class AnswerNow:
         return True
 
     def heeded(self, request: SampleRequest) -> SampleRequest:
-        """The next request of the turn: as it is, or for the answer alone, without tools.
+        """The next request of the turn: unchanged, or once the button was pressed, for the answer alone, without tools.
 
-        Of a cut sampling the model gets only what people saw.
+        The request contains only the visible part of a cut sampling.
         """
         if not self._is_pressed:
             return request
@@ -62,11 +62,11 @@ class AnswerNow:
         return replace(request, frames=(*frames, *self._seen), effort="low", cut_answer=Frame(ANSWER, ""), tools=(), hosted=None)
 
     def feed(self, event: RawEvent) -> None:
-        """What a sampling writes, for the turn's frames. What it still writes once it is cut is hidden, and says why it ended."""
+        """Pass an event of a sampling on to the turn's frames. After the cut, new frames are hidden; a cut frame's error is ANSWER_NOW."""
         match event:
             case FrameOpened(header=header):
                 if self._is_cutting and may_see(header, Audience.END_USER):
-                    # An answer that was held back until now, of a model that is about to be asked for another one.
+                    # An answer that was buffered until now, although the model is about to be asked for another one.
                     event = replace(event, header=BROKEN)
                 self._open = event.header
                 self._can_press = self._can_press and not is_answer(self._open)
@@ -79,11 +79,11 @@ class AnswerNow:
         self._frames.feed(event)
 
     async def cuts(self, sampling: Coroutine[Any, Any, None]) -> bool:
-        """Run a sampling. True where it was cut, so that another one has to follow.
+        """Run a sampling. Returns True if it was cut, so that another one must follow.
 
         Raises:
-            CancelledError: the turn itself is to end.
-            BackendError: see ``Sampling.run``; not where the sampling was being cut.
+            CancelledError: the turn itself was cancelled.
+            BackendError: see ``Sampling.run``; not raised while the sampling is being cut.
         """
         before, had_answer = len(self._frames.written), self._frames.has_answer
         self._seen, self._is_cutting = [], False
@@ -96,11 +96,11 @@ class AnswerNow:
                 raise
             if self._open is not None:
                 self.feed(FrameClosed(None, Code.STREAM_TRUNCATED))
-            # At once, so that a process that dies from here on leaves the thought marked as cut.
+            # Now, so that the reasoning is stored as cut even if the process dies after this.
             self._frames.keep_now()
             written = self._frames.written[before:]
             self._seen = list(visible(written, Audience.END_USER))
             self._cut = [frame for frame in written if frame.header.channel == Channel.ANALYSIS]
             return True
-        # Pressed in the moment in which the model ended by itself, and wrote no answer: it is asked for one all the same.
+        # Pressed at the moment when the sampling ended by itself without an answer: the model is still asked for one.
         return self._is_pressed and not self._is_heeded and self._frames.has_answer is had_answer

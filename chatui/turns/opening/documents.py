@@ -1,4 +1,4 @@
-"""Prepares a question's documents before it is stored, and inserts them before it."""
+"""Prepares a question's documents, and stores them before the question."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from chatui.turns.requests.refusal import AskRefusedError
 
 
 def prepared(person: User, ask: Ask) -> Ask:
-    """The ask with its documents, which may take seconds: not for the writer. An ask that came before comes back as it is.
+    """The request with its documents. This can take seconds, so it must not run in the writer. A repeated request is returned unchanged.
 
     Raises:
-        NotFoundError: a file is not there, has no text or no such places.
-        AskRefusedError: together they do not fit, or the model cannot search in one that is to be searched.
+        NotFoundError: a file does not exist, has no text, or lacks the requested pages.
+        AskRefusedError: the documents do not fit together, or one is to be searched and the model cannot search.
     """
     if Turn.objects.filter(asked_by=person, client_id=ask.client_id).exists():
         return ask
@@ -46,7 +46,7 @@ def prepared(person: User, ask: Ask) -> Ask:
 
 
 def _of_edited(person: User, ask: Ask) -> frozenset[UUID]:
-    """The files of the question that is edited: they may come with the new one as well."""
+    """The files of the question that is being edited: the new version may use them too."""
     if ask.kind is not Kind.EDIT:
         return frozenset()
     question = access.message_of(access.own_conversation(person, ask.conversation), ask.question)
@@ -54,10 +54,10 @@ def _of_edited(person: User, ask: Ask) -> frozenset[UUID]:
 
 
 def put(conversation: Conversation, place: Place, documents: Sequence[Ready]) -> Place:
-    """Store the documents at a place, in the caller's transaction. Returns the place of the question.
+    """Store the documents at a place, in the caller's transaction. Returns the place for the question.
 
     Raises:
-        NotFoundError: a file was sent or deleted meanwhile.
+        NotFoundError: a file has meanwhile been sent or deleted.
     """
     if not documents:
         return place
@@ -68,17 +68,17 @@ def put(conversation: Conversation, place: Place, documents: Sequence[Ready]) ->
 
 
 def of_question(question: Message) -> tuple[SentDocument, ...]:
-    """The documents that came with a question, as pages show them. One statement, and none for the first question without any."""
+    """The documents that came with a question, as pages show them. One statement; none for a conversation's first question without any."""
     return attached.of_questions([question]).get(question.pk, ())
 
 
 def tokens_of(ask: Ask) -> int:
-    """About how many tokens the documents of a question have."""
+    """The approximate token count of a question's documents."""
     return sum(each.given.tokens for each in ask.documents)
 
 
 def _choice(person: User, ask: Ask) -> str:
-    """The model that is to read them, as far as it is known: whether it exists is checked when the turn starts."""
+    """The model that will read the documents. Whether it exists is only checked when the turn starts."""
     choice = ask.choice or ""
     if ask.choice is None and ask.conversation is not None:
         choice = access.own_conversation(person, ask.conversation).choice

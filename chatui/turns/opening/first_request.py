@@ -1,4 +1,4 @@
-"""Chooses the model server of a turn, and builds its first request."""
+"""Chooses a turn's model server, and builds its first request."""
 
 from __future__ import annotations
 
@@ -16,8 +16,12 @@ from chatui.turns.requests.by_program import ProgramAsk
 
 
 def spec_for(turn: Turn) -> BackendSpec:
-    """The model server of a turn, without summaries where none are made for this person. At most one statement, and those for a row of the
-    admin pages: call it in a thread. Raises BackendError as ``connected.spec_of``."""
+    """The model server of a turn, with summaries turned off if none are made for this person. Call it in a thread: it takes at most one
+    statement, and those that load a server from the database.
+
+    Raises:
+        BackendError: see ``connected.spec_of``.
+    """
     spec = connected.spec_of(turn.choice)
     if spec.summaries == "none" or summaries.are_made_for(turn.asked_by):
         return spec
@@ -25,7 +29,7 @@ def spec_for(turn: Turn) -> BackendSpec:
 
 
 def first_request(job: Job, spec: BackendSpec, program: ProgramAsk | None) -> SampleRequest:
-    """What the model is asked first, without tools."""
+    """The first request of the turn, without tools."""
     most = spec.max_answer_tokens or environment().max_answer_tokens or None
     model = split_choice(job.choice)[1]
     request = SampleRequest(

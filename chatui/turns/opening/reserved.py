@@ -1,4 +1,4 @@
-"""Reserves tokens for a turn that is about to start if its person has a limit, estimated from the conversation."""
+"""If a person has a token limit, reserves tokens for a turn that is about to start, estimated from the conversation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatui.usage.reserving import LimitReachedError, Reserved
 
 
 def reserved_for(person: User, conversation: UUID | None, text: str, tokens_before: int) -> Reserved | None:
-    """What is held; None where the person has no limit, which takes no statement where nobody has. Call with the person's row locked.
+    """The reservation; None if the person has no limit. If nobody has one, this takes no statement. Call with the person's row locked.
 
     Raises:
         AskRefusedError: a limit is reached.
@@ -22,7 +22,7 @@ def reserved_for(person: User, conversation: UUID | None, text: str, tokens_befo
         return None
     before = tokens_before
     if conversation is not None and not limits.day_tokens == limits.month_tokens is None:
-        # What the last answer read and wrote is about what the next one reads.
+        # The next answer reads about as much as the last one read and wrote.
         last = Turn.objects.filter(conversation=conversation, asked_by=person).order_by("-started_at")
         before += sum(number or 0 for number in last.values_list("input_tokens", "output_tokens").first() or ())
     try:

@@ -1,4 +1,4 @@
-"""The tools that a model server may execute itself in a person's turn."""
+"""The hosted tools that a model server may run by itself in a person's turn."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from chatui.permissions.tools import server_tools_go_with
 from chatui.tools.tool import Tool
 
 PATIENCE = 2.0
-"""Seconds that an answer waits to be asked for with such tools, where the database is busy."""
+"""How many seconds a request waits for a busy database before it is sent without hosted tools."""
 
 
 async def offered(spec: BackendSpec, turn: Turn, tools: Collection[Tool], request: SampleRequest) -> HostedTools | None:
-    """None where the server has none, a program asks, or an answer is only continued; and where they do not go with what else is there."""
+    """The hosted tools to offer. None if the server has none, a program asks, an answer is only continued, the tools may not be combined
+    with the others of the conversation, or the database is busy."""
     if not spec.server_tools or turn.key_id is not None or request.cut_answer is not None:
         return None
     if not await pools.turns.run_patiently(partial(server_tools_go_with, tools, turn.conversation)):
@@ -34,18 +35,18 @@ async def offered(spec: BackendSpec, turn: Turn, tools: Collection[Tool], reques
 
 
 def _begin(turn: Turn) -> None:
-    """Until its end is stored, the turn counts as one whose server has used a tool: a process that dies tells nobody."""
+    """Mark the turn, until its end is stored, as one whose server has used a tool: if this process dies, nobody else will know."""
     Turn.objects.filter(pk=turn.pk, state=TurnState.RUNNING).update(by_server={"tools": []})
 
 
 def asked_again(hosted: HostedTools | None) -> None:
-    """The model is asked once more: what it cited before belongs to no answer, or to one that was cut or refused."""
+    """Forget the sources so far, because the model is sampled again: they belong to no answer, or to one that was cut or refused."""
     if hosted is not None:
         hosted.sources.clear()
 
 
 def noted(hosted: HostedTools | None) -> Mapping[str, object] | None:
-    """What the turn keeps of what they did."""
+    """The hosted tools that were used and their sources, for the turn's ``by_server`` column; None if there was no use."""
     if hosted is None or not (hosted.kinds or hosted.sources):
         return None
     return {"tools": list(hosted.kinds), "sources": [[url, title] for url, title in hosted.sources.items()]}

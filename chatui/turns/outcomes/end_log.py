@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 
 def note_end(job: Job, outcome: Outcome, account: Account, milliseconds: int) -> None:
-    """``account.backend`` is the operator's own name for it; what a server says of itself or of its failure is in neither."""
+    """Log the end and count it. Both name the back end as the operator does; neither contains text from a server."""
     code, seconds = outcome.code.value if outcome.code else "", milliseconds / 1000
     measures.TURNS.labels(account.backend, outcome.state.value, code).inc()
     measures.TURN_SECONDS.labels(account.backend).observe(seconds)

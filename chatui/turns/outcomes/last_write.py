@@ -22,15 +22,15 @@ T = TypeVar("T")
 
 
 class Write(Protocol):
-    """Has the writer carry something out, in a transaction."""
+    """Runs work in the writer, in a transaction."""
 
     def __call__(self, work: Callable[[], T], /) -> Awaitable[T]:
-        """Its result."""
+        """The result of the work."""
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a turn ends. ``has_pieces`` is asked behind everything else, when no more can be written."""
+    """How a turn ends. ``has_pieces`` is called last, when no more pieces can be written."""
 
     job: Job
     outcome: Outcome
@@ -38,12 +38,16 @@ class End:
     has_pieces: Callable[[], bool]
 
     def store(self, last: LastFrames | None) -> Sequence[Message]:
-        """Store the ``last`` frames, if there are any, and end the turn: a write for the writer. Returns their messages; none if an
-        earlier commit, whose result was lost, did it all. Raises as ``ledger.keep``; nothing is stored then."""
+        """Store the ``last`` frames, if there are any, and end the turn. Run it in the writer. Returns the frames' messages; none if an
+        earlier commit, whose result was lost, has already done it all.
+
+        Raises:
+            LeaseLostError: the turn is no longer ours. Nothing is stored.
+        """
         try:
             kept = self._kept(last) if last is not None else ()
         except LeaseLostError:
-            # The turn is not running any more. If it has exactly this end, this process ended it: another one would have stored its own.
+            # The turn is no longer running. If it has exactly this end, this process ended it: any other would have stored a different end.
             if not ending.has_ended(self.job.turn_id, self.outcome.state, self.account.ended_at):
                 raise
             return ()
@@ -52,30 +56,30 @@ class End:
 
     def _kept(self, last: LastFrames) -> Sequence[Message]:
         if self.job.asked.reserved_tokens is not None:
-            # Whoever asks in the conversation locks the person's count before the branch that is open in it.
+            # The same lock order as for a new question, which locks the person's usage count before the open branch.
             settling.hold([self.job.asked_by_id])
         return ledger.keep(self.job, last.parents, last.written)
 
 
 async def store(end: End, last: LastFrames, write: Write) -> tuple[Sequence[Message], Exception | None]:
-    """Store both: the messages, and why the frames cannot be stored, where that is so; then the end is not stored either.
+    """Store the last frames and the end. Returns the messages, and the error if the frames cannot be stored; then the end is not stored.
 
-    Where both at once fail, the frames come first, by themselves: an end that is refused takes nothing along of what was written.
+    If storing both at once fails, the frames are stored first, on their own, so that an end that cannot be stored does not lose them.
 
     Raises:
-        LeaseLostError: the turn is not ours any more.
+        LeaseLostError: the turn is no longer ours.
     """
     try:
         return await write(partial(end.store, last)), None
     except LeaseLostError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, the frames are tried once more
+    except Exception as error:  # noqa: BLE001 - whatever the error, the frames get a second try
         log_without_content(log, end.job.turn_id, error)
     try:
         kept = await write(partial(ledger.keep, end.job, last.parents, last.written))
     except LeaseLostError:
         raise
-    except Exception as error:  # noqa: BLE001 - said to the caller
+    except Exception as error:  # noqa: BLE001 - returned to the caller
         return (), error
     await write(partial(end.store, None))
     return kept, None

@@ -15,7 +15,7 @@ from renderer.errors import Code
 
 
 def verdict(sampling: Sampling, frames: FrameRecorder, handing: HandingBack) -> Outcome:
-    """The outcome of a turn whose last sample was complete."""
+    """The outcome of a turn whose last sample ended without an error."""
     if sampling.end_reason is EndReason.LENGTH:
         return Outcome(TurnState.INCOMPLETE, ProductCode.CONTEXT_FULL if sampling.is_context_full else ProductCode.LENGTH)
     if sampling.end_reason is EndReason.CONTENT_FILTER:

@@ -24,8 +24,8 @@ from renderer.markup.citations import Cited
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """``pages``: what was opened before in the conversation, by cursor: the model may cite it, or go on with it. ``server``: the model
-    server, or why there is none."""
+    """What a turn needs. ``pages``: those opened earlier in the conversation, by cursor, which the model may cite or continue reading.
+    ``server``: the model server, or the error that explains why there is none."""
 
     job: Job
     pages: Mapping[int, Cited]
@@ -34,20 +34,24 @@ class Opening:
 
     @property
     def spec(self) -> BackendSpec:
-        """The model server of the turn. Raises BackendError where there is none."""
+        """The model server of the turn.
+
+        Raises:
+            BackendError: there is none.
+        """
         if isinstance(self.server, BackendError):
             raise self.server
         return self.server
 
 
 def opening_of(started: Started) -> Opening:
-    """What the turn begins with. For a thread, which may read rows of the admin pages, and load what packages bring. May be read twice."""
+    """Load what the turn needs. Call it in a thread: it may read the database and import packages. Safe to run twice."""
     job = ledger.load(started.turn, started.program)
     pages = _pages(job)
     try:
         spec = spec_for(started.turn)
     except BackendError as error:
-        # What is shown of the answer that it continues, people are to see all the same.
+        # Without a server the turn fails, but people must still see the part of the answer that it was to continue.
         return Opening(job, pages, error, TurnTools())
     return Opening(job, pages, spec, _tools(started, job, spec))
 
@@ -60,7 +64,7 @@ def _pages(job: Job) -> Mapping[int, Cited]:
 
 
 def _tools(started: Started, job: Job, spec: BackendSpec) -> TurnTools:
-    """What the model may call in this turn: nothing where it continues an answer."""
+    """The tools that the model may call in this turn: none if it continues a cut answer."""
     if program := started.program:
         return tools_of(started, program, is_demo=spec.is_demo)
     if job.cut_answer is not None or not (_has_documents(job) or available.are_any(is_demo=spec.is_demo)):

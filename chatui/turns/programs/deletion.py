@@ -1,4 +1,4 @@
-"""Erases a program's turn that is not to be stored, once it has ended, also if its process died."""
+"""Erases a program's turn that must not be stored, once it has ended, even if its process died."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def begin(turn: asyncio.Task[None], conversation_id: UUID) -> None:
 
 
 def forget_ended() -> int:
-    """Erase what is left of ended turns that must not be stored. Returns how many conversations. Touches nothing else."""
+    """Erase the conversations of ended turns that must not be stored, and no others. Returns how many were erased."""
     unkept = ProgramAnswer.objects.filter(is_kept=False).exclude(turn__state=TurnState.RUNNING)
     left = list(unkept.values_list("turn__conversation", flat=True))
     for key in left:
@@ -43,5 +43,5 @@ async def _forget(turn: asyncio.Task[None], conversation_id: UUID) -> None:
     await asyncio.wait([turn])
     try:
         await pools.turns.run_patiently(_erase, conversation_id)
-    except Exception as error:  # noqa: BLE001 - the next look for what is left finds it
+    except Exception as error:  # noqa: BLE001 - ``forget_ended`` erases it later
         log_without_content(log, conversation_id, error)

@@ -1,4 +1,4 @@
-"""Stores the earlier messages that a program sends: texts, calls of its own functions, and their results."""
+"""Stores the earlier messages that a program sends: texts, calls to its own functions, and their results."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Each = EarlierMessage | EarlierCall | EarlierReply
 
 
 class UnknownCallError(Exception):
-    """What a program says that a function replied belongs to no call that waits for a reply."""
+    """A program sent the reply of a function, but no call is waiting for it."""
 
 
 def calls_of(turn: Turn) -> dict[str, Header]:
-    """The calls of a turn that its program has to carry out, by their ids."""
+    """The calls in a turn that its program must carry out, by id."""
     frames = [transcripts.frame_of(message) for message in transcripts.of_turn(turn)]
     # A call whose text was removed is left out of the prompt, and so is the reply to it.
     known = (frame.header for frame in unanswered(frames) if frame.header.intent != Intent.DEBUG)
@@ -31,14 +31,14 @@ def calls_of(turn: Turn) -> dict[str, Header]:
 
 
 def store(conversation: Conversation, person: User, frames: Sequence[tuple[Frame, Author]], turn: Turn | None = None) -> Message | None:
-    """Store frames behind the open branch, together: one by one, thousands of them would keep all other writes of the process waiting, and
-    cost other turns their leases. Returns the last message of the branch."""
+    """Append frames to the open branch in one go: one by one, thousands of them would block all other writes of the process, and other
+    turns would lose their leases. Returns the last message of the branch."""
     leaf = transcripts.active_leaf(conversation, person)
     return _stored(conversation, person, leaf, [(frame, author, transcripts.FrameMetadata(turn=turn)) for frame, author in frames])
 
 
 def store_first(conversation: Conversation, person: User, frames: Sequence[tuple[Frame, Author]]) -> Message | None:
-    """As ``store``, in a conversation that has nothing in it."""
+    """As ``store``, for an empty conversation."""
     return _stored(conversation, person, None, [(frame, author, transcripts.FrameMetadata()) for frame, author in frames])
 
 
@@ -52,12 +52,12 @@ def _stored(
 
 
 def frames_of(said: Iterable[Each], waiting: Mapping[str, Header]) -> Iterator[tuple[Frame, Author]]:
-    """The frames of earlier messages. ``waiting``: calls before it that wait for a reply.
+    """The frames of earlier messages. ``waiting``: earlier calls that still wait for a reply, by id.
 
-    An id that comes a second time gets another one, as does the reply to it: some programs count anew in each of their answers.
+    A call id that is used a second time is replaced, in the call and in its reply: some programs restart their numbering in each answer.
 
     Raises:
-        UnknownCallError: see above.
+        UnknownCallError: a reply belongs to no call.
     """
     open_calls, used = dict(waiting), set(waiting)
     for each in said:
@@ -65,7 +65,7 @@ def frames_of(said: Iterable[Each], waiting: Mapping[str, Header]) -> Iterator[t
             case EarlierMessage():
                 yield _message(each)
             case EarlierCall(call_id=call_id) if call_id in waiting and call_id in open_calls:
-                continue  # repeated beside its reply; it is stored already
+                continue  # repeated next to its reply; it is already stored
             case EarlierCall(call_id=call_id):
                 header = _call_header(each, _unused(call_id, used))
                 used.add(header.call_id or "")
@@ -82,12 +82,12 @@ def _message(said: EarlierMessage) -> tuple[Frame, Author]:
     if said.is_person:
         return Frame(Header(Role.USER), text), Author.PERSON
     if said.is_compacted:
-        # A person's message has no authority over the operator's instructions, whatever stands in it. A model wrote it, so it is no
-        # person's question, nor title, nor a place for addresses that may be opened; and it was sealed, so nobody reads it here.
+        # A message in the person's role cannot override the operator's instructions, whatever it contains. A model wrote it, so it must not
+        # count as a person's question, become the title, or supply addresses that tools may open; it was sealed, so nobody reads it here.
         return Frame(NOTES, text), Author.IMPORT
     if said.is_thought:
         return Frame(ANALYSIS, text), Author.IMPORT
-    # That it is a model's is what the program says, and nobody here knows.
+    # Only the program says that a model wrote this; nothing here can verify it.
     return Frame(PREAMBLE if said.is_preamble else ANSWER, text), Author.IMPORT
 
 

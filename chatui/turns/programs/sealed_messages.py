@@ -1,4 +1,4 @@
-"""Opens the sealed texts that a program sends back, as messages before the question."""
+"""Opens the sealed texts that a program sends back, and turns them into messages before the question."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from renderer.frame_kinds import NOTES
 
 
 class UnreadableSummaryError(Exception):
-    """What a conversation was compacted to was not sealed here for this person, or too long ago. Without it the model knows nothing."""
+    """A compacted conversation was not sealed here for this person, or its token has expired. Without it the model has no context."""
 
 
 def opened(person: User, said: EarlierMessage) -> tuple[EarlierMessage, ...]:
-    """The messages that a token stands for. Reasoning that was sealed for somebody else, elsewhere or too long ago gives none.
+    """The messages that a token contains. Reasoning that was sealed for somebody else, elsewhere or too long ago yields none.
 
     Raises:
-        UnreadableSummaryError: see above.
+        UnreadableSummaryError: a compacted conversation cannot be opened.
     """
     if not said.is_compacted:
         return tuple(EarlierMessage(text, is_thought=True) for text in tokens.opened(person.pk, Purpose.REASONING, said.sealed))
@@ -33,8 +33,12 @@ def opened(person: User, said: EarlierMessage) -> tuple[EarlierMessage, ...]:
 
 
 def sealed_again(person: User, answer_id: UUID, only_key: UUID | None) -> list[str]:
-    """The notes before a stored answer of this person's, sealed again, so that no program reads them. ``only_key``: see
-    ``own_answers.answer_of``. Raises NotFoundError."""
+    """The notes before one of this person's stored answers, sealed again, so that no program reads them. ``only_key``: see
+    ``own_answers.answer_of``.
+
+    Raises:
+        NotFoundError: the person has no such answer.
+    """
     turn = own_answers.answer_of(person, answer_id, only_key).turn
     before = transcripts.branch(turn.conversation, turn.continued_message or turn.question)
     frames = [transcripts.frame_of(message) for message in (*before, *transcripts.of_turn(turn))]

@@ -26,20 +26,21 @@ from renderer.frames import Frame, Header, Role
 
 
 class NotStoredError(Exception):
-    """A request that is not stored cannot continue from a stored answer."""
+    """A request that must not be stored cannot continue from a stored answer."""
 
 
 class StillRunningError(Exception):
-    """The answer that the program goes on from is still being written."""
+    """The answer that the program wants to continue from is still being written."""
 
 
 def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> Started:
-    """Store what the program gives and create the turn. Call inside a transaction; it may be run twice.
+    """Store the program's messages and create the turn. Call inside a transaction; safe to run twice.
 
     Raises:
-        NotFoundError: there is no such previous answer of this person's.
-        NotStoredError, StillRunningError: see there.
-        UnknownCallError: see ``earlier_messages``.
+        NotFoundError: this person has no such previous answer.
+        NotStoredError: the request must not be stored, but continues from a stored answer.
+        StillRunningError: the previous answer is still being written.
+        UnknownCallError: there is a reply without a call, or no question at all.
         AskRefusedError, IntegrityError: as ``start.start``.
     """
     if asking.was_asked(person, asked.id):
@@ -66,13 +67,13 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> Started:
     )
     asking.PROGRAM_ANSWERS.run([answer])
     if previous is not None:
-        # It stays where it was: in the archive, unless its person went on in it or put it elsewhere. Asking took it to their list.
+        # Starting a turn took it out of the archive. Put it back where it was: a program's use must not move a person's conversation.
         Conversation.objects.filter(pk=conversation.pk).update(archived_at=conversation.archived_at)
     return replace(started, program=replace(asked, continue_after=place.pk if place else None))
 
 
 def _opened(person: User, asked: ProgramAsk) -> ProgramAsk:
-    """With what the program carried for us. Tokens that are not this person's, or too old, bring nothing."""
+    """The request with its sealed messages opened. Sealed reasoning that is not this person's, or too old, is left out."""
     return replace(
         asked,
         before=tuple(
@@ -88,7 +89,7 @@ _WITH = ("conversation", "question", "continued_message", "asked_by")
 
 
 def _with_previous(person: User, asked: ProgramAsk) -> tuple[ProgramAsk, Turn | None]:
-    """The request with the standing instructions of earlier turns, and the turn that it continues from."""
+    """The request, including the standing instructions of earlier turns, and the turn that it continues from."""
     if asked.previous is None:
         return asked, None
     if not asked.is_kept:
@@ -100,7 +101,7 @@ def _with_previous(person: User, asked: ProgramAsk) -> tuple[ProgramAsk, Turn | 
 
 
 def _conversation(person: User, asked: ProgramAsk, previous: Turn | None) -> Conversation:
-    """The conversation, open at the message after which the program continues."""
+    """The conversation, with its open branch ending at the message after which the program continues."""
     if previous is None:
         said = (each.text for each in asked.before if isinstance(each, EarlierMessage) and each.is_person)
         title = first_title(transcripts.storable(next(said, asked.question or "")))
@@ -116,7 +117,7 @@ def _last_of(turn: Turn) -> Message:
 
 
 def _ask(asked: ProgramAsk, conversation: Conversation, leaf: Message | None, continued: Turn | None) -> Ask:
-    """The ask of the turn. Without a question it continues the last one: that of ``continued``, else ``leaf``."""
+    """The request for the turn. Without a question it continues the last one: that of ``continued``, otherwise ``leaf``."""
     if asked.question is not None:
         return Ask(Kind.SEND, asked.id, asked.effort, conversation.pk, choice=asked.choice, text=asked.question)
     question: UUID | None = continued.question_id if continued else leaf.pk if leaf else None
@@ -126,15 +127,15 @@ def _ask(asked: ProgramAsk, conversation: Conversation, leaf: Message | None, co
 
 @dataclass(frozen=True, slots=True)
 class _SaidFrames:
-    """``before``: up to the question, which is not among them where the program gives it by itself. ``behind``: what belongs to the answer
-    already, because the program's functions are a part of how it is found."""
+    """``before``: the frames up to the question, which is not one of them if the program sent it separately. ``behind``: the frames after
+    the question, which are already part of the answer: calls of the program's functions and their replies."""
 
     before: Sequence[tuple[Frame, Author]] = field(repr=False)
     behind: Sequence[tuple[Frame, Author]] = field(default=(), repr=False)
 
 
 def _said(asked: ProgramAsk, previous: Turn | None, operators: str) -> _SaidFrames:
-    """The instructions, as a record (``operators``: those of the operator), and the earlier messages.
+    """The instructions, stored only as a record (``operators``: the operator's), and the earlier messages.
 
     Raises:
         UnknownCallError: there is a reply without a call, or no question at all.

@@ -12,16 +12,16 @@ from chatui.turns.start import Started
 
 
 def tools_of(started: Started, program: ProgramAsk, *, is_demo: bool) -> TurnTools:
-    """All of them. Reads the database, where the key names any of the product's tools."""
+    """All these tools. Reads the database if the key names any of the product's tools."""
     own = _own(started, program, is_demo=is_demo) if program.offer.own_tools else {}
     return TurnTools({**own, **program.offer.functions}, program)
 
 
 def _own(started: Started, program: ProgramAsk, *, is_demo: bool) -> dict[str, Tool]:
-    """Those of the product's tools that run without asking: nobody is there who could be asked, so what needs approval is not offered.
+    """The product's tools that run without approval: nobody is there to approve a call, so tools that need approval are not offered.
 
-    A function of the program's takes the place of a tool of the same name, and may bring in what a stranger wrote as well as send out what
-    was read: beside it stay only tools that do neither, unless the operator lets all of them go together.
+    A program's function replaces a tool of the same name. Functions may return text by strangers, and send data out. So beside them only
+    tools are offered that neither read private data nor send data outside, unless the operator allows all combinations.
     """
     turn = started.turn
     found = tools_in(turn.asked_by, turn.conversation, is_demo=is_demo).offered

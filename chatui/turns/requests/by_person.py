@@ -8,13 +8,13 @@ from uuid import UUID
 
 from chatui.accounts.sessions import SignedIn
 from chatui.json_schemas.answer_format import AnswerFormat
-from chatui.store.documents.attached import FileUse as FileUse  # who asks, makes it
+from chatui.store.documents.attached import FileUse as FileUse  # for callers
 from chatui.store.documents.attached import Ready
 
 
 class Kind(StrEnum):
-    """How a question relates to the tree: a new one at the end, a sibling of an old one, an old one again, or one whose answer is
-    continued."""
+    """How a request relates to the tree: a new question at the end, a sibling of an old question, a new answer to an old question, or the
+    continuation of an answer."""
 
     SEND = "send"
     EDIT = "edit"
@@ -26,12 +26,12 @@ class Kind(StrEnum):
 class Ask:
     """What a person asks for. ``client_id`` makes it idempotent; ``conversation`` None starts a new one, in ``folder``.
 
-    ``continued_turn``: the turn whose answer is to be continued, with the settings of that turn; with a ``question``, the answer to it goes
-    on behind what is stored, with the settings of this ask. ``choice``: a back end or one of its models; empty for the person's default,
-    None for the conversation's current choice. ``tools_off``: names of tools that a new conversation does without. ``answer_format``: what
-    the answers of a new conversation have to be. ``temporary``: it is in no list and no folder, and soon gone. ``files``: those that come
-    with the question, and ``documents`` what is stored of them. ``has_own_files``: a question that is edited comes with these and no
-    others; otherwise it keeps the documents of the old one.
+    ``continued_turn``: the turn whose answer is to be continued, with the settings of that turn. If ``question`` is set too, its answer
+    continues after the last stored message instead, with the settings of this request. ``choice``: a back end or one of its models; empty
+    for the person's default, None for the conversation's current choice. ``tools_off``: names of tools that are off in a new conversation.
+    ``answer_format``: the required format of the answers in a new conversation. ``temporary``: a new conversation is in no list or folder,
+    and is soon erased. ``files``: those that come with the question; ``documents``: those files, ready to be stored. ``has_own_files``: an
+    edited question has only these files; otherwise it keeps the documents of the old version.
     """
 
     kind: Kind
@@ -50,10 +50,10 @@ class Ask:
     documents: tuple[Ready, ...] = field(default=(), repr=False)
     text: str = field(default="", repr=False)
     session: SignedIn | None = field(default=None, repr=False)
-    """Checked once more where it is given."""
+    """If set, checked again when the turn is stored."""
     language: str = ""
-    """The asking page's."""
+    """The language of the asking page."""
     key: UUID | None = None
-    """With which a program asks."""
+    """The API key with which a program asks."""
     tokens_before: int = 0
-    """About how many tokens a program gives besides its question."""
+    """The approximate token count of a program's messages other than its question."""

@@ -14,9 +14,9 @@ from chatui.turns.streams.program import ProgramStream
 
 @dataclass(frozen=True, slots=True)
 class EarlierMessage:
-    """A message before the question, as the program gives it: a person's, an answer, or a preamble. ``sealed``: a token that this server
-    may have given it, in place of a text (``chatui.turns.sealed``); ``is_thought``: reasoning, which only comes out of such a token;
-    ``is_compacted``: the token, or the text that came out of it, stands for a whole conversation."""
+    """A message before the question, as the program sends it: a person's, an answer, or a preamble. ``sealed``: a token in place of a text,
+    possibly from this server (``chatui.turns.sealed``). ``is_thought``: reasoning, which comes only out of such a token. ``is_compacted``:
+    the token, or the text that came out of it, summarizes a whole conversation."""
 
     text: str = field(repr=False)
     is_person: bool = False
@@ -28,7 +28,7 @@ class EarlierMessage:
 
 @dataclass(frozen=True, slots=True)
 class EarlierCall:
-    """A call of one of its functions, as the program gives it. ``function``: the name that the model reads; ``arguments``: JSON."""
+    """A call to one of its functions, as the program sends it. ``function``: the name that the model reads; ``arguments``: JSON."""
 
     call_id: str
     function: str
@@ -37,7 +37,8 @@ class EarlierCall:
 
 @dataclass(frozen=True, slots=True)
 class EarlierReply:
-    """What one of its functions replied. ``call_id``: of a call before it, or of the answer that the program goes on from."""
+    """The reply of one of the program's functions. ``call_id``: that of an earlier call here, or in the answer that the program continues
+    from."""
 
     call_id: str
     output: str = field(repr=False)
@@ -45,14 +46,14 @@ class EarlierReply:
 
 @dataclass(frozen=True, slots=True)
 class ProgramAsk:
-    """``id`` is that of the answer. ``previous``: the answer that it goes on from; then ``before`` stands behind that one.
+    """A program's request. ``id`` becomes the answer's id. ``previous``: the answer that it continues from; ``before`` then follows it.
 
-    ``question`` None: the last messages are replies of functions, and the answer continues after them. ``continue_after``: the message
-    after which it then continues, once that is stored.
+    ``question`` None: the last messages are function replies, and the answer continues after them. ``continue_after``: the message after
+    which it then continues, once that is stored.
 
-    ``standing_instructions``: the text of its system and developer messages, which later turns get again, unlike ``instructions``.
-    ``sampling``: ``temperature`` and ``top_p``. ``is_kept``: whether anything is stored after the answer. ``reads_all``: whether it may
-    continue from answers of its owner's other keys as well. ``settings_as_sent``: its settings as its format has them.
+    ``standing_instructions``: the text of its system and developer messages, which also apply to later turns, unlike ``instructions``.
+    ``sampling``: ``temperature`` and ``top_p``. ``is_kept``: whether the turn stays stored after the answer. ``reads_all``: whether it may
+    also continue from answers of its owner's other keys. ``settings_as_sent``: its settings in the format of its API.
     """
 
     id: UUID
@@ -77,10 +78,10 @@ class ProgramAsk:
 
     @property
     def only_key(self) -> UUID | None:
-        """The key whose answers it may go on from; None for all of its owner's."""
+        """The key whose answers it may continue from; None for all keys of its owner."""
         return None if self.reads_all else self.key_id
 
     @property
     def all_instructions(self) -> str:
-        """All instructions that the program gives the model."""
+        """All of the program's instructions for the model."""
         return "\n\n".join(filter(None, (self.standing_instructions, self.instructions, self.offer.words)))

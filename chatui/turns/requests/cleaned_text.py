@@ -1,4 +1,4 @@
-"""Removes from a program's texts and names what a database or UTF-8 cannot store."""
+"""Removes characters from a program's texts and names that a database or UTF-8 cannot store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from chatui.store import transcripts
 
 
 def storable(value: Any) -> Any:
-    """The same value of JSON, which can be stored and sent."""
+    """The JSON value without characters that cannot be stored or sent."""
     match value:
         case str():
             return transcripts.storable(value)

@@ -13,8 +13,8 @@ from renderer.frames import Frame, Header, Role
 
 
 def orders(turn: Turn, program: ProgramAsk | None) -> tuple[Frame, ...]:
-    """All of them, for one request. ``turn`` comes with its conversation and with who asks. At most one statement, in a folder, and
-    one more where groups have instructions."""
+    """All instructions for one request. ``turn`` must come with its conversation and person. Takes one statement in a folder, and one more
+    if groups have instructions."""
     operators = instructions_for(turn.asked_by.group_names)
     own = () if program else _own(turn.conversation, turn.asked_by)
     preferences = "\n\n".join(filter(None, (*own, _of_folder(turn.conversation))))
@@ -30,23 +30,23 @@ def today(person: User) -> date | None:
     try:
         return datetime.now(UTC).astimezone(ZoneInfo(person.time_zone)).date() if person.time_zone else None
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        return None  # a zone that this machine does not know (any more)
+        return None  # a zone that this machine does not know
 
 
 def _own(conversation: Conversation, person: User) -> tuple[str, ...]:
-    """What the person wants in every conversation, but for those in which they do without."""
+    """The person's instructions for all conversations; none if they are turned off in this one."""
     is_off = conversation.without_instructions or conversation.owner_id != person.pk
     return () if is_off else (person.instructions,)
 
 
 def _of_folder(conversation: Conversation) -> str | None:
-    """What they want in the folder of the conversation, read for each request."""
+    """The instructions of the conversation's folder, read for each request."""
     folder = Folder.objects.filter(pk=conversation.folder_id, owner=conversation.owner_id) if conversation.folder_id else None
     return folder.values_list("instructions", flat=True).first() if folder else None
 
 
 def _of_program(text: str, *, has_operators: bool) -> tuple[Frame, ...]:
-    # Unmarked if the operator has no instructions that these could be mistaken for.
+    # Marked as a program's only if there are instructions of the operator, with which they could be confused.
     return _developer(worded_of_program(text) if text and has_operators else text)
 
 

@@ -1,4 +1,4 @@
-"""What a program lets the model call: its own functions, and the product's tools that its key allows."""
+"""The tools that a program lets the model call: its own functions, and the product's tools that its key allows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ FUNCTIONS = "functions."
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """``functions``: the program's that may be called, by the name that the model reads; ``names``: what the program calls each of all that
-    it brought.
+    """``functions``: the program's functions that may be called, by the name that the model reads. ``names``: the program's own names for
+    all functions that it sent, by the name that the model reads.
 
-    ``own_tools``: names of the product's tools. ``must_call``: an answer without a call is none. ``is_parallel``: several calls may be made
-    at once. ``most_calls``: in the whole answer, the program's and the product's; None for the operator's limit.
+    ``own_tools``: names of the product's tools. ``must_call``: an answer without a call does not count. ``is_parallel``: several calls may
+    be made at once. ``most_calls``: limit for the calls in the whole answer, to functions and tools; None for the operator's limit.
     """
 
     functions: Mapping[str, Tool] = field(default_factory=dict, repr=False)
@@ -28,12 +28,12 @@ class Offer:
 
     @property
     def recipients(self) -> frozenset[str]:
-        """To whom calls of the program's functions are addressed."""
+        """The recipients in calls to the program's functions."""
         return frozenset(f"{FUNCTIONS}{name}" for name in self.functions)
 
     @property
     def words(self) -> str:
-        """Instructions for the model besides the definitions, because not every server can force a call."""
+        """Extra instructions for the model, because not every server can force a call."""
         if not self.must_call:
             return ""
         named = f"the function `{next(iter(self.functions))}`" if len(self.functions) == 1 else "one of the functions"

@@ -8,8 +8,8 @@ from renderer.errors import ErrorCode
 
 
 class AskRefusedError(Exception):
-    """The ask was refused, and nothing was stored. ``code`` carries the message for the person; ``until`` is when a limit ends
-    (None: no limit is reached, or it ends with an answer)."""
+    """The request was refused, and nothing was stored. ``code`` carries the message for the person; ``until`` is when a limit ends (None:
+    no limit is reached, or it ends with an answer)."""
 
     def __init__(self, code: ErrorCode, until: datetime | None = None) -> None:
         super().__init__(code.value)

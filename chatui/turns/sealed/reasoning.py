@@ -13,8 +13,8 @@ from renderer.gate import Audience, may_see
 
 
 class SealedReasoning:
-    """One for each turn. ``feed``, called with each raw event, returns a token of all reasoning since the last visible frame or call, each
-    time that there is more. Its texts are in no repr."""
+    """Seals the reasoning of one turn. ``feed`` takes each raw event, and after each frame of reasoning returns a token of all reasoning
+    since the last visible frame or call. The texts never appear in a ``repr``."""
 
     def __init__(self, person: UUID) -> None:
         self._person = person
@@ -22,7 +22,7 @@ class SealedReasoning:
         self._open: list[str] | None = None
 
     def feed(self, event: RawEvent) -> str | None:
-        """The token, if a frame of reasoning has ended; None also if there is too much text for one."""
+        """The token, if a frame of reasoning has ended; None otherwise, and if the text is too long for a token."""
         match event:
             case FrameOpened(header=header):
                 self._open = [] if is_reasoning(header) else None

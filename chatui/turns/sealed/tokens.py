@@ -1,8 +1,8 @@
 """Seals texts into tokens and opens them: authenticated encryption, bound to a person, a purpose and a time.
 
-Each token has a key of its own, derived from the server's and from 32 random bytes, so that no number of tokens uses a key up. What is
-sealed is filled up to one of a few lengths. A token that is not ours, is somebody else's, serves another purpose or is too old opens to
-nothing, and nobody is told which of these it was.
+Each token has its own key, derived from the server's key and 32 random bytes, so that no key is used too often, however many tokens there
+are. The plain text is padded to one of a few lengths. A token that is forged, another person's, for another purpose or expired opens to
+nothing, without saying which of these was the reason.
 """
 
 from __future__ import annotations
@@ -22,29 +22,30 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 SMALLEST, LARGEST = 2**11, 2**18
-"""Bytes before encryption, with time and length: each length is twice the one before."""
+"""The padded lengths in bytes before encryption, including time and length, are the powers of two between these."""
 MOST_CHARS = 4 * LARGEST // 3 + 1024
-"""A longer token is not looked at."""
+"""A longer token is rejected without trying to decrypt it."""
 
 _BEGINS = "cus1."
 _SALT_BYTES, _KEY_BYTES, _NONCE_BYTES = 32, 32, 12
 _AHEAD_SECONDS = 60
-"""The clocks of two servers may differ by so much."""
+"""How much the clocks of two servers may differ."""
 
 
 class Purpose(StrEnum):
-    """What is sealed: the model's reasoning, or what a conversation was compacted to."""
+    """What a token contains: the model's reasoning, or the summary of a compacted conversation."""
 
     REASONING = "reasoning"
     COMPACTION = "compaction"
 
 
 LASTS_SECONDS = {Purpose.REASONING: 24 * 60 * 60, Purpose.COMPACTION: 30 * 24 * 60 * 60}
-"""Reasoning is only needed for the calls that belong to it; a later continuation works without. It does not work without its messages."""
+"""How long tokens are valid. Reasoning is needed only until its calls have been replied to: a later continuation works without it. A
+compacted conversation is needed for longer, because nothing else holds its messages."""
 
 
 def seal(person: UUID, purpose: Purpose, texts: Sequence[str]) -> str | None:
-    """A token that holds the texts; None where they are too long for one."""
+    """A token that contains the texts; None if they are too long for one."""
     content = json.dumps(list(texts), ensure_ascii=False).encode("utf-8", "replace")
     head = int(time.time()).to_bytes(8, "big") + len(content).to_bytes(4, "big")
     size = SMALLEST
@@ -59,7 +60,7 @@ def seal(person: UUID, purpose: Purpose, texts: Sequence[str]) -> str | None:
 
 
 def opened(person: UUID, purpose: Purpose, token: str) -> tuple[str, ...]:
-    """The texts of a token that this server sealed for this very person and purpose, not long ago; else none."""
+    """The texts of a token that this server sealed for this person and purpose, if it has not expired; otherwise none."""
     plain = next(_plain(person, purpose, token), b"")
     age = time.time() - int.from_bytes(plain[:8], "big")
     if not plain or not -_AHEAD_SECONDS <= age <= LASTS_SECONDS[purpose]:
@@ -68,7 +69,7 @@ def opened(person: UUID, purpose: Purpose, token: str) -> tuple[str, ...]:
 
 
 def _plain(person: UUID, purpose: Purpose, token: str) -> Iterator[bytes]:
-    """What is in a token, by the first of the server's keys that opens it."""
+    """The content of a token, decrypted with the first of the server's keys that fits."""
     if not token.startswith(_BEGINS) or len(token) > MOST_CHARS or not token.isascii():
         return
     body = token.removeprefix(_BEGINS)
@@ -87,13 +88,13 @@ def _plain(person: UUID, purpose: Purpose, token: str) -> Iterator[bytes]:
 
 
 def _keys() -> list[str]:
-    """The key that seals, and then those that only open."""
+    """The key that seals new tokens, followed by older keys that only open them."""
     env = environment()
     return [env.sealing_key or env.signing_key(), *env.sealing_keys_before]
 
 
 def _cipher(secret: str, salt: bytes) -> tuple[AESGCM, bytes]:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # 6 MB with cryptography, for programs alone
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # ``cryptography`` takes 6 MB, only for programs
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 

@@ -1,1 +1,1 @@
-"""Compiled SQL statements that every turn uses."""
+"""The compiled SQL statements that every turn uses."""

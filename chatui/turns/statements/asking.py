@@ -1,4 +1,4 @@
-"""Compiled SQL statements that begin a turn: the person, the conversation and the turn itself."""
+"""Compiled SQL statements that start a turn: for the person, the conversation and the turn itself."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ TURNS = Insertion(Turn, lease_until=clock.after(LEASE))
 
 
 def locked(person: User, ask: Ask) -> User | None:
-    """The person's row, locked, if they are still signed in, with their groups that have a limit, and with ``twin``: the turn that the same
-    ask has started already, and ``running``: how many answers are being written for them in other conversations."""
+    """The person's locked row, with the groups that have a limit; None if they are no longer signed in. ``twin``: the turn that the same
+    request has already started. ``running``: how many answers are being written for them in other conversations."""
     values: dict[str, object] = {"person": person.pk, "client_id": ask.client_id, "conversation": ask.conversation}
     if ask.session:
         values |= {"person": ask.session.person.pk, "session": ask.session.key, "now": timezone.now()}
@@ -55,8 +55,12 @@ def _person(groups: tuple[str, ...], *, has_session: bool, is_new: bool) -> Quer
 
 
 def own(person: User, key: object) -> Conversation:
-    """The person's own conversation, with ``last``, ``leaf`` and ``last_question`` of their open branch, and ``is_abandoned``: a turn in it
-    whose process has died. Raises NotFoundError."""
+    """The person's own conversation. ``last``: its last position. ``leaf`` and ``last_question``: those of their open branch.
+    ``is_abandoned``: whether the process of a turn in it has died.
+
+    Raises:
+        NotFoundError: they have no such conversation.
+    """
     row = access.own_conversation_by(_OWN, person, key)
     row.owner = person
     return row
@@ -77,7 +81,11 @@ _OWN = Query(_own)
 
 
 def asked_in(conversation: Conversation, *changed: str) -> None:
-    """Store when somebody asked in it, and the columns that were ``changed``. Raises NotFoundError where it was erased meanwhile."""
+    """Store the columns that change with each question, and those named in ``changed``.
+
+    Raises:
+        NotFoundError: the conversation was erased meanwhile.
+    """
     names = ("active_at", "has_news", "archived_at", *changed)
     if not _touched(names).run(key=conversation.pk, **{name: getattr(conversation, name) for name in names}):
         raise access.NotFoundError
@@ -89,7 +97,7 @@ def _touched(names: tuple[str, ...]) -> Change:
 
 
 def was_asked(person: User, client_id: UUID) -> bool:
-    """Whether a turn has come of this ask of the person's already."""
+    """Whether this request of the person has already started a turn."""
     return bool(_ASKED.tuples(person=person.pk, client_id=client_id))
 
 
@@ -99,7 +107,7 @@ _ASKED = Query(
 
 
 def kept_key(key: UUID) -> UUID | None:
-    """The id of a program's key, if there is still such a key: it may be deleted while an answer is asked for."""
+    """The id of a program's key; None if the key was deleted while the request was being handled."""
     return next((found for (found,) in _KEY.tuples(key=key)), None)
 
 

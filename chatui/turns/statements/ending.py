@@ -17,13 +17,13 @@ from chatui.store.temporary import lifetime
 
 
 def mine(key: UUID | Parameter, owner: str | Parameter) -> QuerySet[Turn]:
-    """The turn while it runs in the process ``owner``."""
+    """The turn, if it is running in the process ``owner``."""
     return Turn.objects.filter(pk=key, state=TurnState.RUNNING, lease_owner=owner)
 
 
 def place_of(turn: UUID, owner: str, message: UUID) -> tuple[int, bool] | None:
-    """Lock the turn while it is the owner's: the position of its conversation's last message, and whether ``message`` is stored already.
-    None where it is not the owner's any more."""
+    """Lock the turn if it is still the owner's. Returns the position of its conversation's last message, and whether ``message`` is already
+    stored; None if it is no longer the owner's."""
     return next(((last, is_kept) for last, is_kept in _PLACE.tuples(turn=turn, owner=owner, message=message)), None)
 
 
@@ -42,7 +42,7 @@ _PLACE = Query(_place)
 
 
 def end(turn: UUID, owner: str, columns: Mapping[str, object]) -> bool:
-    """Store these columns with the turn while it is the owner's; whether it was."""
+    """Store these columns of the turn if it is still the owner's. Returns whether it was."""
     return bool(_ended(tuple(columns)).run(turn=turn, owner=owner, **columns))
 
 
@@ -52,7 +52,7 @@ def _ended(names: tuple[str, ...]) -> Change:
 
 
 def answered(conversation: UUID, now: datetime, columns: Mapping[str, object]) -> None:
-    """Store these columns with the conversation in which an answer has ended ``now``."""
+    """Store these columns of the conversation in which an answer has just ended."""
     _answered(tuple(columns)).run(key=conversation, **lifetime.moments_after_answer(now), **columns)
 
 

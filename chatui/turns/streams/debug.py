@@ -11,7 +11,7 @@ from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleOp
 
 
 class DebugStream:
-    """Every frame of a running turn, with its header, as text. Collected throughout the turn; published only while someone watches."""
+    """Every frame of a running turn as text, with its header. Always collected, but published only while someone watches."""
 
     def __init__(self, turn_id: UUID) -> None:
         self._turn = str(turn_id)
@@ -22,7 +22,7 @@ class DebugStream:
         self._unsent: list[VisibleText] = []
 
     def take(self, event: RawEvent, key: UUID) -> None:
-        """A raw event of the frame ``key``."""
+        """Collect a raw event of the frame ``key``."""
         match self._gate.admit(event):
             case VisibleOpened(header=header):
                 why = why_hidden(header)
@@ -44,7 +44,7 @@ class DebugStream:
                 self._pending.append(wire.FrameEnded(str(key), terminator, closed.error.value if closed.error else None))
 
     def flush(self) -> list[wire.Numbered]:
-        """Everything new since the last flush, numbered. Also called while nobody watches, so that little accumulates."""
+        """All new events since the last flush, numbered. Also call this while nobody watches, so that little accumulates."""
         self._push_text()
         pending, self._pending = self._pending, []
         numbered = [wire.Numbered(self._turn, self._number + offset, event) for offset, event in enumerate(pending, start=1)]
@@ -52,7 +52,7 @@ class DebugStream:
         return numbered
 
     def snapshot(self) -> wire.DebugSnapshot:
-        """Every frame so far. Flush right before, so that the sequence numbers fit."""
+        """Every frame so far. Call ``flush`` just before, so that the sequence numbers match."""
         frames = tuple(
             wire.FrameSoFar(frame.key, frame.header, frame.why_hidden, VisibleText.joined(frame.parts), frame.is_open)
             for frame in self._frames
@@ -61,7 +61,7 @@ class DebugStream:
 
     def _push_text(self) -> None:
         if self._unsent:
-            # One string for each flush: a string for each token of long reasoning would take several times the memory.
+            # One string per flush: a string per token of long reasoning would take several times the memory.
             text, self._unsent = VisibleText.joined(self._unsent), []
             self._frames[-1].parts.append(text)
             self._pending.append(wire.FrameGrew(self._frames[-1].key, text))

@@ -1,7 +1,7 @@
 """Converts raw events into the numbered events that people may see.
 
-Events are collected between flushes, and the publisher sends what was flushed. What takes long to render is handed out as a Rendering, for
-another thread: what comes meanwhile waits behind it, but a withdrawal does not.
+Events are collected between flushes, and the publisher sends what was flushed. Text that takes long to render is handed out as a Rendering,
+to be run in another thread. Later events wait for it, except withdrawals.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class _Arrived:
 
 
 class EndUserStream:
-    """What people see of a running turn. Events are collected between two flushes, so nothing is sent per token."""
+    """The visible part of a running turn. Events are collected between two flushes, so nothing is sent per token."""
 
     def __init__(self, turn_id: UUID, *, can_answer_now: bool = False) -> None:
-        """``can_answer_now``: the person may end the thinking before the answer, once."""
+        """``can_answer_now``: whether the person may, once, end the thinking before the answer."""
         self.pages: dict[int, Cited] = {}
-        """What the answer may cite, by cursor. More come while the turn runs."""
+        """The pages that the answer may cite, by cursor. Tools add more while the turn runs."""
         self.begins = False
-        """Whether the first text of a message has come since the last flush."""
+        """Whether the first text of a message has arrived since the last flush."""
         self._has_opened = False
         self._can_answer_now = can_answer_now
         self._turn = str(turn_id)
@@ -63,18 +63,18 @@ class EndUserStream:
         self.thought_seconds: int | None = None
 
     def show_before(self, messages: Sequence[wire.MessageSoFar], cut: UUID | None) -> None:
-        """What is already shown of the answer that the turn continues. ``cut``: the message that the next answer replaces; the first text
-        of that answer is the whole text of this message."""
+        """Set the part of the continued answer that is already visible. ``cut``: the message that the next answer replaces; the first text
+        event of that answer contains the whole text of this message."""
         self._done += messages
         self._cut = str(cut) if cut else None
 
     def thought_before(self, seconds: int, steps: tuple[VisibleText, ...]) -> None:
-        """How long the answer that the turn continues was thought about, and the lines of its summary: they are shown as one."""
+        """Set the thinking time and the summary lines of the continued answer. They are shown together with those of this turn."""
         self._seconds_before = seconds
         self._steps_before = steps
 
     def take(self, event: RawEvent, key: UUID, elapsed: int) -> None:
-        """A raw event of the frame ``key``, ``elapsed`` milliseconds after the turn began."""
+        """Collect a raw event of the frame ``key``, ``elapsed`` milliseconds after the turn began."""
         admitted = self._gate.admit(event)
         if isinstance(admitted, VisibleOpened | VisibleDelta):
             self.begins = self.begins or (self._has_opened and isinstance(admitted, VisibleDelta))
@@ -87,7 +87,7 @@ class EndUserStream:
             self._arrived.append(_Arrived(admitted, str(key), elapsed))
 
     def _take_text(self, text: VisibleText, key: str, elapsed: int) -> None:
-        """Short pieces are joined while they wait: of a turn that nobody watches, all do."""
+        """Queue text, joined with the piece before it while both are short. If nobody watches, all text waits here."""
         last = self._arrived[-1] if self._arrived else None
         if (
             last is not None
@@ -100,29 +100,29 @@ class EndUserStream:
             self._arrived.extend(_Arrived(VisibleDelta(step), key, elapsed) for step in in_steps(text))
 
     def add_event(self, event: wire.Event) -> None:
-        """An event of the turn itself."""
+        """Add an event about the turn itself."""
         self._pending.append(event)
 
     def step(self, text: VisibleText) -> None:
-        """One more line of the summary. Dropped once the answer has begun."""
+        """Add a line of the summary. It is dropped if the answer has begun."""
         self._arrived.append(_Arrived(wire.SummaryStep(text)))
 
     def queue(self, place: int) -> bool:
-        """The turn's place in the queue, 0 once it is not in it. Returns whether that is news."""
+        """Set the turn's position in the queue; 0 once it is no longer queued. Returns whether it has changed."""
         is_news, self._place = place != self._place, place
         if is_news:
             self._pending.append(wire.Queued(place))
         return is_news
 
     def end_thinking(self, elapsed: int) -> None:
-        """The answer begins, or the turn ends. Later hidden work is not counted."""
+        """Stop counting the thinking time, because the answer begins or the turn ends. Later hidden work does not count."""
         if self._is_thinking:
             self._is_thinking = False
             self.thought_seconds = round(max(0, elapsed - self._waited) / 1000)
             self._pending.append(wire.ThoughtEnded(self._seconds_before + self.thought_seconds))
 
     def note_thinking(self) -> None:
-        """How long was thought is known from what has arrived, though none of it is shown. It waits all the same for whoever comes."""
+        """Count the thinking time from the events that have arrived, without showing them. They stay queued for pages that open later."""
         for arrived in self._arrived:
             match arrived.event:
                 case Working():
@@ -132,12 +132,12 @@ class EndUserStream:
                     self.end_thinking(arrived.elapsed)
 
     def answers_now(self, elapsed: int) -> None:
-        """The person has ended the thinking: every page takes the button away."""
+        """The person has ended the thinking: every page removes the button."""
         self._can_answer_now = False
         self._pending.append(wire.WorkingBegan(elapsed, can_answer_now=False))
 
     def calls_wait(self, count: int, elapsed: int) -> None:
-        """So many calls wait for the person now. What they take to decide is no thinking."""
+        """Set how many calls wait for the person. The time that they take to decide does not count as thinking."""
         if count and not self._waiting_calls:
             self._waits_since = elapsed
         elif self._waiting_calls and not count:
@@ -146,13 +146,13 @@ class EndUserStream:
         self._pending.append(wire.CallsWait(count))
 
     def files_came(self, count: int) -> None:
-        """So many files are there for the person now. No stream has anything of them."""
+        """Set how many files there are for the person. Only the number is sent, never the files."""
         self._files = count
         self._pending.append(wire.FilesCame(count))
 
     def flush(self, *, is_watched: bool = True) -> list[wire.Numbered]:
-        """Everything new since the last flush, numbered. Then ``take_rendering``, if there is more. Without ``is_watched`` text waits,
-        and what comes behind it: nobody reads what it would be rendered to."""
+        """All new events since the last flush, numbered. Call ``take_rendering`` afterwards. Without ``is_watched``, text and everything
+        after it waits unrendered, because nobody would read it."""
         self.begins = False
         self._show_arrived(is_watched=is_watched)
         if is_watched and self._open is not None and self._rendering is None:
@@ -164,23 +164,23 @@ class EndUserStream:
 
     @property
     def has_unshown(self) -> bool:
-        """Whether text, or something behind it, waits to be rendered."""
+        """Whether anything that arrived is not rendered yet."""
         return self._rendering is not None or bool(self._arrived)
 
     @property
     def is_behind(self) -> bool:
-        """Whether something that arrived is not in what ``flush`` has returned."""
+        """Whether ``flush`` has not yet returned everything that arrived."""
         return self.has_unshown or bool(self._pending)
 
     def take_rendering(self) -> Rendering | None:
-        """What another thread is to render now, once. Until it is given to ``rendered``, what arrives waits."""
+        """The work that another thread must do now; returned once. Until it is passed to ``rendered``, new events wait."""
         if self._rendering is None or self._rendering.is_handed_out:
             return None
         self._rendering.is_handed_out = True
         return self._rendering
 
     def rendered(self, done: Rendering) -> None:
-        """What ``take_rendering`` returned has been run, or has failed; then the message stays as it was. ``flush`` afterwards."""
+        """Take back work from ``take_rendering`` that has run or failed; if it failed, the message stays as it was. Then call ``flush``."""
         if done is not self._rendering:
             return  # withdrawn meanwhile
         self._rendering = None
@@ -191,15 +191,15 @@ class EndUserStream:
             self._show_tail(done.message, done.tail)
 
     def shown(self) -> list[tuple[str, wire.PartKind]]:
-        """The key and kind of each message that pages show, once all have ended."""
+        """The key and kind of each visible message that has ended."""
         return [(message.message_id, message.kind) for message in self._done]
 
     def beat(self) -> wire.Beat:
-        """That the turn still runs, and the latest number."""
+        """An event that says that the turn is still running, with the latest sequence number."""
         return wire.Beat(self._turn, self._number)
 
     def snapshot(self, elapsed: int) -> wire.Snapshot:
-        """The whole turn so far, for a page that joins late. Flush right before, so that the sequence numbers fit."""
+        """The whole turn so far, for a page that joins late. Call ``flush`` just before, so that the sequence numbers match."""
         messages = list(self._done)
         if self._open is not None:
             blocks = self._open.markdown.html() if self._rendering is None else self._rendering.before
@@ -212,7 +212,7 @@ class EndUserStream:
         return wire.Snapshot(self._turn, self._number, elapsed, is_working, steps, thought, *more)
 
     def _show_arrived(self, *, is_watched: bool) -> None:
-        """Show what has arrived, up to something that takes too long, or that is too much together with what was shown already."""
+        """Show queued events until one takes too long to render here, by itself or together with those before it."""
         self._spent = 0
         while self._arrived and self._rendering is None:
             if not is_watched and isinstance(self._arrived[0].event, VisibleDelta):
@@ -253,7 +253,7 @@ class EndUserStream:
             self._pending.append(wire.MessageBegan(message.key, message.kind))
 
     def _with_more_text(self, text: VisibleText) -> VisibleText:
-        """The text with what follows it directly, so that small pieces are rendered together. That before a cut stays by itself."""
+        """The text joined with the pieces that follow, so that small pieces are rendered together. The text before a cut stays separate."""
         parts, length = [text], len(text)
         while self._cut is None and self._arrived and isinstance(event := self._arrived[0].event, VisibleDelta):
             length += len(event.text)
@@ -264,7 +264,7 @@ class EndUserStream:
         return VisibleText.joined(parts) if len(parts) > 1 else text
 
     def _is_handed_out(self, cost: int, message: OpenMessage, text: VisibleText | None, closed: FrameClosed | None = None) -> bool:
-        """Whether this step cannot bear the cost any more, so that another thread has to render."""
+        """Add the cost of rendering to this step. If it is too high, hand the work out to another thread and return True."""
         self._spent += cost
         if self._spent <= STEP_COST:
             return False
@@ -299,7 +299,7 @@ class EndUserStream:
                 self._pending.append(wire.BlockGrew(message.delta, message.key, index, text))
 
     def _withdraw(self) -> None:
-        """Stops the message that was opened last; pages remove what they already show of it."""
+        """Withdraw the message that was opened last; pages remove what they already show of it."""
         key = self._drop_arrived()
         if key is None:
             if self._open is None:
@@ -309,7 +309,7 @@ class EndUserStream:
         self._pending.append(wire.MessageWithdrawn(key))
 
     def _drop_arrived(self) -> str | None:
-        """Drops the events of the last message that are not sent yet. Returns its key if none was sent before."""
+        """Drop the queued events of the last message. Returns its key if none of its events was shown before."""
         dropped: list[_Arrived] = []
         kept: list[_Arrived] = []
         while self._arrived and not (dropped and isinstance(dropped[-1].event, VisibleOpened)):

@@ -1,4 +1,4 @@
-"""Buffers a running turn's events for a program, and joins waiting text, so that a slow reader costs no more than the answer."""
+"""Buffers a running turn's events for a program. Waiting text is joined, so that a slow reader costs no more memory than the answer."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from renderer.gate import (
 )
 
 MOST_STEPS = 100
-"""Lines of a summary that wait, at most."""
+"""The most summary lines that are buffered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """The model writes something hidden."""
+    """The model is writing something hidden."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A checked line of the summary of what is hidden."""
+    """A checked line of the summary of the hidden reasoning."""
 
     text: VisibleText = field(repr=False)
 
@@ -51,7 +51,7 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """What was thought until now, for the program to carry: a token that only this server can open. It replaces the one before."""
+    """The reasoning so far, for the program to send back: a token that only this server can open. It replaces the previous one."""
 
     token: str | None = field(repr=False)
 
@@ -72,12 +72,12 @@ class MoreText:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """The open message is hidden from now on, with everything that was already sent of it."""
+    """The open message is withdrawn, including everything that was already sent of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The open message ended. ``is_preamble``: what it turned out to be. ``is_whole``: it was not cut."""
+    """The open message ended. ``is_preamble``: whether it turned out to be a preamble. ``is_whole``: it was not cut."""
 
     is_preamble: bool
     is_whole: bool
@@ -85,7 +85,7 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """The model calls a function of the program's, by the program's name for it. Its arguments fit the function."""
+    """The model calls one of the program's functions, here by the program's name for it. Its arguments match the function's schema."""
 
     call_id: str
     name: str
@@ -94,7 +94,7 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The turn ended: its state (a value of ``TurnState``), and what a server counted."""
+    """The turn ended: its state (a value of ``TurnState``), and the token counts that the server reported."""
 
     state: str
     code: ErrorCode | None = None
@@ -107,7 +107,7 @@ ProgramEvent = Thinking | Step | Thought | Sealed | Opened | MoreText | Withdraw
 
 
 class ProgramStream:
-    """One for each turn of a program's. ``take``, ``step``, ``call`` and ``end`` fill it; ``next`` empties it."""
+    """The stream of one program turn. ``take``, ``step``, ``call`` and ``end`` fill it; ``next`` empties it."""
 
     def __init__(
         self,
@@ -117,9 +117,9 @@ class ProgramStream:
         own: Collection[str] = (),
         must_call: bool = False,
     ) -> None:
-        """``audience``: another one than PROGRAM only where the permission was checked and the look is recorded. ``seals_for``: the person
-        for whom reasoning is sealed, so that the program can carry it. ``own``: the recipients of calls of the program's functions.
-        ``must_call``: no answer is sent before a call, of the program's or the product's tool."""
+        """``audience``: other than PROGRAM only if the permission was checked and the access is recorded. ``seals_for``: the person for
+        whom reasoning is sealed, so that the program can send it back. ``own``: the recipients in calls to the program's functions.
+        ``must_call``: no answer is sent before a call, to a function of the program or a tool of the product."""
         self._gate = Gate(audience, own)
         self._own = frozenset(own)
         self._must_call = must_call
@@ -136,7 +136,7 @@ class ProgramStream:
         return self._gate.audience is Audience.TRUSTED_PROGRAM
 
     def take(self, event: RawEvent) -> None:
-        """A raw event of the turn, through the gate."""
+        """Pass a raw event of the turn through the gate, and buffer what the program may see."""
         visible = self._gate.admit(event)
         if isinstance(event, FrameClosed) and event.terminator is Terminator.CALL:
             self._must_call = False
@@ -148,7 +148,7 @@ class ProgramStream:
             self._add(Sealed(token))
 
     def _take_thought(self, visible: VisibleEvent | None) -> None:
-        """An event of raw reasoning. Only a gate that shows it makes one."""
+        """Buffer an event of raw reasoning. Only the gate of a trusted program lets one through."""
         match visible:
             case VisibleOpened():
                 self._add(Thinking())
@@ -180,27 +180,30 @@ class ProgramStream:
                 self._add(Closed(self._is_preamble or closed.is_preamble_after_all, closed.terminator is not None))
 
     def step(self, text: VisibleText) -> None:
-        """A line of the summary. Dropped once the answer has begun."""
+        """Add a line of the summary. It is dropped once the answer has begun."""
         if not self._has_answer and sum(isinstance(event, Step) for event in self._waiting) < MOST_STEPS:
             self._add(Step(text))
 
     def call(self, frame: Frame, names: Mapping[str, str]) -> None:
-        """A call of one of the program's functions, which was checked. ``names``: what the program calls them, by the names that the model
-        reads. VisibilityError where it is no call of theirs."""
+        """Add a checked call to one of the program's functions. ``names``: the program's names for them, by the names that the model reads.
+
+        Raises:
+            VisibilityError: it is not a call to one of them.
+        """
         arguments = show(frame, Audience.PROGRAM, self._own)
         function = (frame.header.recipient or "").partition(".")[2]
         self._add(Called(frame.header.call_id or "", names[function], arguments))
 
     def end(self, ended: Ended) -> None:
-        """Nothing follows. Only the first end counts."""
+        """End the stream. Only the first call counts."""
         if not self._has_ended:
             self._has_ended = True
             self._urgent.set()
             self._add(ended)
 
     async def next(self) -> ProgramEvent | None:
-        """What comes next; waits until something does. None where it was withdrawn meanwhile. One at a time: the rest can still be
-        withdrawn while a slow reader takes this one."""
+        """Wait for the next event and return it; None if it was withdrawn meanwhile. Events are taken one at a time, so that the others can
+        still be withdrawn while a slow reader handles this one."""
         await self._filled.wait()
         self._join()
         event = self._waiting.popleft() if self._waiting else None
@@ -210,7 +213,7 @@ class ProgramStream:
         return event
 
     async def rest(self, seconds: float) -> None:
-        """Let more text come together before the next event is taken. Withdrawals and the end are sent at once."""
+        """Wait, so that more text is joined before the next event is taken. A withdrawal or the end stops the wait."""
         try:
             async with asyncio.timeout(seconds):
                 await self._urgent.wait()
@@ -229,8 +232,8 @@ class ProgramStream:
             self._texts.clear()
 
     def _withdraw(self) -> None:
-        """What was not sent yet is never sent, also if lines of the summary wait behind it; a message that was sent in part is withdrawn
-        at the program."""
+        """Drop what was not sent of the open message, even if summary lines are buffered after it. If part of it was sent, tell the program
+        to withdraw it."""
         self._is_open = False
         self._urgent.set()
         self._texts.clear()

@@ -34,13 +34,14 @@ class OpenMessage:
 
     @property
     def kind(self) -> wire.PartKind:
-        """What it is for people."""
+        """What people see it as."""
         return "tool" if self.is_tool else "preamble" if self.preamble else "final"
 
 
 @dataclass(slots=True, eq=False)
 class Rendering:
-    """What is too much for one step of the event loop: ``text`` of a message, or its end. ``run`` in any thread, then ``rendered``."""
+    """Work that is too much for one step of the event loop: ``text`` of a message, or its end. Call ``run`` in any thread, and then pass it
+    to ``EndUserStream.rendered``."""
 
     message: OpenMessage = field(repr=False)
     text: VisibleText | None = field(repr=False)
@@ -51,7 +52,7 @@ class Rendering:
     tail: BlockOpen | MoreText | None = field(default=None, repr=False)
 
     def run(self) -> None:
-        """Render. Nothing else may use the message meanwhile."""
+        """Render. Nothing else may use the message while this runs."""
         markdown = self.message.markdown
         if self.text is None:
             self.blocks = markdown.finish(is_cut=self.closed is not None and self.closed.terminator is None)
@@ -61,7 +62,7 @@ class Rendering:
 
 
 def messages_of(frames: Sequence[tuple[UUID, Frame]], cut: UUID | None, pages: Pages | None = None) -> list[wire.MessageSoFar]:
-    """Stored frames as messages. Renders them, which can take seconds. ``cut``: the one that breaks off. ``pages``: what they may cite."""
+    """Render stored frames as messages, which can take seconds. ``cut``: the message that was cut off. ``pages``: those it may cite."""
     return [_message(key, frame, pages, is_cut=key == cut) for key, frame in frames]
 
 

@@ -1,1 +1,1 @@
-"""Structured output: answers with a required format."""
+"""Structured output: answers that must have a required format."""

@@ -1,6 +1,6 @@
 """Validates each answer against the required format when it ends, and lets the model retry once.
 
-It stands between a sampling and the turn, so that an answer that does not fit is withdrawn before it counts as one.
+Events pass through here on their way from a sampling to the turn, so that an invalid answer is withdrawn before it counts as one.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ JSON = "json"
 
 
 def format_of(started: Started) -> AnswerFormat | None:
-    """The format that the answers of a turn have to have: what its program asked for, or what is set for the conversation."""
+    """The required format for the answers of a turn: the one that its program asked for, or the one set for the conversation."""
     if started.program is not None:
         return started.program.answer_format
     return answer_format.of_row(started.turn.conversation.answer_format)
 
 
 class CheckedAnswers:
-    """One for each turn. ``feed`` takes what a model writes, ``follow`` says what is asked next, ``verdict`` how the turn ends.
+    """Checks the answers of one turn. ``feed`` takes the model's events, ``follow`` returns the next request, ``verdict`` the outcome.
 
-    A person watches the answer grow, and sees a first one that does not fit disappear; of the second they keep what there is, with a
-    sentence that says so. A program gets an answer that fits, whole, or none.
+    A person sees the answer grow. If the first answer is invalid, it disappears; an invalid second answer stays, with a sentence that says
+    so. A program gets a complete valid answer, or none.
     """
 
     def __init__(self, wanted: AnswerFormat | None, job: Job, take: Callable[[RawEvent], None], *, for_program: bool) -> None:
-        """``take`` gets the events."""
+        """``take`` is called with the events to pass on."""
         self.wanted = wanted
-        # A part of a text fits no schema: the rest of a cut answer is only marked as what it belongs to.
+        # Part of a text matches no schema, so the continuation of a cut answer is only marked as JSON, and not checked.
         self._checks = wanted is not None and (job.cut_answer is None or not job.cut_answer.body)
         self._job = job
         self._take = take
@@ -56,7 +56,7 @@ class CheckedAnswers:
         return replace(request, answer_format=self.wanted if self._checks else None)
 
     def feed(self, event: RawEvent) -> None:
-        """The next event of a sampling."""
+        """Take the next event of a sampling."""
         if self.wanted is None:
             self._take(event)
             return
@@ -74,10 +74,10 @@ class CheckedAnswers:
         self._pass(event)
 
     def follow(self, request: SampleRequest, written: Sequence[Frame], *, is_over: bool) -> SampleRequest | None:
-        """What is asked next, where the answer that has just ended does not fit; None where it does, or there were two tries.
+        """The next request if the answer that has just ended is invalid; None if it is valid, or was the second try.
 
-        ``written``: the frames of the turn so far, without that answer, which is hidden. ``is_over``: calls were handed to the program that
-        asked, whose replies come with another request; then the answer beside them stays hidden, and the calls are what the turn gives.
+        ``written``: the frames of the turn so far, without that answer, which is hidden. ``is_over``: calls were handed back to the
+        program, which will send the replies in another request; the answer next to them stays hidden, and the calls are the turn's result.
         """
         if is_over:
             self._fault = None
@@ -90,7 +90,7 @@ class CheckedAnswers:
         return replace(request, frames=(*frames, Frame(Header(Role.USER), said)), tools=(), given_back={}, cut_answer=None)
 
     def verdict(self, outcome: Outcome) -> Outcome:
-        """How the turn ends, where its samplings say ``outcome``."""
+        """The outcome of the turn, given the ``outcome`` of its samplings."""
         if self._fault is None or outcome.state is TurnState.INCOMPLETE:
             return outcome
         return Outcome(TurnState.FAILED, Code.BODY_CONSTRAINT_VIOLATION)
@@ -106,13 +106,13 @@ class CheckedAnswers:
             if self._for_program or not self._has_tried_again:
                 self._pass(FrameWithdrawn())
         if closed.is_preamble_after_all and self._held:
-            # The held frame gets the right header from its beginning.
+            # The buffered frame gets the right header from the start.
             self._held[0], closed = FrameOpened(PREAMBLE), replace(closed, header=None)
         self._release()
         self._take(closed)
 
     def _pass(self, event: RawEvent) -> None:
-        """On to the turn. What a program gets as its answer is held until it has been checked."""
+        """Pass the event on to the turn. A program's answer is buffered until it has been checked."""
         if self._for_program and self._body is not None:
             self._held.append(event)
             return

@@ -1,4 +1,4 @@
-"""Erases temporary conversations: when their person closes them, or when they expire."""
+"""Erases temporary conversations when their person closes them or when they expire."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ from chatui.tools.python import python_tool
 log = logging.getLogger(__name__)
 
 LOG_BUSY_MS = 250
-"""How long emptying SQLite's write-ahead log waits for readers: writers wait meanwhile."""
+"""How long emptying SQLite's write-ahead log waits for readers, while writers have to wait too."""
 
 _log_is_due = False
 
 
 def close(row: Conversation) -> None:
-    """Its person has closed it. What runs in it may not write any more."""
+    """Erase a temporary conversation that its person has closed. A turn that runs in it can no longer write."""
     _end(row.pk, row.owner_id, Q(temporary_until__isnull=False))
     _empty_log()
 
 
 def end_overdue(seconds: float = float("inf")) -> int:
-    """Erase those whose time has passed, and what a process left half-erased; how many. One that was saved or asked in meanwhile stays.
+    """Erase expired conversations, and those that a process left half-erased. Returns how many were erased. A conversation that has
+    meanwhile been saved, or been used for a question, stays.
 
-    After ``seconds`` no other is begun. One that cannot be erased does not stop the others; the next search finds it again.
+    After ``seconds`` no further one is started. One that cannot be erased does not stop the others; the next call tries again.
     """
     ended, until = 0, time.monotonic() + seconds
     for key, owner in list(Conversation.objects.filter(lifetime.is_over()).values_list("pk", "owner")):
@@ -52,7 +53,7 @@ def end_overdue(seconds: float = float("inf")) -> int:
 def _end(key: UUID, owner: UUID, only: Q) -> bool:
     if not erasure.close(key, only):
         return False
-    # Open pages remove what they show; requests of a page that has not yet got the event are refused.
+    # Open pages remove it from view; requests of a page that has not yet received the event are refused.
     send_from_thread(groups.person(owner), list_events.unlisted(key))
     python_tool.forget_from_thread(key)
     erasure.erase_conversation(key)
@@ -60,7 +61,8 @@ def _end(key: UUID, owner: UUID, only: Q) -> bool:
 
 
 def _empty_log() -> None:
-    """SQLite overwrites what it deletes, but its write-ahead log has the pages as they were. Tried again where somebody reads them."""
+    """Empty SQLite's write-ahead log: SQLite overwrites deleted rows, but the log still contains the old pages. If readers prevent it, the
+    next call of ``end_overdue`` tries again."""
     global _log_is_due
     if connection.vendor != "sqlite" or connection.in_atomic_block:
         return

@@ -12,9 +12,9 @@ from chatui.turns.start import first_title
 
 
 def keep(row: Conversation) -> bool:
-    """Make it an ordinary one. False while an answer is being written in it: that one would not be found by a search."""
+    """Make it an ordinary conversation. Returns False while an answer is being written in it, because search would not find that answer."""
     with transaction.atomic():
-        # Locked, or it could be erased at the same moment.
+        # Locked, because otherwise it could be erased at the same moment.
         held = Conversation.objects.select_for_update(no_key=True).filter(pk=row.pk, temporary_until__isnull=False, deleted_at=None).first()
         if held is None or Turn.objects.filter(conversation=row, state=TurnState.RUNNING).exists():
             return False

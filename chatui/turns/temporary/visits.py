@@ -7,17 +7,17 @@ from chatui.store.temporary import lifetime
 
 
 def leave(row: Conversation) -> bool:
-    """Its page was left: it is gone in a minute, unless somebody is back by then."""
+    """The page was left: the conversation expires in a minute, unless the page is opened again before that."""
     lifetime.leave(row)
     return True
 
 
 def stay(row: Conversation) -> bool:
-    """Its page is there. Nothing for a conversation that is not temporary."""
+    """The page is open, so the conversation stays. Does nothing for a conversation that is not temporary."""
     lifetime.stay(row)
     return True
 
 
 def sign_out(person: User) -> None:
-    """The person has signed out, so that their pages cannot say any more that they were left."""
+    """The person has signed out. Their pages can no longer report that they were left, so all count as left."""
     lifetime.leave_all(person)

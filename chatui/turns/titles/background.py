@@ -1,7 +1,7 @@
 """Requests titles one after another, in background tasks that delay no answer.
 
-A title is the least that a server has to do. It takes no slot, is not asked for while answers wait, and is given up when an answer needs
-the place; then the beginning of the question stays.
+Titles have the lowest priority. A title is requested only while a slot is spare, and is abandoned when an answer needs the slot; the
+conversation then keeps the start of its question as its title.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ log = logging.getLogger(__name__)
 
 ASK_SECONDS = 30.0
 SAVE_SECONDS = 30.0
-"""How long a title waits for a database that is locked or away."""
+"""How long a title waits for a locked or unreachable database."""
 AT_ONCE = 1
 MOST_WAITING = 20
-"""How many conversations of a process may be waiting for a title; those beyond that keep what they have."""
+"""How many conversations of a process may wait for a title. Any others keep their first title."""
 MOST_REPLY_CHARS = 500
 
 _tasks: set[asyncio.Task[None]] = set()
@@ -45,7 +45,7 @@ _semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = W
 
 
 def begin(started: Started, written: Iterable[Frame]) -> None:
-    """Have the conversation of a turn that has ended titled, if it is to be. Waits for nothing and reads nothing.
+    """After a turn has ended, request a title for its conversation if it needs one. Does not wait, and reads nothing from the database.
 
     ``written``: the frames of the turn.
     """
@@ -89,7 +89,7 @@ async def _title(found: Talk, choice: str) -> None:
 
 
 async def _asked(found: Talk, choice: str) -> str:
-    """The title that the model gives; empty where there is none in its reply, and for the demo, which could only give the same to all."""
+    """The title from the model; empty if its reply contains none, and for the demo, which would give every conversation the same one."""
     backend = connected.backend(choice)
     if backend.is_demo:
         return ""
@@ -104,13 +104,13 @@ async def _asked(found: Talk, choice: str) -> str:
 
 
 def _charge(found: Talk, choice: str, backend: str, spent: Spent, model: str) -> None:
-    """Posts the usage, also if there is no title. Nothing waits for that."""
+    """Record the usage, even if there is no title. Does not wait."""
     asked = Attribution(found.row.owner_id, periods.now().day)
     posting.post(asked, Charge(UsageKind.TITLE, spent, choice, backend, model), patience=SAVE_SECONDS)
 
 
 def _log_none(found: Talk, why: str) -> None:
-    """One line, without anything of the conversation or of a reply."""
+    """Log one line, without any text of the conversation or of a reply."""
     log.info("conversation %s keeps its first title: %s", found.row.pk, why)
 
 

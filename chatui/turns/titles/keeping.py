@@ -7,9 +7,9 @@ from chatui.store import search_index, transcripts
 
 
 def keep(row: Conversation, title: str) -> bool:
-    """Store the title, unless somebody gave the conversation another one since ``row`` was read, or deleted it; whether it is stored.
+    """Store the title, unless the conversation was renamed or deleted since ``row`` was read. Returns whether it is stored.
 
-    Two statements, the second so that the title is found, as one that its owner wrote. It may be run twice.
+    Takes two statements; the second makes the title searchable, like one that the owner wrote. Safe to run twice.
     """
     unchanged = Conversation.objects.filter(pk=row.pk, title__in=[row.title, title], title_is_custom=False, deleted_at=None)
     if not unchanged.update(title=title):

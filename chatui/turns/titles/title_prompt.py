@@ -17,29 +17,29 @@ from renderer.gate import Audience, VisibleText, show, visible
 MOST_QUESTION_CHARS = 2_000
 MOST_ANSWER_CHARS = 2_000
 MOST_TOKENS = 400
-"""A title has about ten; the rest is for a model that thinks first. If it needs more, there is no title."""
+"""A title has about ten tokens; the rest is for a model that thinks first. If it needs more, there is no title."""
 
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """A conversation whose first question has its answer. ``row`` is as it was when the turn began."""
+    """The first question of a conversation, with its answer. ``row``: the conversation as it was when the turn began."""
 
     row: Conversation
     question: VisibleText = field(repr=False)
     answer: VisibleText = field(repr=False)
 
     def request(self, model: str | None) -> SampleRequest:
-        """What a model is asked. Neither the operator's instructions nor anything hidden is in it."""
+        """The request for a title. It contains neither the operator's instructions nor any hidden text."""
         asked = f"## Question\n\n{self.question[:MOST_QUESTION_CHARS]}\n\n## Answer\n\n{self.answer[:MOST_ANSWER_CHARS]}"
         frames = (Frame(Header(Role.DEVELOPER), prompts.read("title")), Frame(Header(Role.USER), asked))
         return SampleRequest(frames, model=model, effort="low", max_tokens=MOST_TOKENS)
 
 
 def untitled(started: Started, written: Iterable[Frame]) -> Talk | None:
-    """The talk of a turn that has ended and wrote these frames, if its conversation is to have a title: its first question was answered,
-    and its title still is the beginning of that question. Reads nothing from the database.
+    """The exchange of an ended turn that wrote these frames, if its conversation needs a title: the turn answered the first question, and
+    the title is still the start of that question. Reads nothing from the database.
 
-    A title that a person wrote stays, and so does that of an import and one that a model wrote before.
+    Titles by a person, of an import, or already written by a model stay.
     """
     row = started.turn.conversation
     if started.after is not None or row.title_is_custom or row.imported_at is not None or row.temporary_until is not None:

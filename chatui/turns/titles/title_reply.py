@@ -1,4 +1,4 @@
-"""Parses a title from a model's reply. A reply that is not clearly a title gives none."""
+"""Parses a title from a model's reply. A reply that is not clearly a title yields none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_WORDS = 8
 _MOST_REPLY_CHARS = 400
 _LEAST_LETTERS = 2
 
-# What asks for joiners between its letters keeps them; ``has_invisible_characters`` refuses them anywhere else.
+# Scripts that need joiners between letters keep them; ``has_invisible_characters`` rejects joiners anywhere else.
 _JOINERS = "\u200c\u200d"
 _LABEL = re.compile(
     r"\A(?:(?:chat |conversation )?title|titel|titre|t[i\u00ed]tulo|titolo|tytu\u0142"
@@ -29,7 +29,7 @@ _MARKERS = re.compile(
     r"[<>|{}\[\]\\]|\b[a-z][a-z0-9+.-]*:(?=\S)|\bwww\.|\w@\w|\w\.\w+/|\w\.(?:com|org|net|info|biz|io|dev|app|xyz|co|me)\b"
     r"|(?:\d[ ()/.-]{0,2}){9}|assistant ?(?:final|analysis|commentary)|\b(?:analysis|final|commentary) ?(?:channel|message)"
 )
-# How reasoning begins, and what is said to a person. "World War I" and "Where do I start" do not begin so.
+# How reasoning, or a sentence addressed to the reader, begins. "World War I" and "Where do I start" do not begin like this.
 _BEGINS = re.compile(
     r"(?:i|i'm|i'll|i've|i'd|we|we're|we'll|let me|let's|let us|lets|here is|here are|here's|sure|okay|ok|hmm+|sorry|please|certainly"
     r"|wait|maybe|perhaps|probably"
@@ -52,11 +52,10 @@ _NONE = frozenset({"none", "nothing", "null", "untitled", "new conversation", "t
 
 
 def read(reply: str) -> str:
-    """The title that a reply consists of, as a page may show it: one line of at most MOST_CHARS characters and MOST_WORDS words.
+    """The title in a reply, safe to show on a page: one line of at most MOST_CHARS characters and MOST_WORDS words.
 
-    Quotation marks, Markdown, a label, and characters that control something or are not seen are taken away. Empty where there is no title:
-    nothing is left, it is too long or has more lines, it holds what looks like a marker or an address, or it reads like reasoning or speaks
-    to the reader.
+    Quotation marks, Markdown, a label, and control or invisible characters are removed. Empty if that leaves no title: the text is empty,
+    too long or several lines, contains something like a marker or an address, reads like reasoning, or addresses the reader.
     """
     if len(reply) > _MOST_REPLY_CHARS or len(reply.strip().splitlines()) != 1:
         return ""
@@ -65,7 +64,7 @@ def read(reply: str) -> str:
 
 
 def _seen(text: str) -> str:
-    """``text`` without characters that control something: line breaks, marks of direction, what has no width."""
+    """``text`` without control and format characters: line breaks, direction marks, zero-width characters."""
     kept = (
         each
         for each in unicodedata.normalize("NFC", text)
@@ -75,7 +74,7 @@ def _seen(text: str) -> str:
 
 
 def _bare(line: str) -> str:
-    """The line without what models put around a title: again, as long as something goes, since one may stand inside the other."""
+    """The line without what models put around a title. Repeated until nothing changes, because such decorations can be nested."""
     before = None
     while line != before:
         before = line
@@ -92,7 +91,7 @@ def _unquoted(line: str) -> str:
 def _is_title(title: str) -> bool:
     if len(title) > MOST_CHARS or len(title.split()) > MOST_WORDS or has_invisible_characters(title):
         return False
-    # Folding also takes Cyrillic letters for the Latin ones that they look like.
+    # Folding also replaces Cyrillic letters with the Latin letters that they resemble.
     plain = folded(title).replace("\u2019", "'")
     if sum(map(str.isalnum, title)) < _LEAST_LETTERS or plain in _NONE:
         return False
