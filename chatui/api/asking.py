@@ -83,7 +83,7 @@ async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatReque
         await reasoning_access.record_attempt(address, key)
     try:
         answer = await answering.begin(key, asked)
-        return await reasoning_access.recorded(address, answer) if asked.stream.tells_reasoning else answer
+        return await reasoning_access.recorded(address, answer) if asked.stream.sends_reasoning else answer
     except NotStoredError:
         raise invalid("What is not stored cannot go on from a stored response: send the whole input.", param="store") from None
     except UnknownCallError:

@@ -72,7 +72,7 @@ async def _before(key: LiveKey, wanted: CompactRequest) -> list[dict[str, Any]]:
         return []
     try:
         answer_id = UUID(wanted.previous_response_id.removeprefix("resp_"))
-        notes = await pools.commands.run(sealed_messages.sealed_again, key.owner, answer_id, key.only_key)
+        notes = await pools.commands.run(sealed_messages.reseal_notes, key.owner, answer_id, key.only_key)
         parts = await pools.commands.run(answers.input_of, key.owner, answer_id, key.only_key)
         stored = await pools.commands.run(answers.stored_answer, key.owner, answer_id, key.only_key)
     except (ValueError, NotFoundError):

@@ -42,7 +42,7 @@ write. Until then the frame counts as open, and its text is stored in pieces."""
 
 @dataclass(frozen=True, slots=True)
 class LastFrames:
-    """Frames to store together with the end of their turn. As for ``ledger.keep``, there is at least one."""
+    """Frames to store together with the end of their turn. As for ``ledger.store_frames``, there is at least one."""
 
     parents: Sequence[UUID]
     written: Sequence[tuple[UUID, Finished]] = field(repr=False)
@@ -73,8 +73,8 @@ class FrameRecorder:
         self._failed = failed
         self._unsaved: list[tuple[UUID, Finished]] = []
         self._saving: set[asyncio.Future[list[Message]]] = set()
-        self._lingering: asyncio.TimerHandle | None = None
-        self._kept: list[Message] = []
+        self._linger_timer: asyncio.TimerHandle | None = None
+        self._stored: list[Message] = []
         self._has_gaps = False
 
     @property
@@ -83,10 +83,10 @@ class FrameRecorder:
         return self._codes[-1] if self._codes else None
 
     @property
-    def kept(self) -> list[Message] | None:
+    def stored(self) -> list[Message] | None:
         """The turn's stored messages, once all frames are stored. None if they must be read from the database, because the result of a
         commit was lost."""
-        return None if self._has_gaps else self._kept
+        return None if self._has_gaps else self._stored
 
     @property
     def has_thought(self) -> bool:
@@ -119,23 +119,23 @@ class FrameRecorder:
         for event in (FrameOpened(frame.header), FrameText(body), FrameClosed(frame.terminator, error)):
             self._take(noted(event))
 
-    def keep_now(self) -> None:
+    def save_now(self) -> None:
         """Pass the finished frames to the writer, even if all of them are hidden. Does not wait."""
         self._save_frames()
 
-    def break_off(self) -> None:
+    def close_open_frame(self) -> None:
         """Close the open frame, if there is one, as truncated."""
         if self._assembler.open_frame() is not None:
             self._take(FrameClosed(None, Code.STREAM_TRUNCATED))
 
     async def close(self) -> None:
         """End the turn's frames: store an open frame as truncated, and the summary if it is not stored yet. The caller must then store the
-        frames that ``take_last`` returns."""
+        frames that ``take_last_frames`` returns."""
         await self._summary.aclose()
         try:
-            self.break_off()
+            self.close_open_frame()
             self._write_summary()
-            if self._lingering is None:
+            if self._linger_timer is None:
                 self._save_frames()
         except Exception as error:  # noqa: BLE001 - a frame that cannot be stored or shown must not keep the turn from ending
             log_without_content(log, self._job.turn_id, error)
@@ -153,14 +153,14 @@ class FrameRecorder:
         while self._saving:
             await asyncio.wait(self._saving)
 
-    def take_last(self) -> LastFrames | None:
+    def take_last_frames(self) -> LastFrames | None:
         """The frames that wait for the turn's end; None if there are none. The caller must store them and report the result with
-        ``note_kept``."""
-        return LastFrames(tuple(self._parents), self._take_unsaved()) if self._lingering is not None else None
+        ``note_stored``."""
+        return LastFrames(tuple(self._parents), self._take_unsaved()) if self._linger_timer is not None else None
 
-    def note_kept(self, stored: Sequence[Message]) -> None:
+    def note_stored(self, stored: Sequence[Message]) -> None:
         """Record that frames are stored. ``stored``: their messages; empty if an earlier commit had stored them already."""
-        self._kept += stored
+        self._stored += stored
         # The writer returns nothing for frames that were already stored.
         self._has_gaps = self._has_gaps or not stored
 
@@ -171,14 +171,14 @@ class FrameRecorder:
         self._pieces.take(event, self._key)
         try:
             if finished is not None:
-                self._keep(finished)
+                self._record(finished)
         finally:
             self._publisher.take(event, self._key)
         if isinstance(event, FrameWithdrawn):
             # Otherwise a process that dies within the next second would leave the withdrawn text where people may see it.
-            leases.hurry()
+            leases.renew_now()
 
-    def _keep(self, finished: Finished) -> None:
+    def _record(self, finished: Finished) -> None:
         if finished.error and finished.error is not ProductCode.ANSWER_NOW and finished.frame.header.role != Role.TOOL:
             self._codes.append(finished.error)
         self.is_withheld = self.is_withheld or finished.error is ProductCode.WITHHELD
@@ -189,8 +189,8 @@ class FrameRecorder:
             self._write_summary()
         self._unsaved.append((self._key, finished))
         # Hidden frames wait for the next visible frame, so that both are one write. Until then they are stored in pieces.
-        if finished.frame.terminator is Terminator.RETURN and self._lingering is None:
-            self._lingering = asyncio.get_running_loop().call_later(LINGER_SECONDS, self._save_frames)
+        if finished.frame.terminator is Terminator.RETURN and self._linger_timer is None:
+            self._linger_timer = asyncio.get_running_loop().call_later(LINGER_SECONDS, self._save_frames)
         elif may_see(finished.frame.header, Audience.END_USER) or len(self._unsaved) == MOST_UNSAVED:
             self._save_frames()
         self.written.append(finished.frame)
@@ -200,12 +200,12 @@ class FrameRecorder:
         if unsaved := self._take_unsaved():
             parents = tuple(self._parents)
             self._parents = [unsaved[-1][0]]
-            self._save(ledger.keep, parents, unsaved).add_done_callback(partial(self._are_kept, [key for key, _ in unsaved]))
+            self._save(ledger.store_frames, parents, unsaved).add_done_callback(partial(self._on_saved, [key for key, _ in unsaved]))
 
     def _take_unsaved(self) -> list[tuple[UUID, Finished]]:
-        if self._lingering is not None:
-            self._lingering.cancel()
-            self._lingering = None
+        if self._linger_timer is not None:
+            self._linger_timer.cancel()
+            self._linger_timer = None
         unsaved, self._unsaved = self._unsaved, []
         return unsaved
 
@@ -214,8 +214,8 @@ class FrameRecorder:
         written: list[tuple[UUID, Finished]] = [(new_key(), item) for item in self._summary.finish()]
         if written:
             self._save_frames()
-            kept = self._save(ledger.keep_summary, tuple(self._parents), written)
-            kept.add_done_callback(self._summary_is_kept)
+            saving = self._save(ledger.store_summary, tuple(self._parents), written)
+            saving.add_done_callback(self._on_summary_saved)
             # If this write fails, only the summary is lost: the answer is then stored under the frame before it.
             self._parents = [written[-1][0], *self._parents]
 
@@ -227,23 +227,23 @@ class FrameRecorder:
         saving.add_done_callback(self._saving.discard)
         return saving
 
-    def _are_kept(self, keys: list[UUID], saving: asyncio.Future[list[Message]]) -> None:
+    def _on_saved(self, keys: list[UUID], saving: asyncio.Future[list[Message]]) -> None:
         if saving.cancelled():
             return
         if error := saving.exception():
             self._failed(error)
             return
-        self.note_kept(saving.result())
+        self.note_stored(saving.result())
         for key in keys:
             self._pieces.drop(key)
 
-    def _summary_is_kept(self, saving: asyncio.Future[list[Message]]) -> None:
+    def _on_summary_saved(self, saving: asyncio.Future[list[Message]]) -> None:
         if saving.cancelled():
             return
         if error := saving.exception():
             log_without_content(log, self._job.turn_id, error)
         else:
-            self.note_kept(saving.result())
+            self.note_stored(saving.result())
 
 
 def _unchanged(event: RawEvent) -> RawEvent:

@@ -37,7 +37,7 @@ OUTAGE_SECONDS = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class LeasedTurn:
     """A turn that this process runs: its text that is not stored yet, and callbacks for a lost lease and for a request to stop."""
 
     pieces: Pieces
@@ -58,14 +58,14 @@ class Leases:
     """The turns of this process. Its task runs as long as there are any, on their event loop."""
 
     def __init__(self) -> None:
-        self._held: dict[UUID, Held] = {}
+        self._turns: dict[UUID, LeasedTurn] = {}
         self._task: asyncio.Task[None] | None = None
         self._renewed_at = 0.0
         self._is_urgent = asyncio.Event()
 
-    def hold(self, turn_id: UUID, held: Held) -> None:
+    def hold(self, turn_id: UUID, turn: LeasedTurn) -> None:
         """Start renewing the lease of a turn that runs here."""
-        self._held[turn_id] = held
+        self._turns[turn_id] = turn
         if self._task is None or self._task.done() or self._task.get_loop() is not asyncio.get_running_loop():
             self._is_urgent = asyncio.Event()
             self._renewed_at = time.monotonic()
@@ -73,50 +73,50 @@ class Leases:
 
     def release(self, turn_id: UUID) -> None:
         """Stop renewing the lease: the turn has ended."""
-        self._held.pop(turn_id, None)
+        self._turns.pop(turn_id, None)
 
     def keys(self) -> list[UUID]:
         """The turns that run here. Safe to call from any thread."""
-        return list(self._held)
+        return list(self._turns)
 
-    def hurry(self) -> None:
+    def renew_now(self) -> None:
         """Renew and write at once, because the stored text of an open frame is now wrong."""
         self._is_urgent.set()
 
     async def _renew_often(self) -> None:
-        while self._held:
+        while self._turns:
             try:
                 async with asyncio.timeout(TICK_SECONDS):
                     await self._is_urgent.wait()
             except TimeoutError:
                 pass
             self._is_urgent.clear()
-            await self._renew(dict(self._held))
+            await self._renew(dict(self._turns))
 
-    async def _renew(self, held: dict[UUID, Held]) -> None:
-        rows = {key: each.pieces.rows() for key, each in held.items()}
+    async def _renew(self, turns: dict[UUID, LeasedTurn]) -> None:
+        rows = {key: each.pieces.rows() for key, each in turns.items()}
         try:
-            renewed = await pools.leases.run(renew, list(held), [row for found in rows.values() for row in found])
+            renewed = await pools.leases.run(renew, list(turns), [row for found in rows.values() for row in found])
         except Exception as error:  # noqa: BLE001 - whatever the cause, the next attempt may still come in time
-            for key, each in held.items():
+            for key, each in turns.items():
                 each.pieces.put_back(rows[key])
             if time.monotonic() - self._renewed_at > OUTAGE_SECONDS and (isinstance(error, DatabaseBusyError) or is_transient(error)):
                 outages.note()  # other processes cannot renew theirs either
             log.warning("leases could not be renewed (%s)", type(error).__name__)
             return
         self._renewed_at = time.monotonic()
-        for key, each in held.items():
+        for key, each in turns.items():
             if key not in renewed.written:
                 each.pieces.put_back(rows[key])
-            if key in self._held:  # otherwise it has ended meanwhile
-                _heed(each, is_ours=key in renewed.ours, is_to_stop=renewed.ours.get(key, False))
+            if key in self._turns:  # otherwise it has ended meanwhile
+                _react(each, is_ours=key in renewed.ours, is_to_stop=renewed.ours.get(key, False))
 
 
-def _heed(held: Held, *, is_ours: bool, is_to_stop: bool) -> None:
+def _react(turn: LeasedTurn, *, is_ours: bool, is_to_stop: bool) -> None:
     if not is_ours:
-        held.lost()
+        turn.lost()
     elif is_to_stop:
-        held.stop()
+        turn.stop()
 
 
 def renew(keys: list[UUID], rows: list[TurnPiece]) -> Renewed:

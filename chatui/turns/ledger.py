@@ -143,10 +143,10 @@ def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
     left_out = branch_walk.questions_from(messages[0].parent_id) if messages[0].parent_id else 0
     if left_out:
         messages = list(dropwhile(lambda message: message.role != Role.USER, messages))
-    seen = [document.parse_frame(message.text) for message in messages if not _is_order(message)]
+    seen = [document.parse_frame(message.text) for message in messages if not _is_instruction(message)]
     job = replace(
         job_of(turn),
-        frames=(*instructions.orders(turn, program), *history.seen_again(seen)),
+        frames=(*instructions.frames_of(turn, program), *history.seen_again(seen)),
         today=None if program else instructions.today(turn.asked_by),
         place_id=place_id,
         turns_left_out=left_out,
@@ -203,15 +203,15 @@ _NO_ANSWER_YET = Frame(ANSWER, "")
 _SHOWN_NAMES = (None, "", TOOL_LINE_NAME)
 
 
-def _is_order(message: PromptMessage) -> bool:
+def _is_instruction(message: PromptMessage) -> bool:
     """Stored system and developer frames are only a record: an import must not give instructions, and the operator's may have changed."""
     return message.role in (Role.SYSTEM, Role.DEVELOPER)
 
 
-def keep(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
+def store_frames(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
     """Store finished frames, each under the one before it, and the first under the first of ``parents`` that is stored. The person's open
     branch moves to the last frame, unless they have opened another branch. Returns the messages; none if they were already stored."""
-    return _keep(job, parents, written, author_of)
+    return _store(job, parents, written, author_of)
 
 
 def author_of(frame: Frame) -> Author:
@@ -219,12 +219,12 @@ def author_of(frame: Frame) -> Author:
     return Author.PRODUCT if frame.header.role == Role.TOOL or is_tool_line(frame.header) else Author.MODEL
 
 
-def keep_summary(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
-    """As ``keep``, for the summary, which the product writes."""
-    return _keep(job, parents, written, lambda _: Author.PRODUCT)
+def store_summary(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
+    """As ``store_frames``, for the summary, which the product writes."""
+    return _store(job, parents, written, lambda _: Author.PRODUCT)
 
 
-def _keep(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]], author: Callable[[Frame], Author]) -> list[Message]:
+def _store(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]], author: Callable[[Frame], Author]) -> list[Message]:
     position = _next_position(job, written[0][0])
     if position is None:
         return []
@@ -243,11 +243,11 @@ def _keep(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finis
     return kept
 
 
-def let_go(job: Job, pieces: Sequence[TurnPiece]) -> None:
+def give_up_lease(job: Job, pieces: Sequence[TurnPiece]) -> None:
     """Give up the lease at once, and store the text of the open frames: this process is ending, and the next sweep closes the turn."""
     # In one transaction: the writer's thread may be about to end the turn, and no piece may be stored after that.
     with transaction.atomic():
-        if _mine(job).update(lease_until=clock.now()):
+        if _own_turn(job).update(lease_until=clock.now()):
             TurnPiece.objects.bulk_create(pieces, ignore_conflicts=True)
 
 
@@ -317,7 +317,7 @@ def _shown(outcome: Outcome, account: Account) -> dict[str, Any]:
     }
 
 
-def _mine(job: Job) -> QuerySet[Turn]:
+def _own_turn(job: Job) -> QuerySet[Turn]:
     """The turn, if it is still ours. This includes turns in a conversation that was just deleted: what was shown before is still stored,
     because the deletion can be undone. Erasing a conversation for good ends its turn first."""
     return ending.mine(job.turn_id, job.lease_owner)
@@ -325,7 +325,7 @@ def _mine(job: Job) -> QuerySet[Turn]:
 
 def is_ours(job: Job) -> bool:
     """Whether the turn still runs in this process. Locks it until the end of the transaction."""
-    return _mine(job).select_for_update(of=("self",), no_key=True).values_list("pk").first() is not None
+    return _own_turn(job).select_for_update(of=("self",), no_key=True).values_list("pk").first() is not None
 
 
 def _next_position(job: Job, key: UUID) -> int | None:

@@ -20,7 +20,7 @@ Charged = Callable[[Spent, str], None]
 """Called with the usage of a request, and with the server's name for the model, made storable."""
 
 
-async def words_of(backend: Backend, request: SampleRequest, most_chars: int, charged: Charged, what: str) -> str:
+async def text_of(backend: Backend, request: SampleRequest, most_chars: int, charged: Charged, what: str) -> str:
     """The answer's visible text, at most its first ``most_chars``. Empty if it was withdrawn or cut off, or if the sample is far too long.
 
     ``charged`` is called once, however the request ends. ``what``: its name in traces, such as ``title``.
@@ -42,7 +42,7 @@ async def words_of(backend: Backend, request: SampleRequest, most_chars: int, ch
 async def _measured(sample: AsyncGenerator[SampleEvent], most_chars: int, meter: _Meter, span: Span) -> str:
     try:
         async with contextlib.aclosing(sample) as events:
-            return await _words(meter.noting(events), most_chars)
+            return await _text(meter.measuring(events), most_chars)
     except BackendError as error:
         span.note(code=error.code.value, status=retries.status_of(error))
         raise
@@ -51,7 +51,7 @@ async def _measured(sample: AsyncGenerator[SampleEvent], most_chars: int, meter:
             span.note(input_tokens=plausible_count(meter.usage.prompt_tokens), output_tokens=plausible_count(meter.usage.completion_tokens))
 
 
-async def _words(events: AsyncIterator[SampleEvent], most_chars: int) -> str:
+async def _text(events: AsyncIterator[SampleEvent], most_chars: int) -> str:
     parts: list[str] = []
     is_wanted, chars = False, 0
     async for event in events:
@@ -80,7 +80,7 @@ class _Meter:
         self.written = 0.0
         self.has_answered = self.is_refused = False
 
-    async def noting(self, events: AsyncIterator[SampleEvent]) -> AsyncIterator[SampleEvent]:
+    async def measuring(self, events: AsyncIterator[SampleEvent]) -> AsyncIterator[SampleEvent]:
         """The same events, each measured as it passes."""
         async for event in events:
             self.has_answered = True

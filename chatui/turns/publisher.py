@@ -73,7 +73,7 @@ class Publisher:
         first_until = self._loop.time() + FIRST_SECONDS if self._bus.reaches_others else 0.0
         self._elsewhere_until = {Audience.END_USER: first_until, Audience.DEBUG: 0.0}
         self._watched_until = 0.0 if program else first_until
-        self._is_left = False
+        self._ended_unwatched = False
         """Nobody watched when the turn began to end. Pages that open later load the stored answer, or ask for a snapshot."""
         self._is_ready = not is_continuation
         self._rendering: asyncio.Future[None] | None = None
@@ -87,7 +87,7 @@ class Publisher:
         frames = job.shown_before
         messages = await self._loop.run_in_executor(_renderer, messages_of, frames, job.cut_message_id, self.pages) if frames else []
         self._people.show_before(messages, job.cut_message_id)
-        self._people.thought_before(job.thought_before or 0, job.steps_before)
+        self._people.add_thinking_before(job.thought_before or 0, job.steps_before)
         self._is_ready = True
 
     @property
@@ -120,7 +120,7 @@ class Publisher:
         self._people.end_thinking(self.elapsed())
         return self._people.thought_seconds
 
-    def followed(self, audience: Audience) -> None:
+    def note_follower(self, audience: Audience) -> None:
         """Note that somebody of this audience follows in another process. For DEBUG, that process has checked the permission."""
         self._elsewhere_until[audience] = self._loop.time() + FOLLOWED_SECONDS
         if audience is Audience.END_USER:
@@ -129,7 +129,7 @@ class Publisher:
     @property
     def is_watched(self) -> bool:
         """Whether any person's page shows the turn, as far as this process knows. A page that opens it later gets a snapshot."""
-        if self._is_left:
+        if self._ended_unwatched:
             return False
         return self._bus.is_heard(self._group[Audience.END_USER]) or self._loop.time() < self._watched_until
 
@@ -162,7 +162,7 @@ class Publisher:
         self._flush_safely()
         if not self.is_watched:
             self._people.note_thinking()
-            self._is_left = True
+            self._ended_unwatched = True
             return
         while self._people.is_behind and self._rendering is not None and self._loop.time() < until:
             await asyncio.wait([self._rendering], timeout=until - self._loop.time())
@@ -181,27 +181,27 @@ class Publisher:
         if self._next_flush is not None:
             self._next_flush.cancel()
 
-    def queued(self, place: int) -> None:
+    def set_position(self, place: int) -> None:
         """Send the turn's position in the queue if it has changed; 0: it no longer waits."""
-        if self._people.queue(place):
+        if self._people.set_position(place):
             self._flush_soon()
 
-    def calls_wait(self, count: int) -> None:
+    def set_waiting_calls(self, count: int) -> None:
         """Send how many calls now wait for the person's decision. Pages then fetch their cards: the calls are never sent this way."""
-        self._people.calls_wait(count, self.elapsed())
+        self._people.set_waiting_calls(count, self.elapsed())
         self._flush_soon()
 
-    def files_came(self, count: int) -> None:
+    def set_files(self, count: int) -> None:
         """Send how many files the tools have made for the person so far. Pages then fetch them."""
-        self._people.files_came(count)
+        self._people.set_files(count)
         self._flush_soon()
 
-    def answers_now(self) -> None:
+    def note_answer_now(self) -> None:
         """The person has pressed "Answer now", which works only once per turn."""
-        self._people.answers_now(self.elapsed())
+        self._people.note_answer_now(self.elapsed())
         self._flush_soon()
 
-    def saving(self) -> None:
+    def show_saving(self) -> None:
         """Tell pages that the answer is complete but the database is slow to store it."""
         self.add_event(wire.Saving())
 
@@ -210,8 +210,8 @@ class Publisher:
         if not self._is_ready:
             return
         if process != PROCESS:
-            self.followed(audience)
-        self._is_left = False
+            self.note_follower(audience)
+        self._ended_unwatched = False
         # Right after a flush, so that no later event repeats what the snapshot contains.
         self.flush()
         self._compactor.forget()

@@ -36,7 +36,7 @@ from chatui.turns import ledger
 from chatui.turns.calls.conductor import Conductor
 from chatui.turns.cutting.answer_now import AnswerNow
 from chatui.turns.frame_recorder import FrameRecorder
-from chatui.turns.leases import Held, leases
+from chatui.turns.leases import LeasedTurn, leases
 from chatui.turns.ledger import Account, LeaseLostError, Outcome
 from chatui.turns.opening import server_tools
 from chatui.turns.opening.first_request import first_request
@@ -111,19 +111,19 @@ class Runner:
 
     def let_go(self) -> None:
         """The process is ending: store the text of the open frames and give up the lease. Synchronous."""
-        ledger.let_go(self._job, self._pieces.rows())
+        ledger.give_up_lease(self._job, self._pieces.rows())
 
     async def run(self) -> None:
         """Run the whole turn. Never raises: whatever goes wrong, the turn gets one terminal state and people get a message."""
         self._publisher.add_event(_created(self._started))
-        leases.hold(self._turn_id, Held(self._pieces, self._lose, self.stop))
+        leases.hold(self._turn_id, LeasedTurn(self._pieces, self._on_lease_lost, self.stop))
         try:
             await self._end(await self._saved(await self._outcome()))
-            self._begin_title()
+            self._request_title()
         except Exception as error:  # noqa: BLE001 - the last resort; the sweep closes the turn when its lease expires
             log_without_content(log, self._turn_id, error)
         finally:
-            self._tell_program(Ended(TurnState.FAILED, ProductCode.INTERNAL))
+            self._send_to_program(Ended(TurnState.FAILED, ProductCode.INTERNAL))
             leases.release(self._turn_id)
             self._publisher.stop()
             bus().leave(groups.control(self._turn_id), self._receive)
@@ -146,7 +146,7 @@ class Runner:
 
     async def _conduct(self) -> Outcome:
         """Wait for a slot, if there is a queue, and write the answer."""
-        async with slots().one(self._publisher.queued, self._started.groups):
+        async with slots().one(self._publisher.set_position, self._started.groups):
             return await self._write()
 
     async def _write(self) -> Outcome:
@@ -161,7 +161,7 @@ class Runner:
         # Not loaded with the rest: the back end belongs to this event loop.
         backend = connected.backend(job.choice)
         summary = self._summary = Summarizing(spec, job, self._publisher.step)
-        frames = self._frames = FrameRecorder(job, self._publisher, summary, self._pieces, self._fail)
+        frames = self._frames = FrameRecorder(job, self._publisher, summary, self._pieces, self._on_write_failed)
         answer_now = self._answer_now = AnswerNow(frames, is_offered=self._started.continued_turn is None)
         conductor = self._conductor = Conductor(job, frames, tools, self._publisher)
         checked = CheckedAnswers(format_of(self._started), job, answer_now.feed, for_program=program is not None)
@@ -169,14 +169,15 @@ class Runner:
         self._hosted = await server_tools.offered(spec, self._started.turn, tools.tools.values(), request)
         request = replace(request, hosted=self._hosted)
         while True:
-            server_tools.asked_again(self._hosted)
-            asked = answer_now.heeded(request)
+            server_tools.forget_sources(self._hosted)
+            asked = answer_now.applied_to(request)
             sampling = Sampling(backend, asked, checked.feed)
             self._samplings.append(sampling)
-            if await answer_now.cuts(sampling.run()):
+            if await answer_now.run(sampling.run()):
                 conductor.skip_calls()
                 continue
-            following = await conductor.follow(asked, sampling) or checked.follow(asked, frames.written, is_over=conductor.handing.has_told)
+            following = await conductor.follow(asked, sampling)
+            following = following or checked.follow(asked, frames.written, is_over=conductor.handing.has_handed_back)
             if following is None:
                 return checked.verdict(verdict(sampling, frames, conductor.handing))
             request = following
@@ -189,13 +190,13 @@ class Runner:
             self._conductor.close()
         await self._frames.close()
         if not self._frames.are_saved:
-            await self._patiently(asyncio.create_task(self._frames.saved()))
+            await self._wait_for_write(asyncio.create_task(self._frames.saved()))
         return outcome if self._failure is None or self._is_lost else self._failed_with(self._failure)
 
     async def _end(self, outcome: Outcome) -> None:
         await self._publisher.catch_up()
         account = account_of(self._samplings, self._publisher.end_thinking())
-        left_out, by_server = account.turns_left_out + self._job.turns_left_out, server_tools.noted(self._hosted)
+        left_out, by_server = account.turns_left_out + self._job.turns_left_out, server_tools.used(self._hosted)
         account = replace(account, turns_left_out=left_out, by_server=by_server, ended_at=timezone.now())
         below = fragments.Below()
         stored = None if self._is_lost else await self._stored_end(outcome, account)
@@ -205,8 +206,8 @@ class Runner:
             note_end(self._job, outcome, account, self._publisher.elapsed())
             answered = list_events.answered(self._job.conversation_id, timezone.now(), has_news=ledger.is_news(outcome.state))
             bus().send(groups.person(self._job.asked_by_id), answered)
-            self._tell_program(Ended(outcome.state, outcome.code, account.input_tokens, account.output_tokens, outcome.retry_after))
-            below = await self._shown_end(ledger.ended(self._started.turn, outcome, account))
+            self._send_to_program(Ended(outcome.state, outcome.code, account.input_tokens, account.output_tokens, outcome.retry_after))
+            below = await self._render_end(ledger.ended(self._started.turn, outcome, account))
         await self._publisher.catch_up()
         self._publisher.end(
             wire.TurnEnded(
@@ -223,7 +224,7 @@ class Runner:
     async def _stored_end(self, outcome: Outcome, account: Account) -> Outcome | None:
         """Store the end, together with the frames that waited for it. Returns the outcome, which is a failure if those frames cannot be
         stored; None if the turn is no longer ours."""
-        last = self._frames.take_last() if self._frames is not None else None
+        last = self._frames.take_last_frames() if self._frames is not None else None
         end = last_write.End(self._job, outcome, account, lambda: self._pieces.are_written)
         if last is None or self._frames is None:
             await self._stored(partial(end.store, None))
@@ -231,37 +232,37 @@ class Runner:
         try:
             kept, failure = await last_write.store(end, last, self._stored)
         except LeaseLostError:
-            self._lose()
+            self._on_lease_lost()
             return None
         if failure is None:
-            self._frames.note_kept(kept)
+            self._frames.note_stored(kept)
             return outcome
         failed = self._failed_with(failure)
         await self._stored(partial(replace(end, outcome=failed).store, None))
         return failed
 
     async def _stored(self, work: Callable[[], T]) -> T:
-        return await self._patiently(writer.post(work, order=self._turn_id))
+        return await self._wait_for_write(writer.post(work, order=self._turn_id))
 
-    def _tell_program(self, ended: Ended) -> None:
+    def _send_to_program(self, ended: Ended) -> None:
         if self._started.program is not None:
             self._started.program.stream.end(ended)
 
-    def _begin_title(self) -> None:
+    def _request_title(self) -> None:
         """Request a title for a new conversation, in a separate task. Not if part of the answer was shown and then withdrawn."""
         frames = self._frames
         if frames is not None and not (self._is_lost or frames.is_withheld or self._started.program):
             titles.begin(self._started, frames.written)
 
-    async def _shown_end(self, turn: Turn) -> fragments.Below:
+    async def _render_end(self, turn: Turn) -> fragments.Below:
         """The part below the answer. Empty if no page shows the whole answer, or if it cannot be read in time: pages then fetch it."""
         if not self._publisher.is_shown_whole:
             return fragments.Below()
         written = self._frames.written if self._frames else ()
         texts = [show(frame, Audience.END_USER) for frame in written if is_answer(frame.header)]
         sources = sources_of(texts, self._publisher.pages, [turn])
-        kept = self._frames.kept if self._frames else []
-        ended = EndedTurn(turn, self._publisher.shown(), is_first=self._started.has_new_question, written=kept)
+        stored = self._frames.stored if self._frames else []
+        ended = EndedTurn(turn, self._publisher.shown(), is_first=self._started.has_new_question, written=stored)
         render = partial(fragments.answer_end, ended, self._language, sources)
         try:
             if ended.reads_nothing:
@@ -274,22 +275,22 @@ class Runner:
             log_without_content(log, self._turn_id, error)
         return fragments.Below()
 
-    async def _patiently(self, saving: asyncio.Future[T]) -> T:
+    async def _wait_for_write(self, saving: asyncio.Future[T]) -> T:
         """Wait for the database, and let pages know if that takes long. The write continues even if this wait is cancelled."""
         done, _ = await asyncio.wait([saving], timeout=SAVING_SECONDS)
         if not done:
-            self._publisher.saving()
+            self._publisher.show_saving()
         return await asyncio.shield(saving)
 
-    def _lose(self) -> None:
+    def _on_lease_lost(self) -> None:
         """The turn was ended elsewhere, or another process has it: nothing more may be written."""
         self._is_lost = True
         self._cancel()
 
-    def _fail(self, error: BaseException) -> None:
+    def _on_write_failed(self, error: BaseException) -> None:
         """A frame could not be stored."""
         if isinstance(error, LeaseLostError):
-            self._lose()
+            self._on_lease_lost()
         elif self._failure is None:
             self._failure = error
             self._cancel()
@@ -305,19 +306,19 @@ class Runner:
         elif message["type"] == "turn.answer_now":
             self._press_answer_now()
         elif message["type"] == "turn.decided":
-            self._look_at_decisions()
+            self._check_decisions()
         elif message["type"] == "turn.followed":
-            self._publisher.followed(audience)
+            self._publisher.note_follower(audience)
         elif message["type"] == "turn.snapshot":
             self._publisher.send_snapshot(audience, str(message["process"]), str(message["group"]))
 
     def _press_answer_now(self) -> None:
         if self._answer_now is not None and not self._is_stopped and self._answer_now.press():
-            self._publisher.answers_now()
+            self._publisher.note_answer_now()
             if self._conductor is not None:
                 self._conductor.waiting.give_up()
 
-    def _look_at_decisions(self) -> None:
+    def _check_decisions(self) -> None:
         if self._conductor is not None:
             self._conductor.waiting.look()
 

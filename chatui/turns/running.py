@@ -82,7 +82,7 @@ async def _ask_for_program(person: User, asked: ProgramAsk) -> Started:
         raise AskRefusedError(ProductCode.BUSY) from None  # another turn began in the same conversation
     launch(started)
     if not asked.is_kept:
-        deletion.begin(_runners[started.turn.pk][1], started.turn.conversation_id)
+        deletion.erase_after(_runners[started.turn.pk][1], started.turn.conversation_id)
     return started
 
 
@@ -210,11 +210,11 @@ async def _reap_often() -> None:
 
 
 async def _reap() -> None:
-    await pools.reaper.run(deletion.forget_ended)
+    await pools.reaper.run(deletion.erase_ended)
     for turn in await pools.reaper.run(sweep.abandoned):
         if state := await pools.reaper.run(sweep.interrupt, turn):
             log.warning("turn %s was abandoned by its process, and is closed", turn.pk)
-            _tell_ended(turn, state)
+            _publish_end(turn, state)
     for started in await pools.reaper.run(_never_launched):
         log.warning("turn %s was stored and never launched", started.turn.pk)
         launch(started)
@@ -222,7 +222,7 @@ async def _reap() -> None:
     await pools.reaper.run(ending.end_overdue, ENDING_SECONDS)
 
 
-def _tell_ended(turn: Turn, state: TurnState) -> None:
+def _publish_end(turn: Turn, state: TurnState) -> None:
     """Tell the pages that still wait for events of the turn that it has ended. They then load it from the database."""
     event = wire.Idle(str(turn.conversation_id), str(turn.pk), state)
     message = {"type": "turn.events", "json": wire.encode([event]), "turn": str(turn.pk), "process": PROCESS}

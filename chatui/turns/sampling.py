@@ -88,12 +88,12 @@ class Sampling:
     def account(self) -> Account:
         """What the server reported about this sample."""
         usage = self._ended.usage if self._ended else None
-        said = usage or Usage()
+        reported = usage or Usage()
         return Account(
             backend=self._backend.name,
             model=(self._ended.model or "") if self._ended else "",
-            input_tokens=plausible_count(said.prompt_tokens),
-            output_tokens=plausible_count(said.completion_tokens),
+            input_tokens=plausible_count(reported.prompt_tokens),
+            output_tokens=plausible_count(reported.completion_tokens),
             turns_left_out=self._ended.turns_left_out if self._ended else 0,
             context=self._ended.context if self._ended else None,
             request=self._sent,

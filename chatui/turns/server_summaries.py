@@ -43,10 +43,10 @@ _SENTENCE = re.compile(r"[.!?][\"'\u201d\u2019)]*\s+\S|[\u3002\uff01\uff1f]\s*\S
 
 @dataclass(frozen=True, slots=True)
 class ServerSummary:
-    """``steps``: the lines that may be shown if they pass the check. ``besides``: the rest of the text, which must not be shown."""
+    """``steps``: the lines that may be shown if they pass the check. ``other_text``: the rest of the text, which must not be shown."""
 
     steps: list[str] = field(repr=False)
-    besides: str = field(repr=False)
+    other_text: str = field(repr=False)
     is_reasoning: bool
 
 
@@ -57,10 +57,10 @@ def read(text: str) -> ServerSummary:
     """
     headings = list(_HEADING.finditer(text))
     steps = steps_in(text)
-    besides = _HEADING.sub("\n", text) if headings else ""
+    other_text = _HEADING.sub("\n", text) if headings else ""
     lines = steps if headings else [line for line in text.splitlines() if line.strip()]
     is_reasoning = len(headings or lines) > MOST_STEPS or any(map(_is_thought, lines))
-    return ServerSummary(steps, besides, is_reasoning)
+    return ServerSummary(steps, other_text, is_reasoning)
 
 
 def steps_in(text: str) -> list[str]:

@@ -16,12 +16,12 @@ from typing import Any
 from chatui import measures
 from chatui.env import environment
 
-TELL_SECONDS = 1.0
+UPDATE_SECONDS = 1.0
 """How often waiting turns are sent their position in the queue."""
 AT_ONCE = 100
 """How many turns are sent their position in one step of the event loop."""
 
-Moved = Callable[[int], None]
+PositionChanged = Callable[[int], None]
 """Called with the position in the queue, counted from 1, and with 0 when the wait is over."""
 
 
@@ -34,7 +34,7 @@ class _Waiting:
     """A waiting turn. ``groups``: those of its groups that have a limit. ``place``: the position that it was last sent."""
 
     groups: frozenset[str]
-    moved: Moved
+    on_position: PositionChanged
     admitted: asyncio.Future[None]
     place: int
 
@@ -45,30 +45,30 @@ class Slots:
     def __init__(self, most: int, by_group: Mapping[str, int] | None = None) -> None:
         """``most``: the limit for all answers. ``by_group``: the limit for the members of each group."""
         self._free = most
-        self._free_in = dict(by_group or {})
+        self._free_by_group = dict(by_group or {})
         self._queue: dict[_Waiting, None] = {}
         self._counts: Counter[frozenset[str]] = Counter()
-        self._telling: asyncio.Task[None] | None = None
+        self._updating: asyncio.Task[None] | None = None
         self._spare: dict[asyncio.Task[Any], None] = {}
 
     @contextlib.asynccontextmanager
-    async def one(self, moved: Moved, groups: Iterable[str] = ()) -> AsyncIterator[None]:
-        """Hold a slot for the duration of the block. If it has to wait, ``moved`` gets the position at once, and again when it changes.
+    async def one(self, on_position: PositionChanged, groups: Iterable[str] = ()) -> AsyncIterator[None]:
+        """Hold a slot for the duration of the block. If it must wait, ``on_position`` gets the position at once, and again when it changes.
 
         ``groups``: those that the person is in. The answer counts toward each of them that has a limit.
         """
         begun_at = time.monotonic()
-        limited = self._free_in.keys() & set(groups)
-        mine = frozenset(limited)
-        if self._free and not self._is_full(mine) and not any(mine & others for others in self._counts):
-            self._take(mine)
+        limited = self._free_by_group.keys() & set(groups)
+        own = frozenset(limited)
+        if self._free and not self._is_full(own) and not any(own & others for others in self._counts):
+            self._take(own)
         else:
-            await self._wait(mine, moved)
+            await self._wait(own, on_position)
         measures.QUEUE_SECONDS.observe(time.monotonic() - begun_at)
         try:
             yield
         finally:
-            self._give_back(mine)
+            self._give_back(own)
 
     @contextlib.asynccontextmanager
     async def spare(self) -> AsyncIterator[None]:
@@ -91,38 +91,38 @@ class Slots:
         finally:
             self._spare.pop(task, None)
 
-    async def _wait(self, mine: frozenset[str], moved: Moved) -> None:
-        waiting = _Waiting(mine, moved, asyncio.get_running_loop().create_future(), self._place_behind(self._counts, mine))
+    async def _wait(self, own: frozenset[str], on_position: PositionChanged) -> None:
+        waiting = _Waiting(own, on_position, asyncio.get_running_loop().create_future(), self._place_behind(self._counts, own))
         self._queue[waiting] = None
-        self._counts[mine] += 1
-        if self._free and not self._is_full(mine):
+        self._counts[own] += 1
+        if self._free and not self._is_full(own):
             self._admit()  # its groups have room for it, and for their members that are already waiting
         if not waiting.admitted.done():
-            moved(waiting.place)
-            if self._telling is None:
-                self._telling = asyncio.create_task(self._tell_often(), name="places in the queue")
+            on_position(waiting.place)
+            if self._updating is None:
+                self._updating = asyncio.create_task(self._send_positions(), name="places in the queue")
         try:
             await waiting.admitted
         except asyncio.CancelledError:
             if waiting.admitted.done() and not waiting.admitted.cancelled():
-                self._give_back(mine)  # it was admitted at the same moment
+                self._give_back(own)  # it was admitted at the same moment
             else:
                 self._leave(waiting)
                 self._admit()  # the slots that were reserved for it are free
             raise
-        moved(0)
+        on_position(0)
 
     def _take(self, groups: frozenset[str]) -> None:
         self._free -= 1
         for group in groups:
-            self._free_in[group] -= 1
+            self._free_by_group[group] -= 1
         while self._free < len(self._spare):
             self._spare.popitem()[0].cancel()
 
     def _give_back(self, groups: frozenset[str]) -> None:
         self._free += 1
         for group in groups:
-            self._free_in[group] += 1
+            self._free_by_group[group] += 1
         self._admit()
 
     def _leave(self, waiting: _Waiting) -> None:
@@ -137,7 +137,7 @@ class Slots:
         """
         if not self._free or not self._queue:
             return
-        left = dict(self._free_in)
+        left = dict(self._free_by_group)
         for waiting in list(self._queue):
             if waiting.admitted.done():
                 continue  # cancelled; ``_wait`` removes it
@@ -151,29 +151,29 @@ class Slots:
                 return
 
     def _is_full(self, groups: Iterable[str]) -> bool:
-        return any(self._free_in[group] <= 0 for group in groups)
+        return any(self._free_by_group[group] <= 0 for group in groups)
 
-    def _place_behind(self, ahead: Mapping[frozenset[str], int], mine: frozenset[str]) -> int:
+    def _place_behind(self, ahead: Mapping[frozenset[str], int], own: frozenset[str]) -> int:
         """The position of a turn in these groups. Turns that wait for a full group that it is not in do not count."""
-        return 1 + sum(count for groups, count in ahead.items() if groups & mine or not self._is_full(groups))
+        return 1 + sum(count for groups, count in ahead.items() if groups & own or not self._is_full(groups))
 
-    async def _tell_often(self) -> None:
+    async def _send_positions(self) -> None:
         while self._queue:
-            await asyncio.sleep(TELL_SECONDS)
+            await asyncio.sleep(UPDATE_SECONDS)
             ahead: Counter[frozenset[str]] = Counter()
             queue = list(self._queue)
             for start in range(0, len(queue), AT_ONCE):
-                self._tell(queue[start : start + AT_ONCE], ahead)
+                self._send_batch(queue[start : start + AT_ONCE], ahead)
                 await asyncio.sleep(0)
-        self._telling = None
+        self._updating = None
 
-    def _tell(self, some: Iterable[_Waiting], ahead: Counter[frozenset[str]]) -> None:
+    def _send_batch(self, some: Iterable[_Waiting], ahead: Counter[frozenset[str]]) -> None:
         for waiting in some:
             # Never a worse position than before: a turn ahead of it whose group was full may count again.
             waiting.place = min(waiting.place, self._place_behind(ahead, waiting.groups))
             ahead[waiting.groups] += 1
             if not waiting.admitted.done():
-                waiting.moved(waiting.place)
+                waiting.on_position(waiting.place)
 
 
 _slots: dict[asyncio.AbstractEventLoop, Slots] = {}

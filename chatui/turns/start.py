@@ -84,9 +84,9 @@ def start(person: User, ask: Ask, lease_owner: str, created: NewConversation | N
     if vars(person)["twin"]:
         return started_before(person, ask)
     running = vars(person)["running"] or 0
-    held = reserved.reserved_for(person, ask.conversation, text, ask.tokens_before + opening.tokens_of(ask))
-    started = _start(person, _Wanted(ask, text, lease_owner, running, held.tokens if held else None, created))
-    return replace(started, groups=group_limits.groups_of(person), language=ask.language, near=held.near if held else None)
+    reservation = reserved.reserved_for(person, ask.conversation, text, ask.tokens_before + opening.tokens_of(ask))
+    started = _start(person, _Wanted(ask, text, lease_owner, running, reservation.tokens if reservation else None, created))
+    return replace(started, groups=group_limits.groups_of(person), language=ask.language, near=reservation.near if reservation else None)
 
 
 def _locked(person: User, ask: Ask) -> User:
@@ -194,13 +194,13 @@ def _start(person: User, wanted: _Wanted) -> Started:
     if wanted.running >= environment().max_running_answers:
         raise AskRefusedError(ProductCode.TOO_MANY)
     if tree is not None and ask.kind is Kind.CONTINUE:
-        return _continue_answer(person, tree.conversation, wanted) if ask.question is None else _go_on(person, tree, wanted)
+        return _continue_answer(person, tree.conversation, wanted) if ask.question is None else _continue_exchange(person, tree, wanted)
     choice = (tree.conversation.choice if tree else "") if ask.choice is None else ask.choice
     chosen = _chosen(person, choice)
     if tree is None:
         tree = _Tree(_new_conversation(person, wanted, choice))
     else:
-        _asked_with(tree.conversation, choice, wanted)
+        _touch_with_settings(tree.conversation, choice, wanted)
     question, after, base = _question(tree, wanted)
     transcripts.activate(tree.conversation, person, question)
     is_old = ask.kind is Kind.REGENERATE or ask.conversation is None or wanted.created is not None
@@ -238,33 +238,33 @@ def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) 
         end.turn = cut
     transcripts.activate(conversation, person, end)
     turn = wanted.turn(person, cut.question, _chosen(person, cut.choice), cut.effort, end)
-    _asked_in(conversation)
+    _touch(conversation)
     return Started(turn, vars(cut)["after"], Kind.CONTINUE, continued_turn=cut.pk)
 
 
-def _go_on(person: User, tree: _Tree, wanted: _Wanted) -> Started:
+def _continue_exchange(person: User, tree: _Tree, wanted: _Wanted) -> Started:
     """A turn that continues an exchange after the replies of a program's functions: its answer follows the last message."""
     ask, conversation = wanted.ask, tree.conversation
     question = access.message_of(conversation, ask.question, after=transcripts.question_before())
     question.conversation = conversation
     chosen = _chosen(person, ask.choice or "")
-    _asked_with(conversation, ask.choice or "", wanted)
+    _touch_with_settings(conversation, ask.choice or "", wanted)
     last = access.message_of(conversation, tree.leaf_id) if ask.continued_turn else None
     turn = wanted.turn(person, question, chosen, ask.effort, last)
     return Started(turn, vars(question)["after"], Kind.CONTINUE, continued_turn=last.turn_id if last else None)
 
 
-def _asked_with(conversation: Conversation, choice: str, wanted: _Wanted) -> None:
-    """As ``_asked_in``, and store the model and effort of the request. A conversation that was just created has them already."""
+def _touch_with_settings(conversation: Conversation, choice: str, wanted: _Wanted) -> None:
+    """As ``_touch``, and store the model and effort of the request. A conversation that was just created has them already."""
     if wanted.created is None:
         conversation.effort, conversation.choice = wanted.ask.effort, choice
-        _asked_in(conversation, "effort", "choice")
+        _touch(conversation, "effort", "choice")
 
 
-def _asked_in(conversation: Conversation, *changed: str) -> None:
+def _touch(conversation: Conversation, *changed: str) -> None:
     """Move the conversation to the top of the list, even from the archive, and mark it as read, since the person has it open."""
     conversation.active_at, conversation.has_news, conversation.archived_at = timezone.now(), False, None
-    asking.asked_in(conversation, *changed)
+    asking.touch(conversation, *changed)
     lifetime.ask(conversation)
 
 

@@ -55,15 +55,15 @@ class Summarizing:
         self._asked = spec.summarizer or job.choice
         self._job = job
         self._show = show
-        self._notes = summary_notes.Notes(is_vouched=spec.summaries == "server")
+        self._notes = summary_notes.Notes(is_trusted=spec.summaries == "server")
         self._steps: list[str] = []
         self._blocked: list[Blocked] = []
         self._inbox: deque[RawEvent] = deque()
         self._candidates: deque[str] = deque()
-        self._aside: list[str] | None = None
+        self._server_summary: list[str] | None = None
         self._is_ready = False
         self._is_over = spec.summaries == "none"
-        self._is_kept = False
+        self._is_finished = False
         self._task = None if self._is_over else asyncio.create_task(self._run())
 
     def take(self, event: RawEvent) -> RawEvent:
@@ -72,7 +72,7 @@ class Summarizing:
         A frame name that is reserved for the product is removed, or the frame is hidden, so that a model cannot forge a summary.
         """
         if isinstance(event, FrameOpened):
-            event = replace(event, header=self._unsigned(event.header))
+            event = replace(event, header=self._without_reserved_name(event.header))
         if self._is_over:
             return event
         self._inbox.append(event)
@@ -83,9 +83,9 @@ class Summarizing:
     def finish(self) -> list[Finished]:
         """The frames to store before the answer. The second call returns none."""
         self._end()
-        if self._is_kept:
+        if self._is_finished:
             return []
-        self._is_kept = True
+        self._is_finished = True
         return summary_frame.frames(self._steps, self._blocked, ProductCode.SUMMARY_BLOCKED)
 
     async def aclose(self) -> None:
@@ -94,7 +94,7 @@ class Summarizing:
         if self._task is not None:
             await asyncio.wait([self._task], timeout=CLOSE_SECONDS)
 
-    def _unsigned(self, header: Header) -> Header:
+    def _without_reserved_name(self, header: Header) -> Header:
         if header.name == SUMMARY_NAME and header.role == Role.ASSISTANT:
             # Staff see the whole summary. People see the lines that pass the check if the operator trusts this server's summaries, and
             # otherwise nothing. The setting is the one from the start of the turn.
@@ -111,7 +111,7 @@ class Summarizing:
             if self._is_ready and self._spec.summaries == "server" and not self._spec.is_reviewed:
                 self._read_inbox()
                 while self._candidates:
-                    self._weigh(self._candidates.popleft())
+                    self._show_if_allowed(self._candidates.popleft())
         except Exception as error:  # noqa: BLE001 - as in ``_run``
             _log_without_content(error)
         self._is_over = True
@@ -137,7 +137,7 @@ class Summarizing:
         while len(self._steps) < summary_notes.MOST_STEPS and failures < MOST_FAILURES:
             await asyncio.sleep(pause)
             await self._enough_to_summarize()
-            answer = await ask(backend, self._notes.request(model, self._steps), self._charged(backend))
+            answer = await ask(backend, self._notes.request(model, self._steps), self._charge_to(backend))
             failures = 0 if answer else failures + 1
             if answer:
                 await self._propose(answer)
@@ -145,7 +145,7 @@ class Summarizing:
 
     async def _enough_to_summarize(self) -> None:
         self._read_inbox()
-        while self._notes.fresh_chars < LEAST_CHARS:
+        while self._notes.new_chars < LEAST_CHARS:
             await asyncio.sleep(POLL_SECONDS)
             self._read_inbox()
 
@@ -165,11 +165,11 @@ class Summarizing:
             await pools.turns.run(connected.spec_of, self._asked)
             request = self._notes.review(verdict.line, split_choice(self._asked)[1])
             backend = connected.backend(self._asked)
-            if not summary_notes.is_allowed(await ask(backend, request, self._charged(backend))):
+            if not summary_notes.is_allowed(await ask(backend, request, self._charge_to(backend))):
                 return self._block(verdict.line, Reason.REVIEW)
-        return self._weigh(candidate)
+        return self._show_if_allowed(candidate)
 
-    def _charged(self, backend: Backend) -> own_requests.Charged:
+    def _charge_to(self, backend: Backend) -> own_requests.Charged:
         def charged(spent: Spent, model: str) -> None:
             # Now rather than with the answer, or the usage would be lost if this process died. ``order``: before the end of the turn.
             charge = Charge(UsageKind.SUMMARY, spent, self._asked, backend.name, model)
@@ -177,7 +177,7 @@ class Summarizing:
 
         return charged
 
-    def _weigh(self, candidate: str) -> bool:
+    def _show_if_allowed(self, candidate: str) -> bool:
         self._read_inbox()
         verdict = self._notes.judge(candidate, self._steps)
         if verdict.reason is not None:
@@ -201,18 +201,18 @@ class Summarizing:
             self._notes.feed(event)
             match event:
                 case FrameOpened(header=header):
-                    self._aside = [] if header == summary_frame.ASIDE else None
-                case FrameText(text=text) if self._aside is not None:
-                    self._aside.append(text)
-                case FrameClosed() if self._aside is not None:
-                    self._take_aside("".join(self._aside))
-                    self._aside = None
+                    self._server_summary = [] if header == summary_frame.ASIDE else None
+                case FrameText(text=text) if self._server_summary is not None:
+                    self._server_summary.append(text)
+                case FrameClosed() if self._server_summary is not None:
+                    self._take_server_summary("".join(self._server_summary))
+                    self._server_summary = None
 
-    def _take_aside(self, text: str) -> None:
+    def _take_server_summary(self, text: str) -> None:
         """Take a server's own summary. If it turns out to be reasoning, earlier lines that still wait are dropped too."""
         if self._spec.summaries != "server":
             return
-        if steps := self._notes.steps_of_server(text):
+        if steps := self._notes.server_steps(text):
             self._candidates.extend(steps)
         elif text.strip():
             measures.SUMMARY_LINES_DROPPED.labels("reasoning").inc()
@@ -225,7 +225,7 @@ async def ask(backend: Backend, request: SampleRequest, charged: own_requests.Ch
     async with _semaphore():
         try:
             async with asyncio.timeout(ASK_SECONDS):
-                return await own_requests.words_of(backend, request, summary_notes.MOST_ANSWER_CHARS, charged, "summary")
+                return await own_requests.text_of(backend, request, summary_notes.MOST_ANSWER_CHARS, charged, "summary")
         except (TimeoutError, BackendError) as error:
             log.info("a summarizer failed: %s", type(error).__name__)
             return ""

@@ -18,7 +18,7 @@ from renderer.summary.index import HiddenText, SeenText
 MOST_STEPS = server_summaries.MOST_STEPS
 MOST_NOTES_CHARS = 4_000
 MOST_QUESTION_CHARS = 1_000
-MOST_ORDERS_CHARS = 8_000
+MOST_INSTRUCTIONS_CHARS = 8_000
 MOST_TOKENS = 400
 MOST_ANSWER_CHARS = 2_000
 
@@ -26,19 +26,19 @@ MOST_ANSWER_CHARS = 2_000
 class Notes:
     """The notes on a running turn. ``open`` takes the branch, ``feed`` each new event; both index the text for the check.
 
-    ``is_vouched``: the operator says that this server's summaries can be trusted.
+    ``is_trusted``: the operator says that this server's summaries can be trusted.
     """
 
-    def __init__(self, *, is_vouched: bool = False) -> None:
-        self._is_vouched = is_vouched
+    def __init__(self, *, is_trusted: bool = False) -> None:
+        self._is_trusted = is_trusted
         self.hidden = HiddenText()
         self.seen = SeenText()
-        self._orders: list[str] = []
+        self._instructions: list[str] = []
         self._question = ""
         self._header: Header | None = None
         self._visible: list[str] = []
-        self._fresh: list[str] = []
-        self.fresh_chars = 0
+        self._new: list[str] = []
+        self.new_chars = 0
 
     def open(self, frames: Iterable[Frame]) -> None:
         """Index the branch as the model sees it. Takes time in proportion to its length: about a second for a few million characters."""
@@ -49,7 +49,7 @@ class Notes:
             elif is_document(frame.header):
                 self.seen.feed(frame.body)  # the person who uploaded it knows it
             elif frame.header.role in (Role.SYSTEM, Role.DEVELOPER):
-                self._orders.append(frame.body)
+                self._instructions.append(frame.body)
                 self.hidden.feed_instructions(frame.body)
             else:
                 self.hidden.feed(frame.body)
@@ -74,27 +74,27 @@ class Notes:
                 self.hidden.settle(is_end=True)
 
     def _feed_text(self, text: str) -> None:
-        if self._header is None or (self._header.name == SUMMARY_NAME and self._is_vouched):
-            # ``steps_of_server`` gets the complete text.
+        if self._header is None or (self._header.name == SUMMARY_NAME and self._is_trusted):
+            # ``server_steps`` gets the complete text.
             return
         if may_see(self._header, Audience.END_USER):
             self._visible.append(text)
             return
         self.hidden.feed(text)
         if is_reasoning(self._header):
-            self._fresh.append(text)
-            self.fresh_chars += len(text)
+            self._new.append(text)
+            self.new_chars += len(text)
 
-    def steps_of_server(self, text: str) -> list[str]:
+    def server_steps(self, text: str) -> list[str]:
         """The lines of a complete summary by the server itself; none if it reads like reasoning.
 
         The rest of its text is indexed as hidden before any line is judged. After a server has sent reasoning as a summary, it is not
         trusted for the rest of the turn: some servers send reasoning in pieces, and a short piece may look harmless.
         """
         found = server_summaries.read(text)
-        self._is_vouched = self._is_vouched and not found.is_reasoning
-        steps = found.steps if self._is_vouched else []
-        self.hidden.feed(found.besides if steps else text)
+        self._is_trusted = self._is_trusted and not found.is_reasoning
+        steps = found.steps if self._is_trusted else []
+        self.hidden.feed(found.other_text if steps else text)
         self.hidden.settle(is_end=True)
         return steps
 
@@ -103,22 +103,23 @@ class Notes:
 
         A summarizer gets the question, the lines shown so far and reasoning, but neither the instructions nor tool calls or their results.
         """
-        fresh = "".join(self._fresh)[-MOST_NOTES_CHARS:]
-        self._fresh, self.fresh_chars = [], 0
+        new = "".join(self._new)[-MOST_NOTES_CHARS:]
+        self._new, self.new_chars = [], 0
         lines = "\n".join(f"- {step}" for step in shown) or "- none"
-        asked = f"## Question\n\n{self._asked()}\n\n## Lines shown before\n\n{lines}\n\n## New notes\n\n{fresh}"
-        return _request("summary", asked, model)
+        text = f"## Question\n\n{self._question_start()}\n\n## Lines shown before\n\n{lines}\n\n## New notes\n\n{new}"
+        return _request("summary", text, model)
 
     def review(self, line: str, model: str | None) -> SampleRequest:
         """The request that asks the reviewing model about a line that passed the check."""
-        orders = "\n\n".join(self._orders)[-MOST_ORDERS_CHARS:] or "none"
-        return _request("summary_review", f"## Question\n\n{self._asked()}\n\n## Instructions\n\n{orders}\n\n## Line\n\n{line}", model)
+        instructions = "\n\n".join(self._instructions)[-MOST_INSTRUCTIONS_CHARS:] or "none"
+        text = f"## Question\n\n{self._question_start()}\n\n## Instructions\n\n{instructions}\n\n## Line\n\n{line}"
+        return _request("summary_review", text, model)
 
     def judge(self, candidate: str, before: Sequence[str] = ()) -> Verdict:
         """Whether a line may be shown after the lines ``before`` it, as far as a comparison with the hidden text can tell."""
         return check(candidate, self.hidden, self.seen, before)
 
-    def _asked(self) -> str:
+    def _question_start(self) -> str:
         return self._question[:MOST_QUESTION_CHARS]
 
 
@@ -133,6 +134,6 @@ def is_allowed(answer: str) -> bool:
     return answer.strip().casefold().strip(".!\"'*` ") == "allow"
 
 
-def _request(prompt: str, asked: str, model: str | None) -> SampleRequest:
-    frames = (Frame(Header(Role.DEVELOPER), prompts.read(prompt)), Frame(Header(Role.USER), asked))
+def _request(prompt: str, text: str, model: str | None) -> SampleRequest:
+    frames = (Frame(Header(Role.DEVELOPER), prompts.read(prompt)), Frame(Header(Role.USER), text))
     return SampleRequest(frames, model=model, effort="low", max_tokens=MOST_TOKENS)

@@ -74,7 +74,7 @@ def interrupt(turn: Turn) -> TurnState | None:
         charge = estimates.charge_of(found)
         _keep_pieces(found)
         found.pieces.all().delete()
-        claims.answer_abandoned(found)
+        claims.reply_to_abandoned(found)
         hidden_text.forget_reasoning(found.pk)
         state = TurnState.COMPLETED if _is_answered(found) else TurnState.INTERRUPTED
         code = "" if state is TurnState.COMPLETED else Code.STREAM_TRUNCATED

@@ -49,7 +49,7 @@ class Recording:
     def __init__(self, answer: Answering, new_writer: Callable[[], BackgroundEvents]) -> None:
         """``new_writer``: makes the writer of each reader, which all give the same events."""
         self.owner_id = answer.key.owner.pk
-        self.views_hidden = answer.asked.stream.tells_reasoning
+        self.views_hidden = answer.asked.stream.sends_reasoning
         self.events: list[ProgramEvent] = []
         self._answer = answer
         self._new_writer = new_writer

@@ -43,7 +43,7 @@ def ask(job: Job, wanted: Sequence[PendingCall]) -> dict[str, Decision]:
 
 
 def _row(job: Job, wanted: PendingCall, rule: ToolRule | None) -> ToolApproval:
-    decision = _ruled(wanted, rule)
+    decision = _first_decision(wanted, rule)
     return ToolApproval(
         pk=wanted.key,
         turn_id=job.turn_id,
@@ -57,7 +57,7 @@ def _row(job: Job, wanted: PendingCall, rule: ToolRule | None) -> ToolApproval:
     )
 
 
-def _ruled(wanted: PendingCall, rule: ToolRule | None) -> Decision:
+def _first_decision(wanted: PendingCall, rule: ToolRule | None) -> Decision:
     if rule is None:
         return Decision.WAITING
     if not rule.is_allowed:

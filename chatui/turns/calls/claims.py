@@ -39,7 +39,7 @@ def claim(job: Job, wanted: Sequence[tuple[UUID, str, str]]) -> set[str]:
     return set(mine.values_list("call_id", flat=True))
 
 
-def keep_pages(job: Job, pages: Mapping[int, Cited]) -> None:
+def store_pages(job: Job, pages: Mapping[int, Cited]) -> None:
     """Store the pages that the turn opened.
 
     Raises:
@@ -50,7 +50,7 @@ def keep_pages(job: Job, pages: Mapping[int, Cited]) -> None:
     opened_pages.keep(job.turn_id, pages)
 
 
-def answer_abandoned(turn: Turn) -> None:
+def reply_to_abandoned(turn: Turn) -> None:
     """Reply to the calls of a turn whose process died. The reply to a claimed call says that its result is unknown."""
     approvals.lapse(turn.pk)
     traffic = turn.messages.filter(terminator=Terminator.CALL) | turn.messages.filter(role=Role.TOOL)

@@ -42,13 +42,13 @@ from renderer.frames import Frame
 
 log = logging.getLogger(__name__)
 
-MOST_VAIN_ROUNDS = 3
+MOST_FAILED_ROUNDS = 3
 """After this many rounds without a call that could be run, the turn ends: the model does not understand the errors."""
 CLAIM_PATIENCE = 20.0
 """How long a call waits for a database that is locked or away, in seconds, before it is refused."""
 ERROR_CHARS = 1000
 _NO_MORE = "No more calls are possible in this answer. Answer with what you have."
-_BROKEN_OFF = "The call was cancelled. Whether it had an effect is not known."
+_CANCELLED = "The call was cancelled. Whether it had an effect is not known."
 _DECLINED = {
     Decision.DECLINED: "The person declined this call, and it was not run. Do not repeat it. Go on without it, or say what you would need.",
     Decision.NEVER: "The person does not want this tool in this conversation. The call was not run. Go on without it.",
@@ -62,57 +62,57 @@ class Conductor:
     def __init__(self, job: Job, frames: FrameRecorder, tools: TurnTools, publisher: Publisher) -> None:
         """``publisher`` is given the number of calls that wait for the person, and of files; tools add to its ``pages``."""
         pages = publisher.pages
-        self.waiting = Waiting(job, publisher.calls_wait)
+        self.waiting = Waiting(job, publisher.set_waiting_calls)
         self._job = job
         self._frames = frames
         # A program has no page on which it could find files.
-        files = None if tools.program or not environment().files_of_answer else FilesOfTurn(job, publisher.files_came)
+        files = None if tools.program or not environment().files_of_answer else FilesOfTurn(job, publisher.set_files)
         questions, documents = questions_of(job.frames, job.imported), DocumentsOfTurn(job.conversation_id, job.question_id)
         turn = CallingTurn(job.turn_id, job.conversation_id, job.asked_by_id, questions, pages=pages, files=files, documents=documents)
         self._pages = pages
-        self._kept = set(pages)
+        self._stored_pages = set(pages)
         self._tools = {name: tool.begun(turn) for name, tool in tools.tools.items()}
         self.handing = HandingBack(tools)
         self._given_back: dict[str, GivenReasoning] = {}
         self._calls_left = min(filter(None, (environment().tool_calls, tools.offer.most_calls)))
         self._time = ToolTime(environment().tool_turn_seconds)
-        self._vain_rounds = 0
-        self._carried_out = 0
-        self._begun: set[str] = set()
+        self._failed_rounds = 0
+        self._calls_run = 0
+        self._started: set[str] = set()
 
     async def follow(self, request: SampleRequest, sampling: Sampling) -> SampleRequest | None:
         """Reply to the calls of the sampling. Returns the next request; None if the turn ends, because nothing was called, too many rounds
         were in vain, the server filtered the content, or a program must run the remaining calls."""
         calls = unanswered(self._frames.written)
-        if not calls or sampling.end_reason is EndReason.CONTENT_FILTER or self._vain_rounds == MOST_VAIN_ROUNDS:
+        if not calls or sampling.end_reason is EndReason.CONTENT_FILTER or self._failed_rounds == MOST_FAILED_ROUNDS:
             return None
-        self._frames.break_off()
+        self._frames.close_open_frame()
         self._remember(calls, sampling.reasoning)
         try:
             has_run = await self._answer(calls, self._tools if request.tools else {})
         except asyncio.CancelledError:
             self._cancel()
             raise
-        await self._keep_pages()
-        if self.handing.tell():
+        await self._store_pages()
+        if self.handing.hand_back():
             return None
-        self._vain_rounds += not has_run
+        self._failed_rounds += not has_run
         frames = history.seen_again((*self._job.frames, *self._frames.written))
         # Once one of our tools has run, the model may answer: if it still had to call tools, it never could.
         must_call = request.must_call and not has_run
         return replace(request, frames=frames, cut_answer=None, given_back=dict(self._given_back), must_call=must_call)
 
-    async def _keep_pages(self) -> None:
+    async def _store_pages(self) -> None:
         """Store newly opened pages, before an answer can cite them."""
-        opened = {cursor: page for cursor, page in list(self._pages.items()) if cursor not in self._kept}
+        opened = {cursor: page for cursor, page in list(self._pages.items()) if cursor not in self._stored_pages}
         if not opened:
             return
         try:
-            await writer.run(claims.keep_pages, self._job, opened, order=self._job.turn_id, patience=CLAIM_PATIENCE)
+            await writer.run(claims.store_pages, self._job, opened, order=self._job.turn_id, patience=CLAIM_PATIENCE)
         except DatabaseBusyError:
             log.warning("turn %s: the pages that it opened could not be kept", self._job.turn_id)
         else:
-            self._kept.update(opened)
+            self._stored_pages.update(opened)
 
     def _remember(self, calls: Sequence[Frame], reasoning: GivenReasoning | None) -> None:
         """Remember reasoning to send back to its server. Once there is an answer it is dropped, as its frames are."""
@@ -128,41 +128,41 @@ class Conductor:
         """
         runnable = [call for frame in calls if (call := self._prepared(frame, tools)) is not None]
         asked = [call for call in runnable if available.asks_first(call.tool)]
-        before = self._carried_out
+        before = self._calls_run
         # Calls that need no approval run while the person decides about the others.
         async with asyncio.TaskGroup() as group:
             if asked:
                 group.create_task(self._ask(asked, group))
-            await self._begin([call for call in runnable if call not in asked], group)
-        return self._carried_out > before
+            await self._start([call for call in runnable if call not in asked], group)
+        return self._calls_run > before
 
     async def _ask(self, calls: Sequence[Requested], group: asyncio.TaskGroup) -> None:
         """Ask the person about these calls, and run those that they allow."""
 
         def settled(call: Requested, decision: Decision) -> None:
             if decision.allows:
-                group.create_task(self._begin([call], group))
+                group.create_task(self._start([call], group))
             else:
                 self._reply(call.frame, replies.failed(ProductCode.TOOL_DECLINED, _DECLINED[decision], call.provenance()))
 
         # So that a page loaded now shows the cards together with what the model wrote before its calls.
-        self._frames.keep_now()
+        self._frames.save_now()
         try:
             await self.waiting.settle(calls, settled)
         except DatabaseBusyError:
             for call in calls:
                 self._reply(call.frame, replies.failed(ProductCode.TOOL_FAILED, "The person could not be asked.", call.provenance()))
 
-    async def _begin(self, calls: Sequence[Requested], group: asyncio.TaskGroup) -> None:
+    async def _start(self, calls: Sequence[Requested], group: asyncio.TaskGroup) -> None:
         """Run each of these calls in its own task."""
         if not calls:
             return
         for call in calls:
             self._frames.add(Frame(TOOL_LINE, line_of(call.tool, call.arguments)))
         for call in await self._claimed(calls):
-            self._carried_out += 1
-            self._begun.add(call.call_id)
-            group.create_task(self._carry_out(call))
+            self._calls_run += 1
+            self._started.add(call.call_id)
+            group.create_task(self._run_call(call))
 
     def _prepared(self, frame: Frame, tools: Mapping[str, Tool]) -> Requested | None:
         """The call, if it can run here. A call that cannot run gets its reply; a program's own call is noted for it."""
@@ -190,9 +190,9 @@ class Conductor:
                 self._reply(call.frame, replies.failed(ProductCode.TOOL_FAILED, "The call could not be begun.", call.provenance()))
         return [call for call in calls if call.call_id in mine]
 
-    async def _carry_out(self, call: Requested) -> None:
+    async def _run_call(self, call: Requested) -> None:
         began = asyncio.get_running_loop().time()
-        with self._time.spent(), spans.span("tool call", tool=call.tool.name) as span:
+        with self._time.measured(), spans.span("tool call", tool=call.tool.name) as span:
             result = await self._result(call)
             span.note(code="" if isinstance(result, str) else result[0].value)
         took = round((asyncio.get_running_loop().time() - began) * 1000)
@@ -241,8 +241,8 @@ class Conductor:
             log_without_content(log, self._job.turn_id, error)
 
     def _cancel(self, not_run: str = "The answer ended before the tool was run. It had no effect.") -> None:
-        if calls := [frame for frame in unanswered(self._frames.written) if not self.handing.waits(frame)]:
-            self._frames.break_off()
+        if calls := [frame for frame in unanswered(self._frames.written) if not self.handing.is_handed_back(frame)]:
+            self._frames.close_open_frame()
         for frame in calls:
-            said = _BROKEN_OFF if frame.header.call_id in self._begun else not_run
-            self._reply(frame, replies.failed(Code.TOOL_CANCELLED, said, Provenance("chatui")))
+            sentence = _CANCELLED if frame.header.call_id in self._started else not_run
+            self._reply(frame, replies.failed(Code.TOOL_CANCELLED, sentence, Provenance("chatui")))

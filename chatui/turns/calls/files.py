@@ -29,10 +29,10 @@ PATIENCE = 20.0
 class FilesOfTurn:
     """A ``TurnFiles``. Created on the turn's event loop, and used by tools on theirs."""
 
-    def __init__(self, job: Job, told: Callable[[int], None]) -> None:
-        """``told``: a callback that is called on the turn's event loop with the number of files after each new file."""
+    def __init__(self, job: Job, on_count: Callable[[int], None]) -> None:
+        """``on_count``: a callback that is called on the turn's event loop with the number of files after each new file."""
         self._job = job
-        self._told = told
+        self._on_count = on_count
         self._loop = asyncio.get_running_loop()
         self._names: set[str] = set()
 
@@ -41,14 +41,14 @@ class FilesOfTurn:
         # In a thread and not in the writer: names and files can be large, and checking them would block all other writes of this process.
         new = await asyncio.to_thread(NewFile.of, made.name, made.data)
         try:
-            kept = await writer.run(_keep, self._job, new, order=self._job.turn_id, patience=PATIENCE)
+            kept = await writer.run(_store, self._job, new, order=self._job.turn_id, patience=PATIENCE)
         except FileRefusedError as error:
             raise NotKeptError(str(error)) from None
         except (DatabaseBusyError, LeaseLostError):
             log.warning("turn %s: a file could not be kept", self._job.turn_id)
             raise NotKeptError("it could not be stored") from None
         self._names.add(kept.name)
-        self._loop.call_soon_threadsafe(self._told, len(self._names))
+        self._loop.call_soon_threadsafe(self._on_count, len(self._names))
         return kept
 
     async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[GivenFile]:
@@ -72,7 +72,7 @@ class FilesOfTurn:
             return ()
 
 
-def _keep(job: Job, new: NewFile) -> KeptFile:
+def _store(job: Job, new: NewFile) -> KeptFile:
     # A turn that has ended may not store files: its conversation may be about to be erased.
     if not ledger.is_ours(job):
         raise LeaseLostError

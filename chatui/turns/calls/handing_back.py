@@ -40,14 +40,14 @@ class TurnTools:
 
 
 class HandingBack:
-    """Hands back the calls of one turn. ``take`` each call to a program's function; ``tell`` once no other call of the sampling is
+    """Hands back the calls of one turn. ``take`` each call to a program's function; ``hand_back`` once no other call of the sampling is
     running."""
 
     def __init__(self, tools: TurnTools) -> None:
         self._program = tools.program
         self._offer = tools.offer
         self._taken: list[Frame] = []
-        self.has_told = False
+        self.has_handed_back = False
         """Whether calls were handed back, so that the turn is over and their replies will come in another request."""
 
     def take(self, call: Frame) -> Reply | None:
@@ -60,17 +60,17 @@ class HandingBack:
         self._taken.append(call)
         return None
 
-    def tell(self) -> bool:
+    def hand_back(self) -> bool:
         """Hand back the noted calls. Returns whether there were any."""
         if self._program is not None and self._taken:
-            self.has_told = True
+            self.has_handed_back = True
             for call in self._taken:
                 self._program.stream.call(call, self._offer.names)
-        return self.has_told
+        return self.has_handed_back
 
-    def waits(self, call: Frame) -> bool:
+    def is_handed_back(self, call: Frame) -> bool:
         """Whether the call was handed back, so that no reply to it is written here."""
-        return self.has_told and call in self._taken
+        return self.has_handed_back and call in self._taken
 
     def misses_call(self, written: Sequence[Frame]) -> bool:
         """Whether the program required a call, and none was written."""

@@ -12,26 +12,26 @@ class ToolTime:
 
     def __init__(self, seconds: float) -> None:
         self._left = seconds
-        self._at_work = 0
+        self._running = 0
         self._began = 0.0
 
     @property
     def left(self) -> float:
         """The remaining seconds, at least 0."""
-        spent = _now() - self._began if self._at_work else 0.0
-        return max(0.0, self._left - spent)
+        measured = _now() - self._began if self._running else 0.0
+        return max(0.0, self._left - measured)
 
     @contextmanager
-    def spent(self) -> Iterator[None]:
+    def measured(self) -> Iterator[None]:
         """Count the time of the block, in which a tool runs."""
-        if not self._at_work:
+        if not self._running:
             self._began = _now()
-        self._at_work += 1
+        self._running += 1
         try:
             yield
         finally:
-            self._at_work -= 1
-            if not self._at_work:
+            self._running -= 1
+            if not self._running:
                 self._left -= _now() - self._began
 
 

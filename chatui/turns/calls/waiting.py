@@ -24,68 +24,68 @@ ASK_PATIENCE = 20.0
 class Waiting:
     """Waits for one turn. Call ``settle`` for each round of calls, one round at a time; ``look`` and ``give_up`` at any time."""
 
-    def __init__(self, job: Job, told: Callable[[int], None]) -> None:
-        """``told``: a callback that is called with the number of waiting calls, whenever that may have changed."""
+    def __init__(self, job: Job, on_count: Callable[[int], None]) -> None:
+        """``on_count``: a callback that is called with the number of waiting calls, whenever that may have changed."""
         self._job = job
-        self._told = told
-        self._news = asyncio.Event()
+        self._on_count = on_count
+        self._wake = asyncio.Event()
         self._is_over = False
 
     def look(self) -> None:
         """Check for decisions now: the person has made one."""
-        self._news.set()
+        self._wake.set()
 
     def give_up(self) -> None:
         """Decline all waiting calls: the person wants the answer now."""
         self._is_over = True
-        self._news.set()
+        self._wake.set()
 
-    async def settle(self, calls: Sequence[Requested], settled: Callable[[Requested, Decision], None]) -> None:
-        """Ask about these calls, and call ``settled`` with each once it is decided.
+    async def settle(self, calls: Sequence[Requested], on_decided: Callable[[Requested, Decision], None]) -> None:
+        """Ask about these calls, and call ``on_decided`` with each once it is decided.
 
         Raises:
             DatabaseBusyError: the person could not be asked.
             CancelledError: the turn ends; the waiting calls are declined.
         """
         waiting = {call.call_id: call for call in calls}
-        asked = [_wanted(call) for call in calls]
+        asked = [_pending(call) for call in calls]
         found = await writer.run(approvals.ask, self._job, asked, order=self._job.turn_id, patience=ASK_PATIENCE)
         until = asyncio.get_running_loop().time() + environment().tool_approval_seconds
         try:
-            while _settle(waiting, found, settled):
-                self._told(len(waiting))
+            while _report_decided(waiting, found, on_decided):
+                self._on_count(len(waiting))
                 found = await self._next(until)
         finally:
             if waiting:
                 # Not awaited, because the turn is ending. Its end is stored after this, since both have the same ``order``.
                 writer.post(approvals.lapse, self._job.turn_id, order=self._job.turn_id)
-            self._told(0)
+            self._on_count(0)
 
     async def _next(self, until: float) -> dict[str, Decision]:
         """The decisions, once something may have changed."""
         left = until - asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(max(0.0, min(left, POLL_SECONDS))):
-                await self._news.wait()
+                await self._wake.wait()
         except TimeoutError:
             pass
-        self._news.clear()
+        self._wake.clear()
         if self._is_over or asyncio.get_running_loop().time() >= until:
             return await writer.run(approvals.lapse, self._job.turn_id, order=self._job.turn_id)
         return await pools.turns.run_patiently(approvals.decisions, self._job.turn_id)
 
 
-def _settle(
-    waiting: dict[str, Requested], found: dict[str, Decision], settled: Callable[[Requested, Decision], None]
+def _report_decided(
+    waiting: dict[str, Requested], found: dict[str, Decision], on_decided: Callable[[Requested, Decision], None]
 ) -> dict[str, Requested]:
     """The calls that still wait. A call without a row is declined: its conversation was erased."""
     for call_id in list(waiting):
         decision = found.get(call_id, Decision.LAPSED)
         if decision is not Decision.WAITING:
-            settled(waiting.pop(call_id), decision)
+            on_decided(waiting.pop(call_id), decision)
     return waiting
 
 
-def _wanted(call: Requested) -> approvals.PendingCall:
+def _pending(call: Requested) -> approvals.PendingCall:
     tool, shown = call.tool, json.dumps(call.arguments)
     return approvals.PendingCall(new_key(), call.call_id, tool.name, tool.shown_title, tool.fingerprint, shown)

@@ -32,7 +32,7 @@ class AnswerNow:
         self._frames = frames
         self._can_press = is_offered
         self._is_pressed = False
-        self._is_heeded = False
+        self._is_applied = False
         self._is_cutting = False
         self._open: Header | None = None
         self._seen: list[Frame] = []
@@ -50,14 +50,14 @@ class AnswerNow:
             self._sampling.cancel()
         return True
 
-    def heeded(self, request: SampleRequest) -> SampleRequest:
+    def applied_to(self, request: SampleRequest) -> SampleRequest:
         """The next request of the turn: unchanged, or once the button was pressed, for the answer alone, without tools.
 
         The request contains only the visible part of a cut sampling.
         """
         if not self._is_pressed:
             return request
-        self._is_heeded = True
+        self._is_applied = True
         frames = (frame for frame in request.frames if frame not in self._cut)
         return replace(request, frames=(*frames, *self._seen), effort="low", cut_answer=Frame(ANSWER, ""), tools=(), hosted=None)
 
@@ -78,7 +78,7 @@ class AnswerNow:
             self._open = None
         self._frames.feed(event)
 
-    async def cuts(self, sampling: Coroutine[Any, Any, None]) -> bool:
+    async def run(self, sampling: Coroutine[Any, Any, None]) -> bool:
         """Run a sampling. Returns True if it was cut, so that another one must follow.
 
         Raises:
@@ -97,10 +97,10 @@ class AnswerNow:
             if self._open is not None:
                 self.feed(FrameClosed(None, Code.STREAM_TRUNCATED))
             # Now, so that the reasoning is stored as cut even if the process dies after this.
-            self._frames.keep_now()
+            self._frames.save_now()
             written = self._frames.written[before:]
             self._seen = list(visible(written, Audience.END_USER))
             self._cut = [frame for frame in written if frame.header.channel == Channel.ANALYSIS]
             return True
         # Pressed at the moment when the sampling ended by itself without an answer: the model is still asked for one.
-        return self._is_pressed and not self._is_heeded and self._frames.has_answer is had_answer
+        return self._is_pressed and not self._is_applied and self._frames.has_answer is had_answer

@@ -28,24 +28,24 @@ async def offered(spec: BackendSpec, turn: Turn, tools: Collection[Tool], reques
     if not await pools.turns.run_patiently(partial(server_tools_go_with, tools, turn.conversation)):
         return None
     try:
-        await writer.run(partial(_begin, turn), order=turn.pk, patience=PATIENCE)
+        await writer.run(partial(_mark_used, turn), order=turn.pk, patience=PATIENCE)
     except DatabaseBusyError:
         return None
     return HostedTools(spec.server_tools)
 
 
-def _begin(turn: Turn) -> None:
+def _mark_used(turn: Turn) -> None:
     """Mark the turn, until its end is stored, as one whose server has used a tool: if this process dies, nobody else will know."""
     Turn.objects.filter(pk=turn.pk, state=TurnState.RUNNING).update(by_server={"tools": []})
 
 
-def asked_again(hosted: HostedTools | None) -> None:
+def forget_sources(hosted: HostedTools | None) -> None:
     """Forget the sources so far, because the model is sampled again: they belong to no answer, or to one that was cut or refused."""
     if hosted is not None:
         hosted.sources.clear()
 
 
-def noted(hosted: HostedTools | None) -> Mapping[str, object] | None:
+def used(hosted: HostedTools | None) -> Mapping[str, object] | None:
     """The hosted tools that were used and their sources, for the turn's ``by_server`` column; None if there was no use."""
     if hosted is None or not (hosted.kinds or hosted.sources):
         return None

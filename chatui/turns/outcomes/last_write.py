@@ -58,7 +58,7 @@ class End:
         if self.job.asked.reserved_tokens is not None:
             # The same lock order as for a new question, which locks the person's usage count before the open branch.
             settling.hold([self.job.asked_by_id])
-        return ledger.keep(self.job, last.parents, last.written)
+        return ledger.store_frames(self.job, last.parents, last.written)
 
 
 async def store(end: End, last: LastFrames, write: Write) -> tuple[Sequence[Message], Exception | None]:
@@ -76,7 +76,7 @@ async def store(end: End, last: LastFrames, write: Write) -> tuple[Sequence[Mess
     except Exception as error:  # noqa: BLE001 - whatever the error, the frames get a second try
         log_without_content(log, end.job.turn_id, error)
     try:
-        kept = await write(partial(ledger.keep, end.job, last.parents, last.written))
+        kept = await write(partial(ledger.store_frames, end.job, last.parents, last.written))
     except LeaseLostError:
         raise
     except Exception as error:  # noqa: BLE001 - returned to the caller

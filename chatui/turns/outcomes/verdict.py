@@ -21,7 +21,7 @@ def verdict(sampling: Sampling, frames: FrameRecorder, handing: HandingBack) -> 
     if sampling.end_reason is EndReason.CONTENT_FILTER:
         return Outcome(TurnState.INCOMPLETE if frames.has_answer else TurnState.FAILED, ProductCode.CONTENT_REFUSED)
     if frames.waits_for_tool:
-        return Outcome(TurnState.COMPLETED) if handing.has_told else Outcome(TurnState.INCOMPLETE, ProductCode.TOOL)
+        return Outcome(TurnState.COMPLETED) if handing.has_handed_back else Outcome(TurnState.INCOMPLETE, ProductCode.TOOL)
     if handing.misses_call(frames.written):
         return Outcome(TurnState.FAILED, Code.CALL_SCHEMA)
     if frames.has_answer:

@@ -15,23 +15,23 @@ from chatui.tools.python import python_tool
 
 log = logging.getLogger(__name__)
 
-_forgetting: set[asyncio.Task[None]] = set()
+_tasks: set[asyncio.Task[None]] = set()
 
 
-def begin(turn: asyncio.Task[None], conversation_id: UUID) -> None:
+def erase_after(turn: asyncio.Task[None], conversation_id: UUID) -> None:
     """Erase the conversation as soon as ``turn`` is done."""
-    task = asyncio.create_task(_forget(turn, conversation_id), name=f"forget {conversation_id}")
-    _forgetting.add(task)  # the event loop keeps only a weak reference
-    task.add_done_callback(_forgetting.discard)
+    task = asyncio.create_task(_erase_when_done(turn, conversation_id), name=f"forget {conversation_id}")
+    _tasks.add(task)  # the event loop keeps only a weak reference
+    task.add_done_callback(_tasks.discard)
 
 
-def forget_ended() -> int:
+def erase_ended() -> int:
     """Erase the conversations of ended turns that must not be stored, and no others. Returns how many were erased."""
-    unkept = ProgramAnswer.objects.filter(is_kept=False).exclude(turn__state=TurnState.RUNNING)
-    left = list(unkept.values_list("turn__conversation", flat=True))
-    for key in left:
+    turns = ProgramAnswer.objects.filter(is_kept=False).exclude(turn__state=TurnState.RUNNING)
+    keys = list(turns.values_list("turn__conversation", flat=True))
+    for key in keys:
         _erase(key)
-    return len(left)
+    return len(keys)
 
 
 def _erase(conversation_id: UUID) -> None:
@@ -39,9 +39,9 @@ def _erase(conversation_id: UUID) -> None:
     erasure.erase_conversation(conversation_id)
 
 
-async def _forget(turn: asyncio.Task[None], conversation_id: UUID) -> None:
+async def _erase_when_done(turn: asyncio.Task[None], conversation_id: UUID) -> None:
     await asyncio.wait([turn])
     try:
         await pools.turns.run_patiently(_erase, conversation_id)
-    except Exception as error:  # noqa: BLE001 - ``forget_ended`` erases it later
+    except Exception as error:  # noqa: BLE001 - ``erase_ended`` erases it later
         log_without_content(log, conversation_id, error)

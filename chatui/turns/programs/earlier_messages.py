@@ -34,15 +34,15 @@ def store(conversation: Conversation, person: User, frames: Sequence[tuple[Frame
     """Append frames to the open branch in one go: one by one, thousands of them would block all other writes of the process, and other
     turns would lose their leases. Returns the last message of the branch."""
     leaf = transcripts.active_leaf(conversation, person)
-    return _stored(conversation, person, leaf, [(frame, author, transcripts.FrameMetadata(turn=turn)) for frame, author in frames])
+    return _append(conversation, person, leaf, [(frame, author, transcripts.FrameMetadata(turn=turn)) for frame, author in frames])
 
 
 def store_first(conversation: Conversation, person: User, frames: Sequence[tuple[Frame, Author]]) -> Message | None:
     """As ``store``, for an empty conversation."""
-    return _stored(conversation, person, None, [(frame, author, transcripts.FrameMetadata()) for frame, author in frames])
+    return _append(conversation, person, None, [(frame, author, transcripts.FrameMetadata()) for frame, author in frames])
 
 
-def _stored(
+def _append(
     conversation: Conversation, person: User, leaf: Message | None, frames: Sequence[tuple[Frame, Author, transcripts.FrameMetadata]]
 ) -> Message | None:
     if frames:
@@ -51,7 +51,7 @@ def _stored(
     return leaf
 
 
-def frames_of(said: Iterable[Each], waiting: Mapping[str, Header]) -> Iterator[tuple[Frame, Author]]:
+def frames_of(messages: Iterable[Each], waiting: Mapping[str, Header]) -> Iterator[tuple[Frame, Author]]:
     """The frames of earlier messages. ``waiting``: earlier calls that still wait for a reply, by id.
 
     A call id that is used a second time is replaced, in the call and in its reply: some programs restart their numbering in each answer.
@@ -60,7 +60,7 @@ def frames_of(said: Iterable[Each], waiting: Mapping[str, Header]) -> Iterator[t
         UnknownCallError: a reply belongs to no call.
     """
     open_calls, used = dict(waiting), set(waiting)
-    for each in said:
+    for each in messages:
         match each:
             case EarlierMessage():
                 yield _message(each)
@@ -77,18 +77,18 @@ def frames_of(said: Iterable[Each], waiting: Mapping[str, Header]) -> Iterator[t
                 yield Frame(_reply_header(call), transcripts.storable(output)), Author.IMPORT
 
 
-def _message(said: EarlierMessage) -> tuple[Frame, Author]:
-    text = transcripts.storable(said.text)
-    if said.is_person:
+def _message(message: EarlierMessage) -> tuple[Frame, Author]:
+    text = transcripts.storable(message.text)
+    if message.is_person:
         return Frame(Header(Role.USER), text), Author.PERSON
-    if said.is_compacted:
+    if message.is_compacted:
         # A message in the person's role cannot override the operator's instructions, whatever it contains. A model wrote it, so it must not
         # count as a person's question, become the title, or supply addresses that tools may open; it was sealed, so nobody reads it here.
         return Frame(NOTES, text), Author.IMPORT
-    if said.is_thought:
+    if message.is_thought:
         return Frame(ANALYSIS, text), Author.IMPORT
     # Only the program says that a model wrote this; nothing here can verify it.
-    return Frame(PREAMBLE if said.is_preamble else ANSWER, text), Author.IMPORT
+    return Frame(PREAMBLE if message.is_preamble else ANSWER, text), Author.IMPORT
 
 
 def _unused(call_id: str, used: set[str]) -> str:

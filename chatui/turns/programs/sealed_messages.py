@@ -18,21 +18,21 @@ class UnreadableSummaryError(Exception):
     """A compacted conversation was not sealed here for this person, or its token has expired. Without it the model has no context."""
 
 
-def opened(person: User, said: EarlierMessage) -> tuple[EarlierMessage, ...]:
+def unsealed(person: User, message: EarlierMessage) -> tuple[EarlierMessage, ...]:
     """The messages that a token contains. Reasoning that was sealed for somebody else, elsewhere or too long ago yields none.
 
     Raises:
-        UnreadableSummaryError: a compacted conversation cannot be opened.
+        UnreadableSummaryError: a compacted conversation cannot be unsealed.
     """
-    if not said.is_compacted:
-        return tuple(EarlierMessage(text, is_thought=True) for text in tokens.opened(person.pk, Purpose.REASONING, said.sealed))
-    texts = tokens.opened(person.pk, Purpose.COMPACTION, said.sealed)
+    if not message.is_compacted:
+        return tuple(EarlierMessage(text, is_thought=True) for text in tokens.unseal(person.pk, Purpose.REASONING, message.sealed))
+    texts = tokens.unseal(person.pk, Purpose.COMPACTION, message.sealed)
     if not texts:
         raise UnreadableSummaryError
     return tuple(EarlierMessage(worded(text), is_compacted=True) for text in texts)
 
 
-def sealed_again(person: User, answer_id: UUID, only_key: UUID | None) -> list[str]:
+def reseal_notes(person: User, answer_id: UUID, only_key: UUID | None) -> list[str]:
     """The notes before one of this person's stored answers, sealed again, so that no program reads them. ``only_key``: see
     ``own_answers.answer_of``.
 

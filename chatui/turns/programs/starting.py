@@ -18,7 +18,7 @@ from chatui.store import transcripts
 from chatui.turns import start
 from chatui.turns.programs import earlier_messages
 from chatui.turns.programs.earlier_messages import UnknownCallError
-from chatui.turns.programs.sealed_messages import opened
+from chatui.turns.programs.sealed_messages import unsealed
 from chatui.turns.requests.by_program import EarlierMessage, ProgramAsk
 from chatui.turns.start import Ask, Kind, NewConversation, Started, first_title
 from chatui.turns.statements import asking
@@ -47,16 +47,16 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> Started:
         twin = Turn.objects.select_related(*_WITH).get(asked_by=person, client_id=asked.id)
         place = twin.messages.filter(author=Author.IMPORT).order_by("position").last()
         return replace(start.started_again(twin), program=replace(asked, continue_after=place.pk if place else None))
-    asked, previous = _with_previous(person, _opened(person, asked))
+    asked, previous = _with_previous(person, _unsealed(person, asked))
     conversation = _conversation(person, asked, previous)
-    said = _said(asked, previous, instructions_for(person.group_names) if previous is None else "")
+    said = _earlier_frames(asked, previous, instructions_for(person.group_names) if previous is None else "")
     leaf = (earlier_messages.store_first if previous is None else earlier_messages.store)(conversation, person, said.before)
-    key = asking.kept_key(asked.key_id)
+    key = asking.existing_key(asked.key_id)
     ask = _ask(asked, conversation, leaf, previous if not said.before else None)
-    told = sum(weight(frame.body) for frame, _ in (*said.before, *said.behind))
+    tokens = sum(weight(frame.body) for frame, _ in (*said.before, *said.after))
     created = NewConversation(conversation, is_empty=not said.before) if previous is None else None
-    started = start.start(person, replace(ask, key=key, tokens_before=int(told)), lease_owner, created)
-    place = earlier_messages.store(conversation, person, said.behind, started.turn) if said.behind else None
+    started = start.start(person, replace(ask, key=key, tokens_before=int(tokens)), lease_owner, created)
+    place = earlier_messages.store(conversation, person, said.after, started.turn) if said.after else None
     answer = ProgramAnswer(
         pk=asked.id,
         turn=started.turn,
@@ -72,14 +72,14 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> Started:
     return replace(started, program=replace(asked, continue_after=place.pk if place else None))
 
 
-def _opened(person: User, asked: ProgramAsk) -> ProgramAsk:
+def _unsealed(person: User, asked: ProgramAsk) -> ProgramAsk:
     """The request with its sealed messages opened. Sealed reasoning that is not this person's, or too old, is left out."""
     return replace(
         asked,
         before=tuple(
             each
             for said in asked.before
-            for each in (opened(person, said) if isinstance(said, EarlierMessage) and said.sealed else (said,))
+            for each in (unsealed(person, said) if isinstance(said, EarlierMessage) and said.sealed else (said,))
         ),
     )
 
@@ -126,33 +126,33 @@ def _ask(asked: ProgramAsk, conversation: Conversation, leaf: Message | None, co
 
 
 @dataclass(frozen=True, slots=True)
-class _SaidFrames:
-    """``before``: the frames up to the question, which is not one of them if the program sent it separately. ``behind``: the frames after
+class _EarlierFrames:
+    """``before``: the frames up to the question, which is not one of them if the program sent it separately. ``after``: the frames after
     the question, which are already part of the answer: calls of the program's functions and their replies."""
 
     before: Sequence[tuple[Frame, Author]] = field(repr=False)
-    behind: Sequence[tuple[Frame, Author]] = field(default=(), repr=False)
+    after: Sequence[tuple[Frame, Author]] = field(default=(), repr=False)
 
 
-def _said(asked: ProgramAsk, previous: Turn | None, operators: str) -> _SaidFrames:
+def _earlier_frames(asked: ProgramAsk, previous: Turn | None, operators: str) -> _EarlierFrames:
     """The instructions, stored only as a record (``operators``: the operator's), and the earlier messages.
 
     Raises:
         UnknownCallError: there is a reply without a call, or no question at all.
     """
-    orders = list(_orders(asked, operators))
+    instructions = list(_instruction_frames(asked, operators))
     said = list(earlier_messages.frames_of(asked.before, earlier_messages.calls_of(previous) if previous else {}))
     if asked.question is not None:
-        return _SaidFrames([*orders, *said])
+        return _EarlierFrames([*instructions, *said])
     asked_at = max((place for place, (frame, _) in enumerate(said) if frame.header == _QUESTION), default=-1)
     if asked_at >= 0:
-        return _SaidFrames([*orders, *said[: asked_at + 1]], said[asked_at + 1 :])
+        return _EarlierFrames([*instructions, *said[: asked_at + 1]], said[asked_at + 1 :])
     if previous is None:
         raise UnknownCallError
-    return _SaidFrames([], [*orders, *said])
+    return _EarlierFrames([], [*instructions, *said])
 
 
-def _orders(asked: ProgramAsk, operators: str) -> Iterator[tuple[Frame, Author]]:
+def _instruction_frames(asked: ProgramAsk, operators: str) -> Iterator[tuple[Frame, Author]]:
     if operators:
         yield Frame(Header(Role.DEVELOPER), operators), Author.PRODUCT
     if asked.all_instructions:

@@ -12,7 +12,7 @@ from chatui.turns.requests.by_program import ProgramAsk
 from renderer.frames import Frame, Header, Role
 
 
-def orders(turn: Turn, program: ProgramAsk | None) -> tuple[Frame, ...]:
+def frames_of(turn: Turn, program: ProgramAsk | None) -> tuple[Frame, ...]:
     """All instructions for one request. ``turn`` must come with its conversation and person. Takes one statement in a folder, and one more
     if groups have instructions."""
     operators = instructions_for(turn.asked_by.group_names)

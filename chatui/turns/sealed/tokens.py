@@ -59,7 +59,7 @@ def seal(person: UUID, purpose: Purpose, texts: Sequence[str]) -> str | None:
     return _BEGINS + urlsafe_b64encode(salt + cipher.encrypt(nonce, plain, _bound(person, purpose))).decode().rstrip("=")
 
 
-def opened(person: UUID, purpose: Purpose, token: str) -> tuple[str, ...]:
+def unseal(person: UUID, purpose: Purpose, token: str) -> tuple[str, ...]:
     """The texts of a token that this server sealed for this person and purpose, if it has not expired; otherwise none."""
     plain = next(_plain(person, purpose, token), b"")
     age = time.time() - int.from_bytes(plain[:8], "big")

@@ -80,19 +80,19 @@ def _own() -> QuerySet[Conversation]:
 _OWN = Query(_own)
 
 
-def asked_in(conversation: Conversation, *changed: str) -> None:
+def touch(conversation: Conversation, *changed: str) -> None:
     """Store the columns that change with each question, and those named in ``changed``.
 
     Raises:
         NotFoundError: the conversation was erased meanwhile.
     """
     names = ("active_at", "has_news", "archived_at", *changed)
-    if not _touched(names).run(key=conversation.pk, **{name: getattr(conversation, name) for name in names}):
+    if not _touching(names).run(key=conversation.pk, **{name: getattr(conversation, name) for name in names}):
         raise access.NotFoundError
 
 
 @lru_cache(maxsize=4)
-def _touched(names: tuple[str, ...]) -> Change:
+def _touching(names: tuple[str, ...]) -> Change:
     return Change(lambda: (Conversation.objects.filter(pk=Parameter("key", UUIDField())), parameters(Conversation, names)))
 
 
@@ -106,7 +106,7 @@ _ASKED = Query(
 )
 
 
-def kept_key(key: UUID) -> UUID | None:
+def existing_key(key: UUID) -> UUID | None:
     """The id of a program's key; None if the key was deleted while the request was being handled."""
     return next((found for (found,) in _KEY.tuples(key=key)), None)
 

@@ -68,7 +68,7 @@ class EndUserStream:
         self._done += messages
         self._cut = str(cut) if cut else None
 
-    def thought_before(self, seconds: int, steps: tuple[VisibleText, ...]) -> None:
+    def add_thinking_before(self, seconds: int, steps: tuple[VisibleText, ...]) -> None:
         """Set the thinking time and the summary lines of the continued answer. They are shown together with those of this turn."""
         self._seconds_before = seconds
         self._steps_before = steps
@@ -107,7 +107,7 @@ class EndUserStream:
         """Add a line of the summary. It is dropped if the answer has begun."""
         self._arrived.append(_Arrived(wire.SummaryStep(text)))
 
-    def queue(self, place: int) -> bool:
+    def set_position(self, place: int) -> bool:
         """Set the turn's position in the queue; 0 once it is no longer queued. Returns whether it has changed."""
         is_news, self._place = place != self._place, place
         if is_news:
@@ -131,12 +131,12 @@ class EndUserStream:
                     self._has_answer = True
                     self.end_thinking(arrived.elapsed)
 
-    def answers_now(self, elapsed: int) -> None:
+    def note_answer_now(self, elapsed: int) -> None:
         """The person has ended the thinking: every page removes the button."""
         self._can_answer_now = False
         self._pending.append(wire.WorkingBegan(elapsed, can_answer_now=False))
 
-    def calls_wait(self, count: int, elapsed: int) -> None:
+    def set_waiting_calls(self, count: int, elapsed: int) -> None:
         """Set how many calls wait for the person. The time that they take to decide does not count as thinking."""
         if count and not self._waiting_calls:
             self._waits_since = elapsed
@@ -145,7 +145,7 @@ class EndUserStream:
         self._waiting_calls = count
         self._pending.append(wire.CallsWait(count))
 
-    def files_came(self, count: int) -> None:
+    def set_files(self, count: int) -> None:
         """Set how many files there are for the person. Only the number is sent, never the files."""
         self._files = count
         self._pending.append(wire.FilesCame(count))

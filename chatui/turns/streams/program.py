@@ -126,12 +126,12 @@ class ProgramStream:
         self._sealed = SealedReasoning(seals_for) if seals_for else None
         self._waiting: deque[ProgramEvent] = deque()
         self._texts: list[VisibleText] = []
-        self._more: type[MoreText | Thought] = MoreText
+        self._text_type: type[MoreText | Thought] = MoreText
         self._filled, self._urgent = asyncio.Event(), asyncio.Event()
-        self._is_open = self._is_preamble = self._has_answer = self._has_ended = self._is_told = False
+        self._is_open = self._is_preamble = self._has_answer = self._has_ended = self._is_text_sent = False
 
     @property
-    def tells_reasoning(self) -> bool:
+    def sends_reasoning(self) -> bool:
         """Whether raw reasoning is sent, to a program that may read it."""
         return self._gate.audience is Audience.TRUSTED_PROGRAM
 
@@ -140,7 +140,7 @@ class ProgramStream:
         visible = self._gate.admit(event)
         if isinstance(event, FrameClosed) and event.terminator is Terminator.CALL:
             self._must_call = False
-        if self._more is Thought or (isinstance(visible, VisibleOpened) and is_reasoning(visible.header)):
+        if self._text_type is Thought or (isinstance(visible, VisibleOpened) and is_reasoning(visible.header)):
             self._take_thought(visible)
         else:
             self._take_message(visible)
@@ -152,21 +152,21 @@ class ProgramStream:
         match visible:
             case VisibleOpened():
                 self._add(Thinking())
-                self._more = Thought
+                self._text_type = Thought
             case VisibleDelta(text=text):
                 self._texts.append(text)
                 self._filled.set()
             case VisibleWithdrawn() | VisibleClosed():
                 self._join()
-                self._more = MoreText
+                self._text_type = MoreText
 
     def _take_message(self, visible: VisibleEvent | None) -> None:
         match visible:
             case Working():
                 self._add(Thinking())
             case VisibleOpened(header=header):
-                is_told = is_answer(header) and not self._must_call
-                self._is_open, self._is_preamble = is_told or is_preamble(header), is_preamble(header)
+                is_shown = is_answer(header) and not self._must_call
+                self._is_open, self._is_preamble = is_shown or is_preamble(header), is_preamble(header)
                 self._has_answer = self._has_answer or is_answer(header)
                 if self._is_open:
                     self._add(Opened(self._is_preamble))
@@ -209,7 +209,7 @@ class ProgramStream:
         event = self._waiting.popleft() if self._waiting else None
         if not self._waiting:
             self._filled.clear()
-        self._is_told = isinstance(event, MoreText) or (self._is_told and not isinstance(event, Opened))
+        self._is_text_sent = isinstance(event, MoreText) or (self._is_text_sent and not isinstance(event, Opened))
         return event
 
     async def rest(self, seconds: float) -> None:
@@ -228,7 +228,7 @@ class ProgramStream:
 
     def _join(self) -> None:
         if self._texts:
-            self._waiting.append(self._more(VisibleText.joined(self._texts)))
+            self._waiting.append(self._text_type(VisibleText.joined(self._texts)))
             self._texts.clear()
 
     def _withdraw(self) -> None:
@@ -241,4 +241,4 @@ class ProgramStream:
         kept = [event for place, event in enumerate(self._waiting) if place < opened or not isinstance(event, Opened | MoreText)]
         self._waiting = deque(kept)
         if opened < 0:
-            self._add(Withdrawn() if self._is_told else Closed(self._is_preamble, is_whole=False))
+            self._add(Withdrawn() if self._is_text_sent else Closed(self._is_preamble, is_whole=False))

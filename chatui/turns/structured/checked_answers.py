@@ -47,9 +47,9 @@ class CheckedAnswers:
         self._take = take
         self._for_program = for_program
         self._body: list[str] | None = None
-        self._held: list[RawEvent] = []
+        self._buffered: list[RawEvent] = []
         self._fault: tuple[str, str] | None = None
-        self._has_tried_again = False
+        self._has_retried = False
 
     def asked(self, request: SampleRequest) -> SampleRequest:
         """The first request of the turn, with the format."""
@@ -71,7 +71,7 @@ class CheckedAnswers:
             case FrameClosed() if self._body is not None:
                 self._close(event, "".join(self._body))
                 return
-        self._pass(event)
+        self._forward(event)
 
     def follow(self, request: SampleRequest, written: Sequence[Frame], *, is_over: bool) -> SampleRequest | None:
         """The next request if the answer that has just ended is invalid; None if it is valid, or was the second try.
@@ -81,13 +81,13 @@ class CheckedAnswers:
         """
         if is_over:
             self._fault = None
-        if self._fault is None or self._has_tried_again:
+        if self._fault is None or self._has_retried:
             return None
         fault, body = self._fault
-        self._fault, self._has_tried_again = None, True
-        said = f"{Code.BODY_CONSTRAINT_VIOLATION}: {fault}\n\n{prompts.read('another_try')}"
+        self._fault, self._has_retried = None, True
+        message = f"{Code.BODY_CONSTRAINT_VIOLATION}: {fault}\n\n{prompts.read('another_try')}"
         frames = history.seen_again((*self._job.frames, *written, Frame(ANSWER, body)))
-        return replace(request, frames=(*frames, Frame(Header(Role.USER), said)), tools=(), given_back={}, cut_answer=None)
+        return replace(request, frames=(*frames, Frame(Header(Role.USER), message)), tools=(), given_back={}, cut_answer=None)
 
     def verdict(self, outcome: Outcome) -> Outcome:
         """The outcome of the turn, given the ``outcome`` of its samplings."""
@@ -103,23 +103,23 @@ class CheckedAnswers:
         self._fault = None if fault is None else (fault, body)
         if fault is not None:
             closed = replace(closed, error=Code.BODY_CONSTRAINT_VIOLATION)
-            if self._for_program or not self._has_tried_again:
-                self._pass(FrameWithdrawn())
-        if closed.is_preamble_after_all and self._held:
+            if self._for_program or not self._has_retried:
+                self._forward(FrameWithdrawn())
+        if closed.is_preamble_after_all and self._buffered:
             # The buffered frame gets the right header from the start.
-            self._held[0], closed = FrameOpened(PREAMBLE), replace(closed, header=None)
+            self._buffered[0], closed = FrameOpened(PREAMBLE), replace(closed, header=None)
         self._release()
         self._take(closed)
 
-    def _pass(self, event: RawEvent) -> None:
+    def _forward(self, event: RawEvent) -> None:
         """Pass the event on to the turn. A program's answer is buffered until it has been checked."""
         if self._for_program and self._body is not None:
-            self._held.append(event)
+            self._buffered.append(event)
             return
         self._release()
         self._take(event)
 
     def _release(self) -> None:
-        held, self._held = self._held, []
-        for event in held:
+        buffered, self._buffered = self._buffered, []
+        for event in buffered:
             self._take(event)

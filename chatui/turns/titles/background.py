@@ -25,7 +25,7 @@ from chatui.turns import own_requests
 from chatui.turns.slots import NoSpareSlotError, slots
 from chatui.turns.start import Started
 from chatui.turns.titles import keeping, title_prompt, title_reply
-from chatui.turns.titles.title_prompt import Talk
+from chatui.turns.titles.title_prompt import FirstExchange
 from chatui.usage import periods, posting
 from chatui.usage.counting import Attribution, Charge, Spent
 from renderer.frames import Frame
@@ -52,13 +52,13 @@ def begin(started: Started, written: Iterable[Frame]) -> None:
     env = environment()
     if not env.titles:
         return
-    found = title_prompt.untitled(started, written)
-    if found is None:
+    exchange = title_prompt.untitled(started, written)
+    if exchange is None:
         return
     if len(_tasks) >= AT_ONCE + MOST_WAITING:
-        _log_none(found, "too many others wait for theirs")
+        _log_no_title(exchange, "too many others wait for theirs")
         return
-    task = asyncio.create_task(_title(found, env.title_model or started.turn.choice), name=f"title of {found.row.pk}")
+    task = asyncio.create_task(_title(exchange, env.title_model or started.turn.choice), name=f"title of {exchange.row.pk}")
     # The event loop keeps only a weak reference to a task.
     _tasks.add(task)
     task.add_done_callback(_tasks.discard)
@@ -70,48 +70,48 @@ async def settle() -> None:
         await asyncio.gather(*waiting, return_exceptions=True)
 
 
-async def _title(found: Talk, choice: str) -> None:
+async def _title(exchange: FirstExchange, choice: str) -> None:
     try:
         async with _semaphore():
-            title = await _asked(found, choice)
-        is_kept = bool(title) and await writer.run(keeping.keep, found.row, title, order=found.row.pk, patience=SAVE_SECONDS)
+            title = await _asked(exchange, choice)
+        is_kept = bool(title) and await writer.run(keeping.keep, exchange.row, title, order=exchange.row.pk, patience=SAVE_SECONDS)
         if is_kept:
-            found.row.title = title
-            bus().send(groups.person(found.row.owner_id), list_events.retitled(found.row))
+            exchange.row.title = title
+            bus().send(groups.person(exchange.row.owner_id), list_events.retitled(exchange.row))
     except NoSpareSlotError:
-        _log_none(found, "answers need all slots")
+        _log_no_title(exchange, "answers need all slots")
     except TimeoutError:
-        _log_none(found, "the model took too long")
+        _log_no_title(exchange, "the model took too long")
     except BackendError as error:
-        _log_none(found, error.cause or error.code)
+        _log_no_title(exchange, error.cause or error.code)
     except Exception as error:  # noqa: BLE001 - the conversation has a title already, and its turn has ended well
-        _log_none(found, type(error).__name__)
+        _log_no_title(exchange, type(error).__name__)
 
 
-async def _asked(found: Talk, choice: str) -> str:
+async def _asked(exchange: FirstExchange, choice: str) -> str:
     """The title from the model; empty if its reply contains none, and for the demo, which would give every conversation the same one."""
     backend = connected.backend(choice)
     if backend.is_demo:
         return ""
     async with slots().spare(), asyncio.timeout(ASK_SECONDS):
-        request = found.request(split_choice(choice)[1])
-        charged = partial(_charge, found, choice, backend.name)
-        words = await own_requests.words_of(backend, request, MOST_REPLY_CHARS, charged, "title")
+        request = exchange.request(split_choice(choice)[1])
+        charged = partial(_charge, exchange, choice, backend.name)
+        words = await own_requests.text_of(backend, request, MOST_REPLY_CHARS, charged, "title")
     title = title_reply.read(words)
     if not title:
-        _log_none(found, "the model gave none")
+        _log_no_title(exchange, "the model gave none")
     return title
 
 
-def _charge(found: Talk, choice: str, backend: str, spent: Spent, model: str) -> None:
+def _charge(exchange: FirstExchange, choice: str, backend: str, spent: Spent, model: str) -> None:
     """Record the usage, even if there is no title. Does not wait."""
-    asked = Attribution(found.row.owner_id, periods.now().day)
+    asked = Attribution(exchange.row.owner_id, periods.now().day)
     posting.post(asked, Charge(UsageKind.TITLE, spent, choice, backend, model), patience=SAVE_SECONDS)
 
 
-def _log_none(found: Talk, why: str) -> None:
+def _log_no_title(exchange: FirstExchange, why: str) -> None:
     """Log one line, without any text of the conversation or of a reply."""
-    log.info("conversation %s keeps its first title: %s", found.row.pk, why)
+    log.info("conversation %s keeps its first title: %s", exchange.row.pk, why)
 
 
 def _semaphore() -> asyncio.Semaphore:

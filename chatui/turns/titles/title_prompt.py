@@ -21,7 +21,7 @@ MOST_TOKENS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class FirstExchange:
     """The first question of a conversation, with its answer. ``row``: the conversation as it was when the turn began."""
 
     row: Conversation
@@ -35,7 +35,7 @@ class Talk:
         return SampleRequest(frames, model=model, effort="low", max_tokens=MOST_TOKENS)
 
 
-def untitled(started: Started, written: Iterable[Frame]) -> Talk | None:
+def untitled(started: Started, written: Iterable[Frame]) -> FirstExchange | None:
     """The exchange of an ended turn that wrote these frames, if its conversation needs a title: the turn answered the first question, and
     the title is still the start of that question. Reads nothing from the database.
 
@@ -48,4 +48,4 @@ def untitled(started: Started, written: Iterable[Frame]) -> Talk | None:
     answers = [frame for frame in visible(written, Audience.END_USER) if is_answer(frame.header) and frame.body.strip()]
     if not answers or row.title != first_title(question.body):
         return None
-    return Talk(row, show(question, Audience.END_USER), show(answers[-1], Audience.END_USER))
+    return FirstExchange(row, show(question, Audience.END_USER), show(answers[-1], Audience.END_USER))

@@ -59,11 +59,11 @@ def read(reply: str) -> str:
     """
     if len(reply) > _MOST_REPLY_CHARS or len(reply.strip().splitlines()) != 1:
         return ""
-    title = _bare(" ".join(_seen(" ".join(reply.split())).split()))
+    title = _undecorated(" ".join(_printable(" ".join(reply.split())).split()))
     return title if _is_title(title) else ""
 
 
-def _seen(text: str) -> str:
+def _printable(text: str) -> str:
     """``text`` without control and format characters: line breaks, direction marks, zero-width characters."""
     kept = (
         each
@@ -73,7 +73,7 @@ def _seen(text: str) -> str:
     return "".join(kept)
 
 
-def _bare(line: str) -> str:
+def _undecorated(line: str) -> str:
     """The line without what models put around a title. Repeated until nothing changes, because such decorations can be nested."""
     before = None
     while line != before:

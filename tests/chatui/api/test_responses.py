@@ -124,7 +124,7 @@ async def test_what_a_crash_left_of_an_answer_that_is_not_stored_is_erased(progr
     kept = await program.ask({"input": "Keep this."})
     from chatui.turns.programs import deletion
 
-    forget = database_sync_to_async(deletion.forget_ended)
+    forget = database_sync_to_async(deletion.erase_ended)
     assert await forget() == 0
     await ProgramAnswer.objects.aupdate(is_kept=False)
     assert await forget() == 1 and not await Conversation.objects.aexists(), kept["id"]

@@ -77,11 +77,11 @@ async def test_requests_for_titles_and_summaries_have_spans_of_their_own_without
     request = SampleRequest((Frame(Header(Role.USER), KEY),))
     for what in ("title", "summary"):
         backend.script = answer("Words of a model")
-        words = await own_requests.words_of(backend, request, 100, lambda _, model: booked.append(model), what)
+        words = await own_requests.text_of(backend, request, 100, lambda _, model: booked.append(model), what)
         assert words.strip() == "Words of a model", "the premise"
     backend.script = [BackendError(ProductCode.BACKEND, "HTTP 401: what the server said").because("HTTP 401")]
     with pytest.raises(BackendError):
-        await own_requests.words_of(backend, request, 100, lambda _, model: booked.append(model), "title")
+        await own_requests.text_of(backend, request, 100, lambda _, model: booked.append(model), "title")
     got = peer.wait_for(lambda seen: len(seen) == 3)
     assert [span.name for span in got] == ["title", "summary", "title"] and len(booked) == 3
     assert all(said(span)["chatui.backend"] == backend.name for span in got)

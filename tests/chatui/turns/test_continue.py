@@ -103,8 +103,8 @@ async def test_a_reasoning_summary_is_no_part_of_the_answer_that_is_continued(ad
     def shown_before() -> list[str]:
         job = ledger.load(store(ada, ask()).turn)
         keys = [uuid4() for _ in range(2)]
-        ledger.keep_summary(job, [job.question_id], [(keys[0], Finished(Frame(SUMMARY, "- Compared two ways")))])
-        ledger.keep(job, keys[:1], [(keys[1], Finished(Frame(FINAL, "Two and "), complete=False, error=ProductCode.LENGTH))])
+        ledger.store_summary(job, [job.question_id], [(keys[0], Finished(Frame(SUMMARY, "- Compared two ways")))])
+        ledger.store_frames(job, keys[:1], [(keys[1], Finished(Frame(FINAL, "Two and "), complete=False, error=ProductCode.LENGTH))])
         ledger.finish(job, ledger.Outcome(TurnState.INCOMPLETE, ProductCode.LENGTH), ledger.Account())
         going_on = store(ada, continued(Turn.objects.get(pk=job.turn_id)))
         return [item.body for _, item in ledger.load(going_on.turn).shown_before]

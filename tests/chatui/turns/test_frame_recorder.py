@@ -33,7 +33,7 @@ async def test_each_event_is_published_once_and_each_frame_stored_once(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     happened: list[str] = []
-    keep, take = ledger.keep, Publisher.take
+    keep, take = ledger.store_frames, Publisher.take
 
     def noted_keep(job: ledger.Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
         happened.extend("kept" for _ in written)
@@ -43,7 +43,7 @@ async def test_each_event_is_published_once_and_each_frame_stored_once(
         happened.append(type(event).__name__)
         take(publisher, event, key)
 
-    monkeypatch.setattr(ledger, "keep", noted_keep)
+    monkeypatch.setattr(ledger, "store_frames", noted_keep)
     monkeypatch.setattr(Publisher, "take", noted_take)
     backend.script = [*frame(ANALYSIS, "hm"), *frame(FINAL, "Four.", Terminator.RETURN), ended()]
     await run(ada, ask())
@@ -83,7 +83,7 @@ async def test_a_frame_that_no_database_takes_fails_the_turn_and_says_so(
     def refuse(*_: object) -> None:
         raise DataError("value too long")
 
-    monkeypatch.setattr(ledger, "keep", refuse)
+    monkeypatch.setattr(ledger, "store_frames", refuse)
     backend.script = [*frame(PREAMBLE, "Let me see"), asyncio.Event()]
     turn = await run(ada, ask())
     assert (turn.state, turn.error_code, backend.closed) == ("failed", "E-X-INTERNAL", 1)

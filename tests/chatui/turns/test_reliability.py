@@ -133,7 +133,7 @@ async def test_a_database_that_refuses_for_a_moment_costs_no_word_of_the_answer(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ledger, "load", failing(ledger.load, 1))
-    monkeypatch.setattr(ledger, "keep", failing(ledger.keep, 2))
+    monkeypatch.setattr(ledger, "store_frames", failing(ledger.store_frames, 2))
     monkeypatch.setattr(ledger, "finish", failing(ledger.finish, 2))
     turn = await end_of(await begin(ada))
     assert (turn.state, turn.error_code) == ("completed", "")
@@ -141,7 +141,7 @@ async def test_a_database_that_refuses_for_a_moment_costs_no_word_of_the_answer(
 
 
 async def test_a_frame_whose_commit_went_unheard_is_kept_once(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep, unheard = ledger.keep, [True]
+    keep, unheard = ledger.store_frames, [True]
 
     def keep_and_break(*arguments: Any) -> Any:
         kept = keep(*arguments)
@@ -150,7 +150,7 @@ async def test_a_frame_whose_commit_went_unheard_is_kept_once(ada: User, backend
             raise OperationalError("server closed the connection unexpectedly")
         return kept
 
-    monkeypatch.setattr(ledger, "keep", keep_and_break)
+    monkeypatch.setattr(ledger, "store_frames", keep_and_break)
     turn = await end_of(await begin(ada))
     assert (turn.state, len(await texts(turn))) == ("completed", 2)
 
@@ -227,7 +227,7 @@ async def test_a_frame_that_was_kept_in_the_end_is_not_kept_a_second_time_from_i
     job = await database_sync_to_async(ledger.load)(turn)
     finished = Finished(Frame(FINAL, "Half and half", Terminator.RETURN))
     key = (await TurnPiece.objects.aget()).frame
-    await writer.run(ledger.keep, job, [job.question_id], [(key, finished)])
+    await writer.run(ledger.store_frames, job, [job.question_id], [(key, finished)])
     assert await database_sync_to_async(sweep.interrupt)(stale)
     assert [text.rpartition("<|message|>")[2] for text in await texts(turn)] == ["Half and half<|return|>"]
 

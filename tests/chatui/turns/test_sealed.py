@@ -27,17 +27,17 @@ def sealed(texts: list[str] = THOUGHTS, person: UUID = ADA) -> str:
 
 def test_a_token_opens_for_its_person_and_purpose_alone() -> None:
     token = sealed()
-    assert tokens.opened(ADA, Purpose.REASONING, token) == tuple(THOUGHTS) and sealed() != token
-    assert tokens.opened(BELA, Purpose.REASONING, token) == tokens.opened(ADA, Purpose.COMPACTION, token) == ()
+    assert tokens.unseal(ADA, Purpose.REASONING, token) == tuple(THOUGHTS) and sealed() != token
+    assert tokens.unseal(BELA, Purpose.REASONING, token) == tokens.unseal(ADA, Purpose.COMPACTION, token) == ()
 
 
 def test_a_token_that_was_changed_anywhere_opens_to_nothing() -> None:
     token = sealed()
     for place in (0, 5, 6, 40, 60, len(token) // 2, len(token) - 2):
         other = "A" if token[place] != "A" else "B"
-        assert tokens.opened(ADA, Purpose.REASONING, token[:place] + other + token[place + 1 :]) == (), place
+        assert tokens.unseal(ADA, Purpose.REASONING, token[:place] + other + token[place + 1 :]) == (), place
     for wrong in ("", "cus1.", "cus1.AAAA", "x" * 100, token[:-30], "cus1.€", "cus1." + "A" * 10_000_000, token.replace("cus1.", "cus2.")):
-        assert tokens.opened(ADA, Purpose.REASONING, wrong) == ()
+        assert tokens.unseal(ADA, Purpose.REASONING, wrong) == ()
 
 
 def test_a_token_is_good_for_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,7 +45,7 @@ def test_a_token_is_good_for_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
     lasts = tokens.LASTS_SECONDS[Purpose.REASONING]
     for age, is_good in ((lasts - 60, True), (lasts + 60, False), (-30, True), (-3600, False)):
         monkeypatch.setattr(time, "time", lambda age=age: now + age)
-        assert bool(tokens.opened(ADA, Purpose.REASONING, token)) is is_good, age
+        assert bool(tokens.unseal(ADA, Purpose.REASONING, token)) is is_good, age
 
 
 def test_the_length_of_a_token_tells_only_its_bucket() -> None:
@@ -62,10 +62,10 @@ def test_a_key_that_was_changed_still_opens_what_it_sealed(settings: pytest_djan
     use(sealing_key="the first")
     token = sealed()
     use(sealing_key="the second", sealing_keys_before=["the first"])
-    assert tokens.opened(ADA, Purpose.REASONING, token) == tuple(THOUGHTS)
+    assert tokens.unseal(ADA, Purpose.REASONING, token) == tuple(THOUGHTS)
     newer = sealed()
     use(sealing_key="the second", sealing_keys_before=[])
-    assert tokens.opened(ADA, Purpose.REASONING, token) == () and tokens.opened(ADA, Purpose.REASONING, newer) == tuple(THOUGHTS)
+    assert tokens.unseal(ADA, Purpose.REASONING, token) == () and tokens.unseal(ADA, Purpose.REASONING, newer) == tuple(THOUGHTS)
 
 
 def test_what_was_thought_since_the_last_visible_frame_is_sealed_together() -> None:
@@ -73,7 +73,7 @@ def test_what_was_thought_since_the_last_visible_frame_is_sealed_together() -> N
 
     def feed(*events: object) -> list[tuple[str, ...]]:
         found = [collected.feed(event) for event in events]  # type: ignore[arg-type]
-        return [tokens.opened(ADA, Purpose.REASONING, token) for token in found if token]
+        return [tokens.unseal(ADA, Purpose.REASONING, token) for token in found if token]
 
     def thought(text: str) -> list[object]:
         return [FrameOpened(ANALYSIS), FrameText(text), FrameClosed(Terminator.END)]

@@ -82,32 +82,32 @@ def test_what_thinks_aloud_reads_like_reasoning(text: str) -> None:
 
 def read(notes: Notes, *texts: str) -> list[str]:
     notes.open([Frame(Header(Role.USER), QUESTION)])
-    return [step for text in texts for step in notes.steps_of_server(text)]
+    return [step for text in texts for step in notes.server_steps(text)]
 
 
 def test_reasoning_by_the_name_of_a_summary_is_hidden_text_before_any_line_is_judged() -> None:
-    notes, line = Notes(is_vouched=True), "compare the ways to travel"
+    notes, line = Notes(is_trusted=True), "compare the ways to travel"
     assert read(notes, "**Comparing ways**") == ["Comparing ways"], "the premise: the server is believed"
     assert notes.judge("Looked at how to compare the ways to travel").reason is None, "the premise: the line passes"
-    assert notes.steps_of_server(f"We {line}, so that she may choose.") == []
+    assert notes.server_steps(f"We {line}, so that she may choose.") == []
     assert notes.judge(f"Looked at how to {line}").reason is not None
-    assert notes.steps_of_server("**Weighing the rain**") == [], "it is not believed again"
+    assert notes.server_steps("**Weighing the rain**") == [], "it is not believed again"
 
 
 def test_the_text_under_a_heading_is_hidden() -> None:
-    notes = Notes(is_vouched=True)
+    notes = Notes(is_trusted=True)
     assert read(notes, "**Comparing ways**\n\nlook at each of the ways there are in turn") == ["Comparing ways"]
     assert notes.judge("Comparing ways").reason is None
     assert notes.judge("Each of the ways there").reason is not None
 
 
-@pytest.mark.parametrize("is_vouched", [True, False])
-def test_what_nobody_vouched_for_is_hidden_text(is_vouched: bool) -> None:
-    notes = Notes(is_vouched=is_vouched)
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_a_summary_that_is_not_trusted_is_hidden_text(is_trusted: bool) -> None:
+    notes = Notes(is_trusted=is_trusted)
     notes.open([Frame(Header(Role.USER), QUESTION)])
     for event in (FrameOpened(summary_frame.ASIDE), FrameText("look at each of the ways there are in turn"), FrameClosed(Terminator.END)):
         notes.feed(event)
-    assert (notes.judge("Looked at each of the ways there are").reason is None) is is_vouched
+    assert (notes.judge("Looked at each of the ways there are").reason is None) is is_trusted
 
 
 @pytest.mark.django_db(transaction=True)

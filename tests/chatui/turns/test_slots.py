@@ -34,7 +34,7 @@ async def hold(slots: Slots, name: str, done: list[str], told: dict[str, list[in
 
 @pytest.mark.asyncio
 async def test_first_come_first_served_and_each_is_told_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TELL_SECONDS", 0.01)
+    monkeypatch.setattr(module, "UPDATE_SECONDS", 0.01)
     slots, done, told = Slots(1), list[str](), dict[str, list[int]]()
     ends = {name: asyncio.Event() for name in "abcd"}
     tasks = []
@@ -167,7 +167,7 @@ class Queue:
         if isinstance(which, set):
             await self.ask(*sorted(which))
         elif what == "tell":
-            self.slots._tell(list(self.slots._queue), Counter())
+            self.slots._send_batch(list(self.slots._queue), Counter())
         elif isinstance(which, int) and people:
             await (self.end if what == "end" else self.give_up)(people[which % len(people)])
 
@@ -215,12 +215,12 @@ async def test_members_of_a_full_group_wait_and_nobody_of_another_group_behind_t
     for person in queue.people:
         person.end.set()
     await queue.settle()
-    assert queue.slots._free == 10 and queue.slots._free_in == LIMITS
+    assert queue.slots._free == 10 and queue.slots._free_by_group == LIMITS
 
 
 @pytest.mark.asyncio
 async def test_who_waits_for_the_process_is_not_told_of_those_who_wait_for_their_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TELL_SECONDS", 0.01)
+    monkeypatch.setattr(module, "UPDATE_SECONDS", 0.01)
     queue = Queue(2, {"students": 1})
     student, other = await queue.ask("students"), await queue.ask()
     waiting = [await queue.ask("students") for _ in range(3)]
@@ -280,9 +280,9 @@ def test_whatever_happens_no_slot_is_lost_nobody_waits_for_nothing_and_everybody
         for _ in range(len(queue.people)):
             await queue.end(queue.running[0])
             queue.check()
-        assert not queue.people and queue.slots._free == most and queue.slots._free_in == LIMITS and not queue.slots._counts
-        if queue.slots._telling:
-            queue.slots._telling.cancel()
+        assert not queue.people and queue.slots._free == most and queue.slots._free_by_group == LIMITS and not queue.slots._counts
+        if queue.slots._updating:
+            queue.slots._updating.cancel()
 
     asyncio.run(play())
 
@@ -336,4 +336,4 @@ async def test_a_member_of_a_full_group_reads_the_place_and_others_are_answered(
         assert (await second.until(*ENDS))[-1]["state"] == "completed"
     await running.settle()
     assert await Turn.objects.filter(state="running").acount() == 0
-    assert only._free_in == {"students": 1}
+    assert only._free_by_group == {"students": 1}

@@ -70,7 +70,7 @@ async def test_reasoning_that_no_database_takes_is_summed_up_all_the_same(
 async def test_a_summary_that_cannot_be_kept_does_not_cost_the_answer(
     fault: Any, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger, "keep_summary", fault)
+    monkeypatch.setattr(ledger, "store_summary", fault)
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
     use(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)

@@ -151,14 +151,14 @@ async def test_the_real_server_is_model_and_summarizer(
 ) -> None:
     """It is too small to sum anything up. What it says instead is shown or blocked, and nothing hidden comes with it."""
     monkeypatch.setattr(summarizing, "LEAST_CHARS", 20)
-    answered, words_of = asyncio.Event(), own_requests.words_of
+    answered, words_of = asyncio.Event(), own_requests.text_of
 
     async def noted(backend: Backend, request: SampleRequest, most_chars: int, charged: own_requests.Charged, what: str) -> str:
         answer = await words_of(backend, request, most_chars, charged, what)
         answered.set()
         return answer
 
-    monkeypatch.setattr(own_requests, "words_of", noted)
+    monkeypatch.setattr(own_requests, "text_of", noted)
     relay.hold_after(12)
     both = TWO.format(big=relay.url, small=llama_server, review="false")
     configure(

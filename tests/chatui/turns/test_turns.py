@@ -305,12 +305,12 @@ async def test_a_turn_that_has_ended_or_that_another_process_has_gets_no_frames(
         mine, done = ledger.load(store(ada, ask()).turn), Finished(Frame(FINAL, "Four.", Terminator.RETURN))
         parents = [mine.question_id]
         with pytest.raises(ledger.LeaseLostError):
-            ledger.keep(replace(mine, lease_owner="another process"), parents, [(uuid4(), done)])
-        ledger.keep(mine, parents, [(uuid4(), done)])
+            ledger.store_frames(replace(mine, lease_owner="another process"), parents, [(uuid4(), done)])
+        ledger.store_frames(mine, parents, [(uuid4(), done)])
         assert ledger.finish(mine, ledger.Outcome(TurnState.COMPLETED), ledger.Account())
         assert not ledger.finish(mine, ledger.Outcome(TurnState.FAILED), ledger.Account())
         with pytest.raises(ledger.LeaseLostError):
-            ledger.keep(mine, parents, [(uuid4(), done)])
+            ledger.store_frames(mine, parents, [(uuid4(), done)])
         assert Message.objects.filter(turn=mine.turn_id).count() == 1
 
     await try_them()

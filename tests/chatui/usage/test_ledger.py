@@ -99,7 +99,7 @@ async def test_counts_of_many_samples_together_are_as_many_as_a_column_holds() -
 async def test_a_request_of_the_products_own_tells_the_model_as_it_can_be_stored(backend: ScriptedBackend) -> None:
     told: list[str] = []
     backend.script = [*answer()[:-1], SampleEnded(EndReason.STOP, Usage(1, 2), "m\x00<|end|>")]
-    await own_requests.words_of(backend, SampleRequest(()), 100, lambda _, model: told.append(model), "title")
+    await own_requests.text_of(backend, SampleRequest(()), 100, lambda _, model: told.append(model), "title")
     assert told == ["m\ufffd<end|>"]
 
 

@@ -40,7 +40,7 @@ async def thought_through(question: str) -> summary_notes.Notes:
 @pytest.mark.parametrize("question", QUESTIONS)
 async def test_every_line_of_the_demo_passes_the_check_and_then_it_has_nothing_more_to_say(question: str) -> None:
     notes, shown = await thought_through(question), list[str]()
-    assert notes.fresh_chars > 100, "the premise: it thought"
+    assert notes.new_chars > 100, "the premise: it thought"
     while (line := (await outcome(DemoBackend(0), notes.request(None, shown))).visible) != "none":
         assert notes.judge(line).reason is None, line
         shown.append(line)

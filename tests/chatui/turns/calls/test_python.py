@@ -292,7 +292,7 @@ async def test_a_file_that_cannot_be_stored_costs_nothing_but_itself(ada: User, 
     def away(*_: object) -> None:
         raise DatabaseBusyError
 
-    monkeypatch.setattr(turn_files, "_keep", away)
+    monkeypatch.setattr(turn_files, "_store", away)
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)) as server:
         offer(monkeypatch)
         turn = await run(ada, ask())

@@ -69,13 +69,13 @@ def test_pieces_that_came_just_before_the_end_are_deleted(ada: User) -> None:
 
 @pytest.mark.asyncio
 async def test_an_answer_that_cannot_be_stored_fails_the_turn(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep = ledger.keep
+    keep = ledger.store_frames
 
     def refuse(job: ledger.Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> Any:
         keep(job, parents, written)
         raise DataError("value too long")
 
-    monkeypatch.setattr(ledger, "keep", refuse)
+    monkeypatch.setattr(ledger, "store_frames", refuse)
     turn = await run(ada, ask())
     assert (turn.state, turn.error_code) == ("failed", "E-X-INTERNAL")
     assert not await Message.objects.filter(turn=turn).aexists(), "all of the write was undone"
