@@ -1,6 +1,6 @@
 """Executes the commands that a browser sends over the WebSocket.
 
-Each is for a thread of a pool, but for ``ask`` and ``see``, which the writer stores. ``access`` decides whether the person may do it.
+Each runs in a thread of a pool, except ``ask`` and ``see``, which go through the writer. ``access`` decides whether the person is allowed.
 A refused command raises an error with a code.
 """
 
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """What a socket follows: a conversation and its last turn. ``running``: where that turn runs; None where it has ended."""
+    """What a socket follows: a conversation and its last turn. ``running``: where that turn runs; None if it has ended."""
 
     conversation_id: UUID
     turn_id: UUID | None
@@ -48,7 +48,7 @@ class Following:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The other end of a socket: its session when it connected, None where it had none, its network address, and the page's language."""
+    """The client of a socket: its session when it connected, or None, its network address, and the page's language."""
 
     session: SignedIn | None
     address: str
@@ -61,13 +61,13 @@ class SignedOutError(Exception):
     code = ProductCode.SIGNED_OUT
 
 
-def carry_out(caller: Caller, command: Callable[[Visitor, C], T], asked: C) -> T:
-    """Runs one of the commands below, with the caller's current person and permissions."""
-    return command(visitor_of(caller), asked)
+def run_command(caller: Caller, command: Callable[[Visitor, C], T], argument: C) -> T:
+    """Run one of the commands below, with the caller's current person and permissions."""
+    return command(visitor_of(caller), argument)
 
 
 def visitor_of(caller: Caller) -> Visitor:
-    """Who the caller is, read from the database again: nobody, where the session was ended, or the password or account changed."""
+    """The caller's person, read from the database again; nobody if the session has ended, or the password or account has changed."""
     if caller.session is None:
         return Visitor(None, caller.address, "socket")
     person = people_of(caller.session).first()
@@ -75,10 +75,10 @@ def visitor_of(caller: Caller) -> Visitor:
 
 
 async def ask(caller: Caller, command: wire.Ask, accept: Callable[[wire.Accepted, Following], None]) -> Following | None:
-    """Store the question, and launch its turn. The session is checked where the question is stored.
+    """Store the question, and launch its turn. The session is checked in the transaction that stores the question.
 
-    ``accept`` is called in between, with the reply to the browser. Returns what to follow where the turn had begun before; None for a new
-    one, of which a socket that follows from ``accept`` on is sent everything.
+    ``accept`` is called in between, with the reply to the browser. Returns what to follow if the turn had already started; None for a new
+    turn, because a socket that follows it from ``accept`` on misses nothing.
     """
     if caller.session is None:
         raise SignedOutError
@@ -87,11 +87,11 @@ async def ask(caller: Caller, command: wire.Ask, accept: Callable[[wire.Accepted
     def stored(started: Started) -> None:
         accept(_accepted(client_id, started), _following_turn(started.turn))
 
-    wanted = replace(_wanted(command), session=caller.session, language=caller.language)
+    parsed = replace(_ask_of(command), session=caller.session, language=caller.language)
     if isinstance(command, wire.Send) and command.answer_format and command.conversation is None:
-        # Elsewhere, because looking through a long schema takes a moment.
-        wanted = replace(wanted, answer_format=await asyncio.to_thread(_format, command.answer_format))
-    started = await running.ask(caller.session.person, wanted, stored)
+        # In a thread, because checking a long schema takes a moment.
+        parsed = replace(parsed, answer_format=await asyncio.to_thread(_format, command.answer_format))
+    started = await running.ask(caller.session.person, parsed, stored)
     return None if started.is_new else _following_turn(started.turn)
 
 
@@ -110,25 +110,25 @@ def _accepted(client_id: str, started: Started) -> wire.Accepted:
 
 
 def subscribe(visitor: Visitor, command: wire.Subscribe) -> Following:
-    """Follow one's own conversation."""
+    """Follow a conversation of the person's own."""
     conversation = access.own_conversation(_person(visitor), command.conversation)
     return _following(conversation)
 
 
 def see(visitor: Visitor, command: wire.See) -> bool:
-    """The page shows one's own conversation. Returns whether something in it was new. A write, for the writer."""
+    """Mark a conversation of the person's own as seen. Returns whether it had news. This writes, so run it in the writer."""
     return conversation_actions.see(_person(visitor), command.conversation)
 
 
 def watch(visitor: Visitor, command: wire.Watch) -> Following:
-    """Follow the hidden channels of a conversation. Permission and opt-in are checked, and the access is recorded, every time."""
+    """Follow the hidden channels of a conversation. Every time, permission and opt-in are checked, and the access is recorded."""
     if visitor.user is None:
         raise SignedOutError
     return _following(access.view_hidden(visitor, command.conversation, action="debug stream"))
 
 
-def watch_on(visitor: Visitor, before: Following) -> Following:
-    """Go on following. Permission and opt-in are checked again; another turn than before is recorded as another stream."""
+def continue_watching(visitor: Visitor, before: Following) -> Following:
+    """Continue to follow. Permission and opt-in are checked again; a new turn is recorded as another stream."""
     if visitor.user is None:
         raise SignedOutError
     following = _following(access.recheck_hidden(visitor, before.conversation_id))
@@ -138,7 +138,7 @@ def watch_on(visitor: Visitor, before: Following) -> Following:
 
 
 def own_turn(visitor: Visitor, command: wire.Stop | wire.AnswerNow) -> Place:
-    """A turn that this person may stop or hurry: one in their own conversation."""
+    """A turn that this person may stop or ask to answer now: one in their own conversation."""
     conversation = access.own_conversation(_person(visitor), command.conversation)
     turn = access.turn_of(conversation, command.turn)
     return Place(turn.pk, turn.lease_owner)
@@ -160,7 +160,7 @@ def _person(visitor: Visitor) -> User:
     return visitor.user
 
 
-def _wanted(command: wire.Ask) -> Ask:
+def _ask_of(command: wire.Ask) -> Ask:
     client_id = _client_id(command)
     match command:
         case wire.Send():

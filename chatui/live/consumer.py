@@ -1,7 +1,7 @@
-"""The WebSocket consumer: one instance for each open page. It holds no transcript, and leaves every decision to ``commands``.
+"""The WebSocket consumer: one instance per open page. It stores no transcript, and leaves every decision to ``commands``.
 
-A turn never runs in here: Channels awaits each handler before it reads the next frame, so a handler that streamed an answer could not
-receive "stop".
+Turns never run in here: Channels awaits each handler before it reads the next frame, so a handler that streamed an answer could not
+receive a stop command.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ T = TypeVar("T")
 CHECK_SECONDS = 30.0
 SNAPSHOT_SECONDS = 1.5
 SEE_PATIENCE = 10.0
-"""How long it waits for a busy database to be stored that an answer was seen, in seconds."""
+"""How long, in seconds, a ``see`` command waits for a busy database."""
 MAX_FRAME_CHARS = 512 * 1024
 MAX_SOCKETS = 50
-"""Open pages of one person in one process; each costs memory and a task."""
+"""The most open pages of one person in one process; each takes memory and tasks."""
 
 CLOSE_RESTART = 1012
 CLOSE_SIGNED_OUT = 4401
@@ -62,7 +62,7 @@ _REFUSALS = (AskRefusedError, access.NotFoundError, access.RefusedError, access.
 
 
 class ChatConsumer(PageSocket):
-    """Follows at most one conversation for each audience: END_USER, and DEBUG while the debug view is open."""
+    """Follows at most one conversation per audience: END_USER, and DEBUG while the debug view is open."""
 
     _counted: UUID | None = None
 
@@ -72,11 +72,11 @@ class ChatConsumer(PageSocket):
         self._audience_of: dict[str, Audience] = {}
         self._awaiting: set[Audience] = set()
         self._retrying: set[Audience] = set()
-        self._told: dict[UUID, float] = {}
+        self._reported_at: dict[UUID, float] = {}
         self._own_group = f"socket-{uuid4()}"
         self.begin(self._caught_up)
         session = await pools.commands.run(header_sign_in.session_of, dict(self.scope))
-        self._caller = Caller(session, client_address(dict(self.scope)), self._said("language"))
+        self._caller = Caller(session, client_address(dict(self.scope)), self._query_value("language"))
         await self.accept()
         if session is None:
             await self.close_with(ProductCode.SIGNED_OUT, CLOSE_SIGNED_OUT)
@@ -97,11 +97,11 @@ class ChatConsumer(PageSocket):
         self.start_background(self._check_often())
 
     async def disconnect(self, code: int) -> None:
-        """Running turns continue: they do not need the socket."""
+        """Release the socket. Running turns continue without it."""
         self.release()
 
     def release(self) -> None:
-        """Leave all groups, and be counted no more."""
+        """Leave all groups, and no longer count as an open page."""
         super().release()
         if (person := self._counted) is not None:
             self._counted = None
@@ -115,7 +115,7 @@ class ChatConsumer(PageSocket):
             self._unfollow(audience)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        """Carry out one command."""
+        """Execute one command."""
         if self.is_closing:
             return
         if text_data == TOO_FAST:
@@ -131,12 +131,12 @@ class ChatConsumer(PageSocket):
             await self._dispatch(command)
         except _REFUSALS as error:
             self.refuse(client_id, error.code, error.until if isinstance(error, AskRefusedError) else None)
-        except Exception as error:  # noqa: BLE001 - the person gets a sentence and the log a place; neither gets content
+        except Exception as error:  # noqa: BLE001 - the person gets a sentence, and the log the kind of error; neither gets content
             log.error("command %r failed: %s", command.type, type(error).__name__)
             self.refuse(client_id, ProductCode.INTERNAL)
 
     def _received(self, group: str, message: Message) -> None:
-        """A message from the bus. Called on the event loop, so it only puts things in motion."""
+        """Handle a message from the bus. Called on the event loop, so it must not block."""
         match message["type"]:
             case "turn.events":
                 self._forward_events(group, message)
@@ -160,28 +160,28 @@ class ChatConsumer(PageSocket):
         if audience is None:
             return
         if audience is Audience.DEBUG and message["turn"] != str(self._followed[audience].turn_id):
-            return  # another turn than the one whose watching was recorded: ``turn.begun`` sees to that first
+            return  # access to this turn is not recorded yet: the handler of ``turn.begun`` does that first
         self.outbox.put_events(str(message["json"]))
         if audience is Audience.END_USER and message["process"] != PROCESS:
-            self._tell_followed(Place(UUID(str(message["turn"])), str(message["process"])))
+            self._report_following(Place(UUID(str(message["turn"])), str(message["process"])))
 
     def _forward_snapshot(self, message: Message) -> None:
         """Forward the snapshot that this socket asked a runner for."""
         audience = Audience(str(message["audience"]))
         self._awaiting.discard(audience)
-        # It may have been on its way when the debug view was closed or the permission was revoked.
+        # Meanwhile the debug view may have been closed, or the permission revoked.
         if audience in self._followed:
             self.outbox.put_events(str(message["json"]))
 
-    def _tell_followed(self, place: Place) -> None:
-        """Tell the process that runs a turn, now and then, that its events are wanted here."""
+    def _report_following(self, place: Place) -> None:
+        """Tell the process that runs a turn, at most once per CHECK_SECONDS, that its events are followed here."""
         now = asyncio.get_running_loop().time()
-        if now - self._told.get(place.turn_id, float("-inf")) > CHECK_SECONDS:
-            self._told = {place.turn_id: now}
+        if now - self._reported_at.get(place.turn_id, float("-inf")) > CHECK_SECONDS:
+            self._reported_at = {place.turn_id: now}
             running.keep_following(place, Audience.END_USER)
 
     def _caught_up(self) -> None:
-        """The page was too slow for some events: show it where the turns are now."""
+        """The page was too slow for some events, and has caught up: send it the current state of the turns."""
         for audience in list(self._followed):
             self.start_background(self._follow_again(audience))
 
@@ -190,15 +190,15 @@ class ChatConsumer(PageSocket):
             case wire.Pong():
                 self.outbox.confirmed(command.number)
             case wire.Probe():
-                self.say(wire.Alive())
+                self.send_event(wire.Alive())
             case wire.Ask():
                 begun_before = await commands.ask(self._caller, command, self._accept)
                 if begun_before is not None:
                     await self._follow(Audience.END_USER, begun_before)
             case wire.Subscribe():
-                await self._follow(Audience.END_USER, await self._carry_out(commands.subscribe, command))
+                await self._follow(Audience.END_USER, await self._run_command(commands.subscribe, command))
             case wire.Watch():
-                await self._follow(Audience.DEBUG, await self._carry_out(commands.watch, command))
+                await self._follow(Audience.DEBUG, await self._run_command(commands.watch, command))
             case wire.Stop() | wire.AnswerNow() | wire.See():
                 await self._act(command)
             case _:
@@ -206,23 +206,23 @@ class ChatConsumer(PageSocket):
 
     async def _act(self, command: wire.Stop | wire.AnswerNow | wire.See) -> None:
         if isinstance(command, wire.Stop):
-            await running.stop(await self._carry_out(commands.own_turn, command))
+            await running.stop(await self._run_command(commands.own_turn, command))
             return
         if isinstance(command, wire.AnswerNow):
-            running.answer_now(await self._carry_out(commands.own_turn, command))
+            running.answer_now(await self._run_command(commands.own_turn, command))
             return
-        had_news = await writer.run(commands.carry_out, self._caller, commands.see, command, patience=SEE_PATIENCE)
+        had_news = await writer.run(commands.run_command, self._caller, commands.see, command, patience=SEE_PATIENCE)
         if had_news and self._counted is not None:
             bus().send(groups.person(self._counted), list_events.seen(UUID(command.conversation)))
 
     def _accept(self, accepted: wire.Accepted, following: Following) -> None:
-        """A question is stored, and its turn is not launched yet: this socket gets the turn from its start, and need not ask."""
+        """A question is stored, but its turn is not launched yet: this socket follows it from the start, and needs no snapshot."""
         if not self.is_closing:
             self._join(Audience.END_USER, following)
-            self.say(accepted)
+            self.send_event(accepted)
 
     async def _follow(self, audience: Audience, following: Following) -> None:
-        # Join the group first, then ask for the snapshot: what happens in between may arrive twice, but is never missed.
+        # Join the group first, and then ask for the snapshot: events in between may arrive twice, but none is missed.
         self._join(audience, following)
         await bus().settled()
         if following.running is not None:
@@ -252,7 +252,7 @@ class ChatConsumer(PageSocket):
 
     def _ask_snapshot(self, place: Place, audience: Audience) -> None:
         if not self.outbox.has_room:
-            self.outbox.wait_for_page()  # which asks again when it has caught up
+            self.outbox.wait_for_page()  # once the page has caught up, ``_caught_up`` asks again
             return
         if audience not in self._awaiting:
             self._awaiting.add(audience)
@@ -275,17 +275,17 @@ class ChatConsumer(PageSocket):
     async def _follow_again(self, audience: Audience) -> None:
         before = self._followed.get(audience)
         if before is None:
-            return  # left since this was put in motion
+            return  # unfollowed meanwhile
         try:
             if audience is Audience.DEBUG:
-                following = await self._carry_out(commands.watch_on, before)
+                following = await self._run_command(commands.continue_watching, before)
             else:
                 subscribe = wire.Subscribe(wire.Reference(str(before.conversation_id)))
-                following = await self._carry_out(commands.subscribe, subscribe)
+                following = await self._run_command(commands.subscribe, subscribe)
             await self._follow(audience, following)
         except _REFUSALS as error:
             await self._end_following(audience, error.code)
-        except Exception as error:  # noqa: BLE001 - fail closed: access that could not be granted, or not be recorded, is refused
+        except Exception as error:  # noqa: BLE001 - fail closed: access that cannot be checked or recorded is refused
             log.error("following again failed: %s", type(error).__name__)
             await self._end_following(audience, ProductCode.INTERNAL)
 
@@ -297,7 +297,7 @@ class ChatConsumer(PageSocket):
 
     def _send_idle(self, following: Following) -> None:
         turn = str(following.turn_id) if following.turn_id else None
-        self.say(wire.Idle(str(following.conversation_id), turn, following.state))
+        self.send_event(wire.Idle(str(following.conversation_id), turn, following.state))
 
     async def _check_often(self) -> None:
         while True:
@@ -326,14 +326,14 @@ class ChatConsumer(PageSocket):
         if debug.running is not None:
             running.keep_following(debug.running, Audience.DEBUG)
 
-    async def _carry_out(self, command: Callable[[Visitor, C], T], asked: C) -> T:
-        return await pools.commands.run(commands.carry_out, self._caller, command, asked)
+    async def _run_command(self, command: Callable[[Visitor, C], T], argument: C) -> T:
+        return await pools.commands.run(commands.run_command, self._caller, command, argument)
 
     def _is_of_another_release(self) -> bool:
-        """Whether the page was loaded from a release that speaks another protocol. Programs need not say which they speak."""
-        spoken = self._said("protocol")
+        """Whether the page is from a release with another protocol version. Clients that are not pages need not send one."""
+        spoken = self._query_value("protocol")
         return bool(spoken) and spoken != str(wire.PROTOCOL)
 
-    def _said(self, name: str) -> str:
-        """What the page says of itself in the address of the socket."""
+    def _query_value(self, name: str) -> str:
+        """A parameter from the query string of the socket's address."""
         return ",".join(parse_qs(self.scope["query_string"].decode("ascii", "replace")).get(name, []))

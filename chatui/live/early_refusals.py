@@ -1,5 +1,5 @@
-"""Refuses an API request or upload before its body is read: too long, no length given, or an address that hides its parts behind
-escapes. Also ends any request whose body arrives too slowly."""
+"""Refuses an API request or upload before its body is read, if it is too long, gives no length, or has escapes in its address. Also builds
+the reply to a request whose body arrives too slowly."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from django.conf import settings
 from chatui.env import environment
 
 PROGRAMS = b"/v1/"
-"""The beginning of the addresses at which programs ask."""
+"""The path prefix of the API."""
 
 FILES = b"/files/"
-"""The beginning of the addresses at which people bring files."""
+"""The path prefix for uploads."""
 
 SERVER_ERRORS = 500
-"""Statuses from here on are faults of ours."""
+"""Statuses from this one on are server errors."""
 
 _MODELS = b"/v1/models/"
-"""It is followed by the id of a model, which may contain any characters."""
+"""A model id follows, which may contain any characters."""
 
 _REASONS = {
     404: ("Not Found", "not_found", "There is no such address."),
@@ -31,38 +31,38 @@ _REASONS = {
 
 
 def refusal_of(path: bytes, length: int | None) -> bytes:
-    """The whole reply, after which the connection ends; empty where the request may come in. ``length``: None if not given."""
-    # As Django will read it: an escape in the path must not lead around this.
-    meant = unquote_to_bytes(path)
-    most = _most(meant)
-    if meant.startswith(PROGRAMS) and b"%" in path and not path.startswith(_MODELS):
-        # An id with an escaped slash would be read as another address: /v1/responses/ID%2Fcancel.
+    """The complete reply, after which the connection is closed; empty if the request is allowed. ``length``: None if not given."""
+    # Decoded as Django will decode it, so that an escape in the path cannot bypass this check.
+    decoded = unquote_to_bytes(path)
+    max_bytes = _max_bytes(decoded)
+    if decoded.startswith(PROGRAMS) and b"%" in path and not path.startswith(_MODELS):
+        # An id with an escaped slash would be routed to another address: /v1/responses/ID%2Fcancel.
         return _refused(404)
-    if most is None or (length is not None and length <= most):
+    if max_bytes is None or (length is not None and length <= max_bytes):
         return b""
-    return _refused(411) if length is None else _refused(413, f"The body may have {most} bytes.")
+    return _refused(411) if length is None else _refused(413, f"The body may have {max_bytes} bytes.")
 
 
 def too_slow() -> bytes:
-    """The whole reply to a request whose body came too slowly, after which the connection ends."""
+    """The complete reply to a request whose body arrived too slowly, after which the connection is closed."""
     return _refused(408)
 
 
 def error_object(status: int, sentence: str, code: str) -> bytes:
-    """The body of an error as programs know it."""
+    """The body of an error in the format that programs expect."""
     kind = "not_found" if status == 404 else "invalid_request" if status < SERVER_ERRORS else "server_error"
     return json.dumps({"error": {"message": sentence, "type": kind, "param": None, "code": code}}).encode()
 
 
-def _refused(status: int, said: str = "") -> bytes:
+def _refused(status: int, message: str = "") -> bytes:
     reason, code, sentence = _REASONS[status]
-    body = error_object(status, said or sentence, code)
+    body = error_object(status, message or sentence, code)
     head = f"HTTP/1.1 {status} {reason}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     return head.encode() + body
 
 
-def _most(path: bytes) -> int | None:
-    """The longest body at an address; None where Django counts it itself."""
+def _max_bytes(path: bytes) -> int | None:
+    """The largest body allowed at an address, in bytes; None if Django checks the size itself."""
     if path.startswith(PROGRAMS):
         return settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     return environment().file_mb * 1024 * 1024 if path.startswith(FILES) else None

@@ -1,4 +1,4 @@
-"""Counts a socket's messages as they arrive, so that the queue behind a slow command is bounded."""
+"""Counts a socket's messages as they arrive, so that the queue stays bounded even while a command is slow."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ CHARS_A_COMMAND = 64 * 1024
 """A longer message counts as several commands."""
 
 TOO_FAST = "\x00too fast"
-"""Stands for the message that was one too many, and for all after it. No command: it is not JSON."""
+"""Replaces the message that exceeded the rate, and all later ones. It cannot be a command, because it is not JSON."""
 
 
 class InboundQueue:
-    """``next`` is what an ASGI application calls for its next message."""
+    """The messages of one socket. ``next`` is the ASGI application's ``receive``."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
@@ -35,7 +35,7 @@ class InboundQueue:
         return await self._arrived.get()
 
     def stop(self) -> None:
-        """Take no more."""
+        """Stop reading messages."""
         if self._reading is not None:
             self._reading.cancel()
 

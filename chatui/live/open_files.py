@@ -1,4 +1,4 @@
-"""Raises this process's limit of open files: many systems allow only 1,024, which idle connections alone can use up."""
+"""Raises this process's limit on open files: many systems allow only 1,024, which idle connections alone can use up."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MOST = 65_536
 
 
 def raise_limit() -> None:
-    """As far as the system lets the process."""
+    """Raise the limit to MOST, or as far as the system allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST if hard == resource.RLIM_INFINITY else min(MOST, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:

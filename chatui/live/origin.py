@@ -1,7 +1,7 @@
 """The Origin check of the WebSocket: only this site's own pages may connect.
 
-Browsers send cookies with a WebSocket that any page on the web opens, so this check is what keeps other sites out. The Origin header must
-equal a public origin exactly.
+A browser sends its cookies with a WebSocket that any page on the web opens, so only this check keeps other sites out. The Origin header
+must match a public origin exactly.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def is_allowed(scope: dict[str, Any]) -> bool:
 
 
 def _scheme(scope: dict[str, Any]) -> str:
-    """``https`` where a proxy that the operator trusts says that the browser used it, else ``http``."""
+    """``https`` if a proxy that the operator trusts says that the browser used it, otherwise ``http``."""
     client = (scope.get("client") or ("",))[0]
     forwarded = [value for name, value in scope.get("headers", []) if name == b"x-forwarded-proto"]
     return "https" if is_trusted(client) and forwarded == [b"https"] else "http"

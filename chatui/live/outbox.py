@@ -1,10 +1,10 @@
-"""The outgoing queue of one page, ordered and bounded: a slow page skips ahead and never fills the server's memory.
+"""The outgoing queue of one page, ordered and bounded: a slow page skips events and never fills the server's memory.
 
-Each frame is a JSON array of events. Short ones that wait together, such as those about the end of an answer, are sent as one.
+Each frame is a JSON array of events. Short frames that wait together, such as those about the end of an answer, are merged.
 
-A server may take whatever is sent and let it wait for a slow page. So the page confirms what it has read: after every PING_CHARS it is sent
-a ping, and answers it. While more than MOST_UNREAD is unconfirmed, events of turns are left out, and a snapshot follows once the page
-has caught up. A page that reads nothing at all and goes on asking is given up.
+An ASGI server accepts everything and buffers it for a slow page, so the page confirms what it has read: after every PING_CHARS it gets a
+ping, and answers it. While too much is unconfirmed, events of turns are dropped, and a snapshot follows once the page has caught up. A page
+that reads nothing but keeps sending commands is disconnected.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ PING_CHARS = 64 * 1024
 MOST_UNREAD = 512 * 1024
 MOST_JOINED = 8 * 1024
 MOST_EVER = 16 * 1024 * 1024
-"""Replies are never left out, so a page with so much unread is closed: it asks, and does not read."""
+"""Replies are never dropped, so a page with this much unread is disconnected: it sends commands, but does not read."""
 
 
 class Outbox:
-    """One for each socket. ``pump`` is its task; everything else returns at once."""
+    """The outbox of one socket. ``pump`` runs as its task; only ``pump`` and ``flush`` wait."""
 
     def __init__(self, send: Callable[[str], Awaitable[None]], caught_up: Callable[[], None], given_up: Callable[[], None]) -> None:
-        """``caught_up`` is called when something was left out and can be sent again, ``given_up`` where MOST_EVER is unread."""
+        """``caught_up`` is called when events were dropped and there is room again, ``given_up`` if more than MOST_EVER is unread."""
         self._send = send
         self._caught_up = caught_up
         self._given_up = given_up
         self._waiting: deque[str] = deque()
         self._waiting_chars = 0
-        self._news = asyncio.Event()
+        self._has_frames = asyncio.Event()
         self._sent = self._pinged = self._confirmed = 0
         self._is_behind = False
 
@@ -40,12 +40,12 @@ class Outbox:
         """Send a reply to a command, or anything else that must arrive."""
         self._waiting.append(frame)
         self._waiting_chars += len(frame)
-        self._news.set()
+        self._has_frames.set()
         if self._unread > MOST_EVER:
             self._given_up()
 
     def put_events(self, frame: str) -> None:
-        """Send events of a turn, or a snapshot, unless the page is too far behind. A page that keeps up is sent also what is large."""
+        """Send events of a turn, or a snapshot, unless the page is too far behind. A page that keeps up gets frames of any size."""
         if not self._is_behind and self.has_room:
             self.put(frame)
         else:
@@ -57,10 +57,10 @@ class Outbox:
         return self._unread <= MOST_UNREAD // 2
 
     def wait_for_page(self) -> None:
-        """Leave events out until the page has caught up."""
+        """Drop events until the page has caught up."""
         if not self._is_behind:
             self._is_behind = True
-            self._ping()  # else there may be none left that it could answer
+            self._ping()  # otherwise there may be no ping left for it to answer
 
     def confirmed(self, number: int) -> None:
         """The page has read everything up to the ping with this number."""
@@ -70,14 +70,14 @@ class Outbox:
             self._caught_up()
 
     async def pump(self) -> None:
-        """Send what waits. Runs until it is cancelled."""
+        """Send frames as they arrive. Runs until it is cancelled."""
         while True:
-            await self._news.wait()
-            self._news.clear()
+            await self._has_frames.wait()
+            self._has_frames.clear()
             await self.flush()
 
     async def flush(self) -> None:
-        """Send all that waits now."""
+        """Send all waiting frames."""
         while self._waiting:
             frame = self._next()
             self._sent += len(frame)
@@ -86,7 +86,7 @@ class Outbox:
                 self._ping()
 
     def _next(self) -> str:
-        """The next frame, joined with short ones behind it: to send a frame costs more than to write it."""
+        """The next frame, merged with short ones after it, because sending a frame costs more than building it."""
         frame = self._waiting.popleft()
         self._waiting_chars -= len(frame)
         while self._waiting and len(frame) + len(self._waiting[0]) <= MOST_JOINED:
@@ -96,11 +96,11 @@ class Outbox:
         return frame
 
     def _ping(self) -> None:
-        # Sent after what waits now, so by the time that it is answered all of that is read.
+        # Sent after all waiting frames, so once it is answered, the page has read all of them.
         self._pinged = self._sent + self._waiting_chars
         self._waiting.append(wire.encode([wire.Ping(self._pinged)]))
         self._waiting_chars += len(self._waiting[-1])
-        self._news.set()
+        self._has_frames.set()
 
     @property
     def _unread(self) -> int:

@@ -22,12 +22,12 @@ CLOSE_TOO_SLOW = 4413
 
 
 class PageSocket(AsyncWebsocketConsumer):
-    """``begin`` when it connects. ``release`` is called at the end, whatever ended it, and may be called before."""
+    """Call ``begin`` when the socket connects. ``release`` is called however the socket ends, and may be called before that."""
 
-    channel_layer_alias = "none"  # messages come over the bus, which needs no task and no thread for each of them
+    channel_layer_alias = "none"  # messages arrive over the bus, which needs no task or thread per socket
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """See Channels. However the socket ends, also by an error or by the server's patience, what it holds is given back."""
+        """See Channels. However the socket ends, even by an error or a timeout of the server, its resources are released."""
         queue = InboundQueue(receive)
         try:
             await super().__call__(scope, queue.next, send)  # type: ignore[arg-type]
@@ -36,47 +36,47 @@ class PageSocket(AsyncWebsocketConsumer):
             self.release()
 
     async def dispatch(self, message: dict[str, Any]) -> None:
-        """Call the handler of an ASGI message. Channels would first look for old database connections, in the one thread of all sockets."""
+        """Call the handler of an ASGI message. Channels would first check for old database connections, in one thread for all sockets."""
         await getattr(self, get_handler_name(message))(message)
 
     def begin(self, caught_up: Callable[[], None]) -> None:
-        """Make ready to send. ``caught_up``: see Outbox."""
+        """Prepare the socket for sending. ``caught_up``: see Outbox."""
         self.is_closing = False
         self._background_tasks: set[asyncio.Task[None]] = set()
         self._context = copy_context()
         self.outbox = Outbox(self._transmit, caught_up, self._give_up)
 
     def release(self) -> None:
-        """Give back what the socket holds."""
+        """Release the socket's resources."""
         self.is_closing = True
         for task in getattr(self, "_background_tasks", ()):
             task.cancel()
 
     async def _transmit(self, frame: str) -> None:
-        with contextlib.suppress(Exception):  # the page is gone, and the server has said so or will
+        with contextlib.suppress(Exception):  # the page is gone; the server reports the disconnect separately
             await self.send(text_data=frame)
 
     def _give_up(self) -> None:
         if not self.is_closing:
             self.start_background(self.leave(CLOSE_TOO_SLOW))
 
-    def say(self, event: wire.Event) -> None:
+    def send_event(self, event: wire.Event) -> None:
         """Send one event."""
         self.outbox.put(wire.encode([event]))
 
     def refuse(self, client_id: str | None, code: ErrorCode, until: datetime | None = None) -> None:
-        """Answer a command with ``code``, whose sentence the page has. ``until``: when a limit of usage ends."""
+        """Refuse a command with ``code``; the page has the sentence for it. ``until``: when a usage limit ends."""
         contact = environment().usage_contact or None
-        self.say(wire.Refused(client_id, code, until.isoformat(), contact) if until else wire.Refused(client_id, code))
+        self.send_event(wire.Refused(client_id, code, until.isoformat(), contact) if until else wire.Refused(client_id, code))
 
     async def close_with(self, code: ErrorCode, close_code: int) -> None:
-        """Say why, and close."""
+        """Send the reason, and close."""
         if not self.is_closing:
-            self.say(wire.Closing(code))
+            self.send_event(wire.Closing(code))
             await self.leave(close_code)
 
     async def leave(self, close_code: int) -> None:
-        """Send what waits, and close. Once: what would close it again does nothing."""
+        """Send the waiting frames, and close. Further calls do nothing."""
         if not self.is_closing:
             self.is_closing = True
             await self.outbox.flush()
@@ -84,8 +84,8 @@ class PageSocket(AsyncWebsocketConsumer):
                 await self.close(code=close_code)
 
     def start_background(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run something beside the commands, until the socket ends."""
-        # Not in the context of the task that sent the message.
+        """Run a task in the background, until the socket ends."""
+        # In the socket's own context, not in that of the task that sent the message.
         task = asyncio.create_task(work, context=self._context.copy())
         self._background_tasks.add(task)
         task.add_done_callback(self._background_tasks.discard)

@@ -1,7 +1,7 @@
-"""Imports Daphne without Twisted's TLS and Autobahn's WAMP, which ``serve`` does not use: saves 14 MB of OpenSSL and cryptography.
+"""Imports Daphne without Twisted's TLS and Autobahn's WAMP, which ``serve`` does not use. This saves 14 MB for OpenSSL and cryptography.
 
-A proxy before it ends TLS, and WAMP is a protocol that nobody speaks here. Nor are colours for a terminal needed, where a
-developer has them: 1 MB. To be imported before anything of Daphne, Twisted or Autobahn.
+TLS ends at a proxy in front of this server, and nothing here speaks WAMP. Terminal colors, which take 1 MB if a developer has installed
+them, are left out too. Import this module before anything of Daphne, Twisted or Autobahn.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any
 
 
 class _Unused(ModuleType):
-    """Has every name that Autobahn passes on to those who import it."""
+    """A stand-in module that has any name, because Autobahn re-exports some."""
 
     def __getattr__(self, name: str) -> type:
         if name.startswith("__"):
             raise AttributeError(name)
-        return type(name, (), {})  # each a class of its own, as some have subclasses
+        return type(name, (), {})  # each a separate class, because some are subclassed
 
 
 def _unused_package(name: str) -> Any:
-    """The same for a package: its modules are found, and imported, as far as they do not stand beside it."""
+    """The same for a package. Its submodules can still be imported, unless they are replaced too."""
     unused, found = _Unused(name), find_spec(name.partition(".")[0])
     folders = found.submodule_search_locations if found else None
     unused.__path__ = [f"{folder}/{name.partition('.')[2]}" for folder in folders or ()]
@@ -34,24 +34,24 @@ _WAMP = "autobahn.wamp"
 _wamp = _unused_package(_WAMP)
 _wamp.websocket = _Unused(f"{_WAMP}.websocket")
 _LEFT_OUT: dict[str, ModuleType | None] = {
-    # Twisted does without these two, as where they are not installed.
+    # Twisted works without these two, as if they were not installed.
     "OpenSSL": None,
     "service_identity": None,
-    # Its checks of passwords would import cryptography.
+    # Its password checks would import cryptography.
     "autobahn.twisted.wamp": _Unused("autobahn.twisted.wamp"),
-    # Its messages take most of the memory. WebSockets only need ``autobahn.wamp.types``.
+    # Its message classes take most of the memory. WebSockets only need ``autobahn.wamp.types``.
     _WAMP: _wamp,
     f"{_WAMP}.websocket": _wamp.websocket,
-    # Autobahn does without it, as where it is not installed.
+    # Autobahn works without it, as if it were not installed.
     "click": None,
 }
 
-# A process that has one of them already, such as that of tests, saves nothing by it.
+# A process that has already imported one of them, such as a test process, would save nothing.
 _absent = {} if _LEFT_OUT.keys() & sys.modules.keys() else _LEFT_OUT
-_modules: Any = sys.modules  # its type does not know None, which Python takes for a module that is not there
+_modules: Any = sys.modules  # its type does not allow None, which makes Python treat a module as missing
 _modules.update(_absent)
 try:
     import_module("daphne.server")
 finally:
     for _name in _absent:
-        del sys.modules[_name]  # who needs one later imports it then: a passkey, OpenSSL
+        del sys.modules[_name]  # so that code that needs one later can import it: passkeys need OpenSSL

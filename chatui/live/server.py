@@ -1,7 +1,7 @@
 """Runs Daphne with WebSocket compression, and drains connections on SIGTERM before the process ends.
 
-To drain: no new connection is taken, sockets are told to come back elsewhere (close code 1012), and answers that are being written go on,
-up to CHATUI_DRAIN_SECONDS. Their pages follow them through another process, or find them when they are back.
+While it drains, the process accepts no new connections, tells sockets to reconnect elsewhere (close code 1012), and finishes running
+answers for up to CHATUI_DRAIN_SECONDS. Their pages follow them through another process, or load them when they reconnect.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ log = logging.getLogger(__name__)
 
 WINDOW_BITS = 12
 MEMORY_LEVEL = 5
-"""The compressor of a socket takes 32 KB of memory with these, and most of a larger one's effect on text that comes in small pieces."""
+"""With these, a socket's compressor takes 32 KB of memory, and compresses text in small pieces nearly as well as a larger one."""
 MOST_FRAME_BYTES = 1024 * 1024
 MOST_UNSENT = 8 * 1024 * 1024
-"""For a program that reads slowly: more than any response has."""
+"""How many bytes may be buffered for a program that reads slowly; larger than any response."""
 LAST_MESSAGES_SECONDS = 0.3
-"""For what the last events of a turn still have to pass: the sockets, and Redis."""
+"""How long the last events of turns get to reach their sockets and Redis."""
 MOST_TRACES_SECONDS = 3.0
-"""For spans that were not sent yet, if that much time is left."""
+"""The most time to send the remaining spans, if that much is left."""
 GARBAGE_OBJECTS = 10_000
-"""So many more objects than are gone there have to be before the collector looks at the young ones."""
+"""How many net new objects trigger a collection of the youngest generation."""
 _ROOT_PATH = b"Daphne-Root-Path"
 _ACCEPT: Any = PerMessageDeflateOfferAccept  # which is not typed
 
 
 class Server(daphne.server.Server):  # type: ignore[misc]
-    """Runs until a signal comes."""
+    """Runs until it receives a signal."""
 
     _ports: list[Any]
     _draining: asyncio.Task[None] | None = None
@@ -60,7 +60,7 @@ class Server(daphne.server.Server):  # type: ignore[misc]
         """See Daphne."""
         self._ports = []
         open_files.raise_limit()
-        # Called when the factories are there, and before the reactor runs.
+        # Called after the factories are created, and before the reactor runs.
         self.ready_callable = self._prepare
         super().run()
 
@@ -75,22 +75,22 @@ class Server(daphne.server.Server):  # type: ignore[misc]
         self.http_factory.buildProtocol = partial(_connection, self.http_factory.buildProtocol)
         self.ws_factory.setProtocolOptions(perMessageCompressionAccept=accepted_compression)
         reactor.callWhenRunning(self._catch_sigterm)
-        # What is loaded by now stays: the collector need not walk through it with every few thousand tokens.
+        # Everything loaded by now stays, so the collector need not visit it every few thousand tokens.
         gc.collect()
         gc.freeze()
-        # A turn makes thousands of objects that last until its end, and next to nothing that only the collector could free.
+        # A turn creates thousands of objects that last until its end, and almost no reference cycles.
         gc.set_threshold(GARBAGE_OBJECTS)
 
     def _catch_sigterm(self) -> None:
         loop = asyncio.get_event_loop()
-        # After Twisted's own, which would stop at once. The handler may only put things in motion.
+        # Set after Twisted's own handler, which would stop at once. A signal handler must only schedule work.
         signal.signal(signal.SIGTERM, lambda *_: loop.call_soon_threadsafe(self._begin_to_drain, loop))
 
     def _begin_to_drain(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._draining is None:
             self._draining = loop.create_task(self._drain(), name="drain")
         else:
-            self.stop()  # who asks twice does not want to wait
+            self.stop()  # a second signal means: do not wait
 
     async def _drain(self) -> None:
         for port in self._ports:
@@ -115,16 +115,16 @@ def _connection(build: Callable[[object], Any], address: object) -> Any:
 
 
 class _Request(WebRequest):  # type: ignore[misc]
-    """Daphne's, which refuses early what is too long for a program, and ends a reply that fails in the middle: its reader sees that it is
-    cut, and does not wait for the rest."""
+    """Daphne's request. It also refuses requests before their body is read, and closes the connection of a reply that fails midway, so
+    that its reader sees that it is cut and does not wait for the rest."""
 
     _is_refused = False
 
     def gotLength(self, length: int | None) -> None:  # noqa: N802 - Twisted's name
-        """See Twisted: the head has been read, and nothing of the body."""
+        """See Twisted. The head has been read, but nothing of the body."""
         super().gotLength(length)
-        # Daphne takes it, from anybody, as the prefix of the path: the product would then serve another path than the one that was checked
-        # here and by a proxy. This product is at the root of its host.
+        # A client could reach another path than the one that was checked here and by a proxy: Daphne accepts this header from anybody as a
+        # prefix of the path. This product is always at the root of its host.
         self.requestHeaders.removeHeader(_ROOT_PATH)
         if refusal := refusal_of(self.channel._path.partition(b"?")[0], length):
             self._is_refused = True
@@ -132,27 +132,27 @@ class _Request(WebRequest):  # type: ignore[misc]
             self.channel.loseConnection()
 
     def process(self) -> Any:
-        """See Daphne. Twisted calls it after a refusal as well, where there is no body to wait for."""
+        """See Daphne. Twisted also calls this after a refusal, if there is no body to wait for."""
         return None if self._is_refused else super().process()
 
     def handle_reply(self, message: Any) -> None:
-        """See Daphne, which takes whatever is sent: a program that does not read is given up before it fills the memory."""
-        connection = getattr(self, "channel", None)  # Twisted deletes it with the end of the reply
+        """See Daphne, which buffers without a limit: the connection of a program that does not read is closed before it fills the memory."""
+        connection = getattr(self, "channel", None)  # Twisted deletes it when the reply ends
         super().handle_reply(message)
         if connection is not None and channel.unsent(connection.transport) and unquote_to_bytes(self.path).startswith(PROGRAMS):
             give_up_slow(connection.transport)
 
     def basic_error(self, status: int, status_text: bytes, body: str) -> None:
-        """See Daphne, which writes a page; a program gets an object."""
+        """See Daphne, which sends an HTML page; a program gets a JSON object."""
         if not unquote_to_bytes(self.uri).startswith(PROGRAMS):
             super().basic_error(status, status_text, body)
             return
-        said = error_object(status, f"{body}.".replace("..", "."), "bad_request" if status < SERVER_ERRORS else "server_error")
+        error = error_object(status, f"{body}.".replace("..", "."), "bad_request" if status < SERVER_ERRORS else "server_error")
         self.handle_reply({"type": "http.response.start", "status": status, "headers": [(b"Content-Type", b"application/json")]})
-        self.handle_reply({"type": "http.response.body", "body": said})
+        self.handle_reply({"type": "http.response.body", "body": error})
 
     def handle_exception(self, exception: BaseException) -> None:
-        """See Daphne. It would begin a second reply, which raises: from then on it would look after no failed request of this process."""
+        """See Daphne. It would start a second reply, which raises, and after that it would handle no failed request of this process."""
         if not self._response_started:
             super().handle_exception(exception)
         elif not self.finished and self.channel is not None:
@@ -160,26 +160,25 @@ class _Request(WebRequest):  # type: ignore[misc]
 
 
 class _Protocol(WebSocketProtocol):  # type: ignore[misc]
-    """Daphne's, which writes at once where it can, and can also close with the registered code for a restart."""
+    """Daphne's protocol, which also writes directly if possible, and can close with the registered code for a restart."""
 
     def sendData(self, data: bytes, sync: bool = False, chopsize: int | None = None) -> None:  # noqa: N802 - Autobahn's name
-        """See Autobahn. Twisted would wait until the event loop says that the socket can be written to, which it nearly always can: that
-        costs more than the writing."""
+        """See Autobahn. Writes directly if possible, as ``channel.write_unbuffered`` does."""
         if not sync and not chopsize and not self.send_queue and channel.is_free(self.transport):
             written = self.transport.writeSomeData(data)
-            # Where the connection is lost, Twisted notices it when it writes, and says so to everybody.
+            # If the connection is lost, Twisted notices it in its own write below, and reports it.
             data = data[written:] if isinstance(written, int) and written > 0 else data
         if data:
             super().sendData(data, sync, chopsize)
 
     def serverSend(self, content: Any, binary: bool = False) -> None:  # noqa: N802 - Daphne's name
-        """See Daphne. Pages say what they have read; a program that does not read is given up, as above."""
+        """See Daphne. Pages confirm what they have read; the connection of a program that does not read is closed, as above."""
         super().serverSend(content, binary)
         if channel.unsent(self.transport) and unquote_to_bytes(self.path).startswith(PROGRAMS):
             give_up_slow(self.transport)
 
     def serverClose(self, code: int | None = None) -> None:  # noqa: N802 - Daphne's name
-        """See Daphne. Autobahn lets an application send only codes of its own range, so this one is sent as a frame."""
+        """See Daphne. Autobahn allows applications only close codes of their own range, so this code is sent as a frame."""
         if code == CLOSE_RESTART:
             self.sendCloseFrame(code=code, isReply=False)
         else:
@@ -187,14 +186,14 @@ class _Protocol(WebSocketProtocol):  # type: ignore[misc]
 
 
 def give_up_slow(transport: Any) -> None:
-    """End a connection for which more than MOST_UNSENT bytes wait."""
+    """Abort a connection that has more than MOST_UNSENT bytes buffered."""
     if isinstance(transport, Connection) and channel.unsent(transport) > MOST_UNSENT:
         transport.abortConnection()  # type: ignore[no-untyped-call]
 
 
 def accepted_compression(offers: Iterable[object]) -> Any:
-    """The answer to the compressions that a browser offers. A socket carries nothing secret beside a model's text, whose length could
-    reveal it: no token, and nothing hidden."""
+    """The reply to the compression that a browser offers. The compressed length could reveal a secret that is sent along with a model's
+    text, but a socket carries neither tokens nor hidden text."""
     for offer in offers:
         if isinstance(offer, PerMessageDeflateOffer):
             return _ACCEPT(offer, window_bits=WINDOW_BITS, mem_level=MEMORY_LEVEL, max_message_size=MOST_FRAME_BYTES)

@@ -8,7 +8,7 @@ import pytest
 from channels.db import database_sync_to_async
 
 from chatui import wire
-from chatui.live.commands import _wanted
+from chatui.live.commands import _ask_of
 from chatui.models import Message, SentDocument, StoredFile, Turn, User
 from chatui.permissions.access import NotFoundError
 from chatui.store.documents import attached
@@ -114,7 +114,7 @@ async def test_no_list_of_files_and_an_empty_one_are_two_things() -> None:
     keys = dict.fromkeys(("client_id", "conversation", "question"), "6f2c2f0e-3a53-4d0e-9d3c-0d9a4e1b2c3d")
     for files, has_own in ((None, False), ((), True)):
         fields: dict[str, Any] = {**keys, "text": "x", "effort": "low", "choice": None, "files": files}
-        assert _wanted(wire.Edit(**fields)).has_own_files is has_own
+        assert _ask_of(wire.Edit(**fields)).has_own_files is has_own
 
 
 async def test_the_editor_is_told_what_a_question_came_with_and_nobody_else_is(ada: User, bela: User, backend: ScriptedBackend) -> None:
