@@ -1,6 +1,6 @@
 """The WebSocket protocol: every command that a browser may send, and every event that the server may send, with fields and types.
 
-Python encodes and reads by these definitions alone. ``static/js/wire/wire.js`` is generated from them (``make wire``).
+Python encodes and parses messages only with these definitions. ``static/js/wire/wire.js`` is generated from them (``make wire``).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ from chatui.wire.turn_events import (
 )
 
 PROTOCOL = 7
-"""The version of the protocol. A page of another version is told to reload, so every change that such a page would not bear raises it."""
+"""The version of the protocol. Pages with another version are asked to reload. Increase it with every change that breaks older pages."""
 
 END_USER_EVENTS: tuple[type[Event], ...] = (
     Accepted,
@@ -109,13 +109,13 @@ END_USER_EVENTS: tuple[type[Event], ...] = (
     Beat,
     Snapshot,
 )
-"""All events that the chat page may be sent."""
+"""All events that the server may send to the chat page."""
 
 DEBUG_EVENTS: tuple[type[Event], ...] = (FrameBegan, FrameGrew, FrameHidden, FrameEnded, DebugSnapshot)
-"""Events for staff only: they need the permission to see hidden channels, and must have opened the debug view."""
+"""Events for staff only, who need the permission to see hidden channels and must have opened the debug view."""
 
 DEBUG_PAGE_EVENTS: tuple[type[Event], ...] = (Refused, Idle, TitleChanged, Closing, Ping, Alive, *DEBUG_EVENTS)
-"""All events that the debug view's page may be sent."""
+"""All events that the server may send to the page of the debug view."""
 
 __all__ = [
     "COMMANDS",

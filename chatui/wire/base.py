@@ -15,7 +15,7 @@ _ENCODE = json.JSONEncoder(separators=(",", ":")).encode
 
 @cache
 def _names(kind: type[Item]) -> tuple[str, ...]:
-    """The fields of a class of events."""
+    """The field names of an event class."""
     return tuple(field.name for field in fields(kind))
 
 
@@ -31,12 +31,12 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Event(Item):
-    """A message to a browser. ``types`` are its names on the wire; where it has several, its first field ``type`` is one of them."""
+    """A message to a browser. ``types`` are its names on the wire; if there are several, its first field ``type`` says which."""
 
     types: ClassVar[tuple[str, ...]] = ()
 
     def as_json(self) -> dict[str, object]:
-        """The event as JSON values with its type."""
+        """The event as JSON values, with its type."""
         return {"type": self.types[0]} | Item.as_json(self)
 
 
@@ -49,12 +49,12 @@ class Numbered:
     event: Event
 
     def as_json(self) -> dict[str, object]:
-        """The event with its turn and number."""
+        """The event as JSON values, with its turn and number."""
         return self.event.as_json() | {"turn": self.turn, "sequence_number": self.sequence_number}
 
 
 def encode(events: Iterable[Event | Numbered]) -> str:
-    """One WebSocket frame: a JSON array of events, in ASCII only, so that no server in between can misread it."""
+    """Encode events as one WebSocket frame: a JSON array in ASCII only, so that no server in between can misread it."""
     return _ENCODE([event.as_json() for event in events])
 
 

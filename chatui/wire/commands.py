@@ -9,17 +9,17 @@ from typing import Any, ClassVar, NewType, get_args, get_type_hints
 from chatui.wire.base import Item
 
 MOST_FILES = 10
-"""Of one message."""
+"""The most files in one message."""
 
 Reference = NewType("Reference", str)
-"""An id as the browser sent it, not checked yet. A value that is not a string is read as the empty string, which is nobody's id: "does not
-exist" and "not yours" then look the same for every value."""
+"""An unchecked id from the browser. A value that is not a string is read as the empty string, which is never an id, so that "does not
+exist" and "not yours" look the same for every value."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileUse(Item):
-    """A file that comes with a message: its id, and what the model is given of it: ``whole``, the ``first`` part that fits, some ``places``
-    such as "1-12, 15", or ``search``."""
+    """A file of a message: its id, and how the model gets it: ``whole``, the ``first`` part that fits, some ``places`` such as "1-12, 15",
+    or by ``search``."""
 
     id: Reference
     use: str
@@ -35,16 +35,16 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Ask(Command):
-    """A command that begins a turn. A second command with the same ``client_id`` is the same question, and begins nothing new."""
+    """A command that starts a turn. A second command with the same ``client_id`` is the same question, and starts no new turn."""
 
     client_id: Reference
 
 
 @dataclass(frozen=True, slots=True)
 class Send(Ask):
-    """A new message. Without a ``conversation`` it begins a new one, in ``folder`` where one is named, and without the tools whose names
-    are in ``tools_off``, with commas between them; with ``temporary`` one that is in no list and soon gone. ``answer_format``: the JSON
-    schema that the answers of a new one have to fit. ``files``: what the person has brought for it."""
+    """A new message. Without a ``conversation`` it starts a new one, with these settings. ``folder``: where to put it. ``tools_off``: names
+    of tools to turn off, separated by commas. ``temporary``: keep it out of all lists, and erase it soon. ``answer_format``: the JSON
+    schema for its answers. ``files``: those that the person has uploaded for the message."""
 
     type = "send"
     conversation: Reference | None
@@ -60,8 +60,7 @@ class Send(Ask):
 
 @dataclass(frozen=True, slots=True)
 class Edit(Ask):
-    """Another wording of a question. ``files``: those that it comes with, of the question and such as were brought since; without them it
-    keeps those of the question."""
+    """A new version of a question. ``files``: all its files, old and newly uploaded; if absent, it keeps those of the old version."""
 
     type = "edit"
     conversation: Reference
@@ -103,7 +102,7 @@ class Stop(Command):
 
 @dataclass(frozen=True, slots=True)
 class AnswerNow(Command):
-    """End the thinking of a turn, so that the answer begins. Changes nothing where the answer has begun, or where it was asked before."""
+    """End the thinking of a turn, so that the answer begins. No effect if the answer has begun, or the command was sent before."""
 
     type = "answer_now"
     conversation: Reference
@@ -112,7 +111,7 @@ class AnswerNow(Command):
 
 @dataclass(frozen=True, slots=True)
 class Subscribe(Command):
-    """Follow one's own conversation."""
+    """Follow a conversation of the person's own."""
 
     type = "subscribe"
     conversation: Reference
@@ -120,7 +119,7 @@ class Subscribe(Command):
 
 @dataclass(frozen=True, slots=True)
 class See(Command):
-    """The page shows the conversation to its person. If something was new in it, all of their pages are told ``chatui:seen``."""
+    """The page shows the conversation to its person. If it had news, all of their pages get ``chatui:seen``."""
 
     type = "see"
     conversation: Reference
@@ -136,7 +135,7 @@ class Watch(Command):
 
 @dataclass(frozen=True, slots=True)
 class Pong(Command):
-    """Everything up to the ping with this number has been read."""
+    """The page has read everything up to the ping with this number."""
 
     type = "pong"
     number: int
@@ -144,20 +143,20 @@ class Pong(Command):
 
 @dataclass(frozen=True, slots=True)
 class Probe(Command):
-    """The page has heard nothing for a while: is anybody there? Answered with ``chatui:alive``."""
+    """The page has received nothing for a while, and checks the connection. The reply is ``chatui:alive``."""
 
     type = "probe"
 
 
 COMMANDS: tuple[type[Command], ...] = (Send, Edit, Regenerate, Continue, Stop, AnswerNow, Subscribe, See, Watch, Pong, Probe)
-"""Every command there is."""
+"""All commands."""
 
 _BY_TYPE = {kind.type: kind for kind in COMMANDS}
 _HINTS = {kind: get_type_hints(kind) for kind in (*COMMANDS, FileUse)}
 _FIELDS: dict[type, dict[str, tuple[Any, ...]]] = {
     kind: {each.name: get_args(_HINTS[kind][each.name]) or (_HINTS[kind][each.name],) for each in fields(kind)} for kind in _HINTS
 }
-"""The types that each of their fields may have, which cost more to find out than to read a command."""
+"""The types that each field may have, computed once: this takes longer than parsing a command."""
 
 
 _LIST = tuple[FileUse, ...]
@@ -172,7 +171,7 @@ class UnreadableCommandError(Exception):
 
 
 def read_command(text: str | None) -> Command:
-    """The command in one socket frame.
+    """Parse the command in one socket frame.
 
     Raises:
         UnreadableCommandError: it is not a known command, or lacks a field.

@@ -1,17 +1,17 @@
-"""The short form of the most frequent event: more text for the open block of an answer.
+"""The short form of the most frequent events: more text for the open block of an answer.
 
-In a frame, an array stands for an event about the block that the last event in full was about, in the same turn; a beat does not count:
+In a frame, an array is a short event. It is about the same turn and block as the last full event, not counting beats:
 
 =========================================  =====================================================================================
 ``[number, text]``                         ``BlockGrew``
 ``[number, end, html]``                    ``BlockReplaced``: ``html`` is inserted before the last ``end`` characters of its HTML
-``[number, end, html, removed]``           the same, and ``removed`` characters before these are left out
+``[number, end, html, removed]``           the same, and it replaces the ``removed`` characters before those
 ``[number, end, html, removed, 1]``        the same, as ``BlockFlushed``
-``[number, -1, html]``                     ``BlockReplaced`` of the block behind it, in the same message: what follows is about that one
+``[number, -1, html]``                     ``BlockReplaced`` for the next block of the message; later short events are about that block
 =========================================  =====================================================================================
 
-``number`` is the sequence number; characters are counted as JavaScript does, in UTF-16 units. Nothing is shown that the event in full would
-not show: the browser puts the same HTML together that the server rendered. ``static/js/wire/compact.js`` reads this on the page.
+``number`` is the sequence number. Characters are counted in UTF-16 units, as in JavaScript. The browser assembles exactly the HTML that the
+server rendered, so a short event shows nothing that the full one would not. ``static/js/wire/compact.js`` reads this on the page.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ENCODE = json.JSONEncoder(separators=(",", ":")).encode
 
 @dataclass(slots=True)
 class _Open:
-    """The block that short events are about; ``html`` is what pages have of it, None where that is not known as one string, or where the
+    """The block that short events are about. ``html`` is the block's HTML on the pages; None if it is not known as one string, or if the
     block is closed."""
 
     type: str
@@ -40,13 +40,13 @@ class _Open:
 
 
 class Compactor:
-    """Encodes the events of one turn for one audience. ``forget`` before somebody joins who does not know the open block."""
+    """Encodes the events of one turn for one audience. Call ``forget`` before a follower joins, who does not know the open block."""
 
     def __init__(self) -> None:
         self._open: _Open | None = None
 
     def encode(self, events: Iterable[Event | Numbered]) -> str:
-        """One WebSocket frame."""
+        """Encode events as one WebSocket frame."""
         return _ENCODE([self._short(event) if isinstance(event, Numbered) else event.as_json() for event in events])
 
     def forget(self) -> None:
@@ -95,17 +95,17 @@ class Compactor:
 
 
 class Expander:
-    """Reads the frames of one socket: every event in full. What cannot be understood is left out."""
+    """Reads the frames of one socket, and returns every event in full. Short events that it cannot expand are left out."""
 
     def __init__(self) -> None:
         self._turn = ""
         self._open: _Open | None = None
 
     def read(self, frame: str) -> list[dict[str, Any]]:
-        """The events of a frame.
+        """The events of a frame, in full.
 
         Raises:
-            ValueError: it is no JSON array of objects and arrays.
+            ValueError: it is not a JSON array of objects and arrays.
         """
         events = json.loads(frame)
         if not isinstance(events, list) or not all(isinstance(event, dict | list) for event in events):
@@ -115,7 +115,7 @@ class Expander:
     def _full(self, event: dict[str, Any] | list[Any]) -> dict[str, Any] | None:
         if isinstance(event, list):
             return self._expanded(event)
-        # A beat comes while the model is silent, and what follows may be about the block that was open before.
+        # A beat is sent while the model is silent; events after it may still be about the block that was open before.
         if "turn" in event and event.get("type") not in Beat.types:
             has_block = event.get("type") in BlockReplaced.types and "block" in event
             self._turn = str(event.get("turn"))
@@ -142,17 +142,18 @@ class Expander:
 
 
 def _difference(old: str, new: str) -> tuple[int, str] | tuple[int, str, int]:
-    """What makes ``new`` of ``old``: the length of the end that stays, what comes before it, and how much of the old that replaces."""
+    """The difference between ``old`` and ``new``: the length of the common end, the text to insert before it, and, if that replaces any
+    text, how much."""
     most = min(len(old), len(new))
-    start = _alike(old, new, most)
-    end = _alike(old[::-1][: most - start], new[::-1][: most - start], most - start)
+    start = _common_length(old, new, most)
+    end = _common_length(old[::-1][: most - start], new[::-1][: most - start], most - start)
     more, removed = new[start : len(new) - end], old[start : len(old) - end]
     units = _units(old[len(old) - end :])
     return (units, more, _units(removed)) if removed else (units, more)
 
 
-def _alike(one: str, other: str, most: int) -> int:
-    """How many characters are alike at the start, at most ``most``. By halves: comparing slices costs next to nothing."""
+def _common_length(one: str, other: str, most: int) -> int:
+    """The length of the common start, at most ``most``. A binary search, because comparing slices is very fast."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2

@@ -11,7 +11,7 @@ from renderer.gate import VisibleText
 
 @dataclass(frozen=True, slots=True)
 class FrameBegan(TurnEvent):
-    """A frame begins. ``why_hidden`` says why an end user does not see it; absent where they do."""
+    """A frame begins. ``why_hidden`` says why an end user does not see it; absent if they do."""
 
     types = ("chatui:frame.opened",)
     message_id: str

@@ -1,4 +1,4 @@
-"""The events outside a turn: replies to commands, changes of the conversation list, the reason why the socket closes."""
+"""The events outside a turn: replies to commands, changes of the conversation list, and the reason why a socket closes."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ REFUSALS: tuple[ErrorCode, ...] = (
     ProductCode.TOO_MANY_PAGES,
     Code.PERM_VISIBILITY,
 )
-"""What Refused and Closing say. Pages have the sentences, each in its own language; for any other code they have a general one."""
+"""The codes in Refused and Closing. Pages have a sentence for each, in their own language, and a general one for all other codes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted(Event):
     """The question of the command ``client_id`` is stored, and ``turn`` will answer it. ``url`` is the path of the conversation's page.
 
-    From here on the socket follows the conversation, as after ``subscribe``. ``percent``: the person has used so much of what they
-    may use until ``until``, a time in ISO 8601; absent where there is much left.
+    From now on the socket follows the conversation, as after ``subscribe``. ``percent``: how much of their limit the person has used;
+    ``until``: when the limit resets, in ISO 8601. Both are absent if much is left.
     """
 
     types = ("chatui:accepted",)
@@ -52,8 +52,8 @@ class Accepted(Event):
 
 @dataclass(frozen=True, slots=True)
 class Refused(Event):
-    """A command was refused, for a code of REFUSALS. ``client_id`` is absent where the command had none. ``until``: when a limit of usage
-    ends, a time in ISO 8601; ``contact``: what the operator says to whoever has reached one.
+    """A command was refused, with a code of REFUSALS. ``client_id`` is absent if the command had none. ``until``: when a usage limit ends,
+    in ISO 8601; ``contact``: the operator's message to people who have reached a limit.
     """
 
     types = ("chatui:refused",)
@@ -84,12 +84,11 @@ class TitleChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class Listed(Event):
-    """One of this person's conversations belongs into their list or a folder: it is new, was asked something, was moved, was pinned or not
-    any more, or is back from the bin or the archive.
+    """One of this person's conversations was added to their list or a folder, or changed its place there: it is new, got a question, was
+    moved, pinned or unpinned, or was restored from the bin or the archive.
 
-    ``updated_at`` is its place in the list, the latest first: a time in ISO 8601. ``is_running``: an answer is being written there.
-    ``has_news``: an answer ended there that the person has not seen. ``is_pinned``: it stands on top. ``folder``: the id of
-    the folder that it is in; empty where it is in none.
+    ``updated_at``: by which the list is sorted, latest first; in ISO 8601. ``is_running``: an answer is being written there. ``has_news``:
+    an answer ended there that the person has not seen. ``is_pinned``: it is at the top. ``folder``: the id of its folder; empty if none.
     """
 
     types = ("chatui:listed",)
@@ -106,7 +105,7 @@ class Listed(Event):
 
 @dataclass(frozen=True, slots=True)
 class FolderKept(Event):
-    """One of this person's folders is new or has another name. ``before`` is the id of the one that follows it; empty for the last."""
+    """One of this person's folders was created or renamed. ``before`` is the id of the folder that follows it; empty for the last one."""
 
     types = ("chatui:folder",)
     folder: str
@@ -116,7 +115,7 @@ class FolderKept(Event):
 
 @dataclass(frozen=True, slots=True)
 class FolderGone(Event):
-    """One of this person's folders was deleted. The conversations in it are in the list again."""
+    """One of this person's folders was deleted. Its conversations are back in the list."""
 
     types = ("chatui:folder.gone",)
     folder: str
@@ -124,7 +123,7 @@ class FolderGone(Event):
 
 @dataclass(frozen=True, slots=True)
 class Archived(Event):
-    """One of this person's conversations was put into the archive: it is not in the list any more, and can be opened and asked in."""
+    """One of this person's conversations was archived: it is no longer in the list, but can still be opened and continued."""
 
     types = ("chatui:archived",)
     conversation: str
@@ -132,7 +131,7 @@ class Archived(Event):
 
 @dataclass(frozen=True, slots=True)
 class Answered(Event):
-    """In one of this person's conversations an answer ended. ``updated_at`` as in Listed. ``has_news``: until a page shows it."""
+    """An answer ended in one of this person's conversations. ``updated_at``: as in Listed. ``has_news``: until a page shows it."""
 
     types = ("chatui:answered",)
     conversation: str
@@ -142,7 +141,7 @@ class Answered(Event):
 
 @dataclass(frozen=True, slots=True)
 class AnswerSeen(Event):
-    """In one of this person's conversations nothing is new to them any more: a page of theirs shows it."""
+    """One of this person's conversations no longer has news, because one of their pages shows it."""
 
     types = ("chatui:seen",)
     conversation: str
@@ -169,14 +168,14 @@ class Unlisted(Event):
 
 @dataclass(frozen=True, slots=True)
 class Alive(Event):
-    """The answer to the command ``probe``."""
+    """The reply to the command ``probe``."""
 
     types = ("chatui:alive",)
 
 
 @dataclass(frozen=True, slots=True)
 class Closing(Event):
-    """The server closes the socket, for a code of REFUSALS."""
+    """The server closes the socket, with a code of REFUSALS."""
 
     types = ("chatui:closing",)
     code: str
@@ -184,7 +183,7 @@ class Closing(Event):
 
 @dataclass(frozen=True, slots=True)
 class Ping(Event):
-    """The page answers with the command ``pong`` and the same number, which tells the server how much of what it sent has been read."""
+    """The page replies with the command ``pong`` and the same number, which tells the server how much the page has read."""
 
     types = ("chatui:ping",)
     number: int

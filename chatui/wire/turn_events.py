@@ -1,7 +1,7 @@
 """The events of a turn for the chat page. They contain only text that the person may see.
 
-Names come from the specification (section 9) and from Open Responses where they have one; the product's own begin with ``chatui:``. Fields
-that hold what a model or a person wrote are typed SafeHtml or VisibleText, so that a plain string does not type-check.
+Names come from the specification (section 9) and from Open Responses; those that are the product's own begin with ``chatui:``. Fields with
+text by a model or a person have the type SafeHtml or VisibleText, so that a plain string does not type-check.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class TurnCreated(TurnEvent):
     """A turn began: the page removes everything after the message ``after`` and shows the new exchange.
 
     ``kind`` is a value of ``turns.start.Kind``. ``continued_turn``: the turn whose answer this one continues; that answer stays as it is
-    until a message takes its place. ``html``: the question as a page shows it; absent where it is an old one. Its buttons are worded in
-    ``language``, the asking page's: a page of another one fetches the question.
+    until a message replaces it. ``html``: the question as a page shows it; absent for an old question. Its buttons are in ``language``,
+    that of the asking page: a page in another language fetches the question.
     """
 
     types = ("response.created",)
@@ -44,7 +44,7 @@ class TurnCreated(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class WorkingBegan(TurnEvent):
-    """Hidden work has begun, ``elapsed`` milliseconds after the turn began. Sent once, however long the work takes; and once more where
+    """Hidden work has begun, ``elapsed`` milliseconds after the turn began. Sent once, however long the work takes, and again when
     ``can_answer_now`` changes: whether the person may end the work with the command ``answer_now``."""
 
     types = ("chatui:working",)
@@ -54,7 +54,7 @@ class WorkingBegan(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class SummaryStep(TurnEvent):
-    """One more checked line of the summary of what the model has done so far."""
+    """A new line of the summary of the model's work so far. It has passed the check."""
 
     types = ("chatui:summary",)
     text: VisibleText
@@ -62,8 +62,8 @@ class SummaryStep(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class ThoughtEnded(TurnEvent):
-    """The answer begins, or the turn ends without one. The hidden work before it took this many whole ``seconds``, with those of the answer
-    that the turn continues."""
+    """The answer begins, or the turn ends without one. The hidden work before it took this many whole ``seconds``, including those of an
+    answer that the turn continues."""
 
     types = ("chatui:thought",)
     seconds: int
@@ -73,8 +73,8 @@ class ThoughtEnded(TurnEvent):
 class MessageBegan(TurnEvent):
     """A visible message begins.
 
-    ``continued_message``: the message whose place it takes, because its text begins with that one's; the first ``blocks`` blocks are the
-    same.
+    ``continued_message``: the message that it replaces, because its text begins with the text of that one. The first ``blocks`` blocks are
+    unchanged.
     """
 
     types = ("chatui:message",)
@@ -86,7 +86,7 @@ class MessageBegan(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class MessageRelabelled(TurnEvent):
-    """A visible message that has ended turned out to be of another kind. Its text stays."""
+    """A visible message that has ended turned out to be of another kind. Its text is unchanged."""
 
     types = ("chatui:relabelled",)
     message_id: str
@@ -95,7 +95,7 @@ class MessageRelabelled(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class MessageWithdrawn(TurnEvent):
-    """A message turned out not to be visible: the page removes it. It is stored as hidden, and no later event is about it."""
+    """A message turned out to be hidden: the page removes it. It is stored as hidden, and no later event mentions it."""
 
     types = ("chatui:withdrawn",)
     message_id: str
@@ -135,10 +135,11 @@ class BlockFlushed(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class PlainEnd(Item):
-    """What stands below a completed answer that differs from others only in this: the page copies the piece ``answer-end`` that it holds.
+    """The part below a completed answer, if it differs from other answers only in these fields: the page fills in its copy of the template
+    ``answer-end``.
 
-    All of it is text, and never HTML. ``at``: when the answer ended, in ISO 8601. ``names``: what people call its back end, and its model.
-    ``rated``: whether it has thumbs.
+    All fields are text, never HTML. ``at``: when the answer ended, in ISO 8601. ``names``: the display names of the back end and the model.
+    ``rated``: whether it has rating buttons.
     """
 
     message_id: str
@@ -151,10 +152,10 @@ class PlainEnd(Item):
 class TurnEnded(TurnEvent):
     """The turn's one terminal event. The sentence for ``code`` is in ``html``.
 
-    ``context``: how full the model's context is now, in steps of five per cent; absent where that is not known. ``left_out``: how many of
-    the oldest questions the model was not shown.
-    What stands below the answer from now on is ``plain``, or else ``html``, worded in ``language``, the asking page's. Where both are
-    absent, it could not be made in time: then the page fetches it, and so does a page of another language that is sent HTML.
+    ``context``: how full the model's context is now, in steps of five per cent; absent if unknown. ``left_out``: how many of the oldest
+    questions were left out of the model's prompt.
+    The part below the answer is ``plain``, or otherwise ``html``, in ``language``, that of the asking page. If both are absent, it could
+    not be rendered in time, and the page fetches it. A page in another language than that of the HTML fetches it too.
     """
 
     types = get_args(EndType)
@@ -171,7 +172,7 @@ class TurnEnded(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class Queued(TurnEvent):
-    """The turn waits until others have ended: ``place`` is its number in the queue, from 1. 0: it waits no more."""
+    """The turn waits until others have ended. ``place`` is its position in the queue, counted from 1; 0: it no longer waits."""
 
     types = ("chatui:queued",)
     place: int
@@ -179,8 +180,8 @@ class Queued(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class CallsWait(TurnEvent):
-    """The number of tool calls that wait for the person is now ``count``, or another one of them was decided. The page fetches their cards:
-    nothing of a call is in any event."""
+    """``count`` tool calls now wait for the person, or one of them was decided. The page fetches their cards: no event contains anything of
+    a call."""
 
     types = ("chatui:calls_wait",)
     count: int
@@ -188,7 +189,7 @@ class CallsWait(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class FilesCame(TurnEvent):
-    """A tool has left a file for the person; the turn has ``count`` now. The page fetches them, in its own language."""
+    """A tool has made a file for the person; the turn now has ``count`` files. The page fetches them, in its own language."""
 
     types = ("chatui:files",)
     count: int
@@ -196,14 +197,14 @@ class FilesCame(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class Saving(TurnEvent):
-    """The answer is whole, but the database is slow to take it. The end follows when it is stored."""
+    """The answer is complete, but the database is slow to store it. The end follows once it is stored."""
 
     types = ("chatui:saving",)
 
 
 @dataclass(frozen=True, slots=True)
 class Beat(Event):
-    """The turn still runs, and ``sequence_number`` is its latest. Sent after two seconds without an event."""
+    """The turn is still running, and ``sequence_number`` is its latest. Sent after two seconds without an event."""
 
     types = ("chatui:beat",)
     turn: str
@@ -221,9 +222,9 @@ class MessageSoFar(Item):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot(Event):
-    """The running turn so far; everything up to and including ``sequence_number`` is in it. ``place``: as in Queued.
+    """The running turn so far, up to and including ``sequence_number``. ``place``: as in Queued.
 
-    ``thought`` is None until the answer begins. Then it counts the seconds, and ``steps`` holds the lines, of the continued answer, too.
+    ``thought`` is None until the answer begins. From then on it includes the seconds of the continued answer, and ``steps`` its lines.
     ``can_answer_now``: as in WorkingBegan. ``calls_wait``: as in CallsWait. ``files``: as in FilesCame.
     """
 
