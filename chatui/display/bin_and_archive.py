@@ -15,12 +15,12 @@ from chatui.models import Conversation, User
 from chatui.permissions import access
 
 PAGE_SIZE = 60
-"""How many conversations one page has."""
+"""How many conversations are on one page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Binned:
-    """A conversation in the bin. ``gone_at``: from when on it may be removed for good; ``is_overdue``: that time has come."""
+    """A conversation in the bin. ``gone_at``: the time from which it may be removed for good; ``is_overdue``: that time has come."""
 
     id: str
     title: str
@@ -32,8 +32,8 @@ class Binned:
 
 @dataclass(frozen=True, slots=True)
 class ShownBin:
-    """A page of the bin, what was deleted last first. ``next_cursor``: where the next page begins; empty on the last one. ``days``: how
-    long the bin keeps a conversation."""
+    """A page of the bin, most recently deleted first. ``next_cursor``: where the next page begins; empty on the last one. ``days``: how
+    many days a conversation stays in the bin."""
 
     conversations: Sequence[Binned]
     next_cursor: str
@@ -55,14 +55,18 @@ class Archived:
 
 @dataclass(frozen=True, slots=True)
 class ShownArchive:
-    """A page of the archive, what was archived last first. ``next_cursor``: where the next page begins; empty on the last one."""
+    """A page of the archive, most recently archived first. ``next_cursor``: where the next page begins; empty on the last one."""
 
     conversations: Sequence[Archived]
     next_cursor: str
 
 
 def shown_archive(person: User, start: str = "") -> ShownArchive:
-    """A page of the person's archive. Raises as ``shown_bin``."""
+    """A page of the person's archive.
+
+    Raises:
+        NotFoundError: ``start`` is not a ``next_cursor``.
+    """
     rows = access.own_archive(person, PAGE_SIZE + 1, parse_cursor(start) if start else None)
     shown = [_archived(row) for row in rows[:PAGE_SIZE]]
     return ShownArchive(shown, cursor(shown[-1].archived_at, rows[PAGE_SIZE - 1].pk) if len(rows) > PAGE_SIZE else "")
@@ -81,7 +85,11 @@ def _archived(row: Conversation) -> Archived:
 
 
 def shown_bin(person: User, start: str = "") -> ShownBin:
-    """A page of the person's bin. Raises NotFoundError where ``start`` is nothing that a page said was ``next_cursor``."""
+    """A page of the person's bin.
+
+    Raises:
+        NotFoundError: ``start`` is not a ``next_cursor``.
+    """
     rows = access.own_bin(person, PAGE_SIZE + 1, parse_cursor(start) if start else None)
     shown = [binned(row) for row in rows[:PAGE_SIZE]]
     next_cursor = cursor(shown[-1].deleted_at, rows[PAGE_SIZE - 1].pk) if len(rows) > PAGE_SIZE else ""
@@ -89,7 +97,7 @@ def shown_bin(person: User, start: str = "") -> ShownBin:
 
 
 def binned(row: Conversation) -> Binned:
-    """A conversation that was deleted."""
+    """A deleted conversation, as the bin shows it."""
     deleted_at = row.deleted_at or timezone.now()
     gone_at = deleted_at + timedelta(days=environment().bin_days)
     return Binned(str(row.pk), row.title, deleted_at, gone_at, gone_at <= timezone.now(), row.imported_at is not None)

@@ -40,12 +40,12 @@ from renderer.markup.html import SafeHtml
 from renderer.summary import frame as summary_frame
 
 EFFORTS = Effort.choices
-"""The reasoning efforts to choose from, with what people call them."""
+"""The reasoning efforts to choose from, with their labels."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownQuestion:
-    """A user's message, ready for a page. ``message_id`` is empty while it is not stored yet."""
+    """A user's message, ready for a page. ``message_id`` is empty until it is stored."""
 
     message_id: str
     html: SafeHtml
@@ -57,7 +57,7 @@ class ShownQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ShownPart:
-    """One visible message of an answer: ``kind`` is ``final``, ``preamble``, or ``tool`` for the line about one."""
+    """One visible message of an answer. ``kind`` is ``final``, ``preamble``, or ``tool`` for the line about a tool call."""
 
     message_id: str
     kind: str
@@ -84,12 +84,12 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class ShownAnswer:
-    """One answer, ready for a page. ``turn_id`` is empty for an answer that was imported.
+    """One answer, ready for a page. ``turn_id`` is empty for an imported answer.
 
-    ``label`` is what people call its back end, where there are several; ``is_scripted``: the demo wrote it. ``context``: how full the
-    model's context was afterwards, in per cent; None if unknown. ``continuation``: how it can be continued, a value of ``Continuation``;
-    empty for an answer that is whole. ``sources``: the pages that it cites, each once. ``cards``: calls about which the person decides or
-    has decided. ``rated``: its thumbs, if any. ``files``: what its tools made. ``at``: its end, or the time imported with it, if known.
+    ``label``: the display name of its back end, if there are several. ``is_scripted``: the demo wrote it. ``context``: how full the model's
+    context was afterwards, in per cent; None if unknown. ``continuation``: how it can be continued, a value of ``Continuation``; empty for
+    a complete answer. ``sources``: the pages that it cites, each once. ``cards``: the calls that need, or needed, the person's decision.
+    ``rated``: its rating buttons, if any. ``files``: those that its tools made. ``at``: when it ended, or the imported time, if known.
     """
 
     turn_id: str
@@ -113,23 +113,23 @@ class ShownAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ShownExchange:
-    """A question and its answer. An imported transcript may begin with an answer without a question."""
+    """A question and its answer. An imported transcript may start with an answer that has no question."""
 
     question: ShownQuestion | None
     answer: ShownAnswer | None
 
 
 def shown_exchanges(row: Conversation, find: Callable[[], Sequence[UUID]]) -> list[ShownExchange]:
-    """A part of a branch as questions and answers. ``find`` returns the keys of its messages, in order.
+    """Part of a branch as questions and answers. ``find`` returns the keys of its messages, in order.
 
-    It is asked again once the versions of the answers are known: what was added meanwhile must be on the page.
+    ``find`` is called again after the versions of the answers are loaded, so that messages added meanwhile are on the page.
     """
     versions = continuation.Versions(find())
     return _Page(row, transcripts.loaded(row, find(), for_page=True), versions).exchanges()
 
 
 def shown_exchange(row: Conversation, turn: Turn) -> ShownExchange:
-    """The exchange of one turn. The cost depends on that turn alone, not on the length of the conversation."""
+    """The exchange of one turn. The cost depends only on that turn, not on the length of the conversation."""
     versions = continuation.Versions([turn.question_id])
     messages = [turn.question, *turn.messages.select_related("turn").defer("turn__request").order_by("position")]
     if turn.continued_message_id:
@@ -138,12 +138,12 @@ def shown_exchange(row: Conversation, turn: Turn) -> ShownExchange:
 
 
 def shown_answer(row: Conversation, messages: Sequence[Message], versions: continuation.Versions) -> ShownAnswer | None:
-    """One answer by itself. ``messages``: its question, and everything up to its end. None where people see nothing of it."""
+    """A single answer. ``messages``: its question, and everything up to its end. None if none of it is visible."""
     return _Page(row, messages, versions).exchanges()[0].answer
 
 
 def shown_question(message: Message, versions: Sequence[UUID] = ()) -> ShownQuestion:
-    """A question by itself. ``versions``: the keys of all its versions, this one included; without them it is shown as the only one."""
+    """A single question. ``versions``: the keys of all its versions, including this one; without them it is shown as the only one."""
     text, key = _text_of(message), message.pk
     siblings = siblings_at(versions, versions.index(key)) if key in versions else None
     return ShownQuestion(str(key), html.question(text), text, siblings, is_long=questions.is_long(text))
@@ -151,8 +151,8 @@ def shown_question(message: Message, versions: Sequence[UUID] = ()) -> ShownQues
 
 @dataclass(frozen=True, slots=True)
 class EndedTurn:
-    """``turn`` as it has just ended, with its question, conversation and continued message. ``is_first``: the question has no other answer,
-    which then is not looked for. ``written``: the messages of the turn; None where they have to be read."""
+    """A turn that has just ended, with its question, conversation and continued message. ``is_first``: the question is known to have no
+    other answer. ``written``: the messages of the turn; None if they have to be read from the database."""
 
     turn: Turn
     parts: Sequence[ShownPart]
@@ -161,13 +161,13 @@ class EndedTurn:
 
     @property
     def reads_nothing(self) -> bool:
-        """Whether all is known that stands below its answer, as of most first answers."""
+        """Whether the part below the answer needs no database query, as for most first answers."""
         has_calls = self.written is None or any(message.terminator == Terminator.CALL for message in self.written)
         return self.is_first and self.turn.continued_message_id is None and not has_calls
 
 
 def ended_answer(ended: EndedTurn) -> ShownAnswer:
-    """The answer, for pages that show its text already. The cost does not depend on the length of the conversation."""
+    """The answer, for pages that already show its text. The cost does not depend on the length of the conversation."""
     turn, parts = ended.turn, ended.parts
     messages = transcripts.written_by(turn) if ended.written is None else ended.written
     end = continuation.end_among(turn, messages)
@@ -178,7 +178,7 @@ def ended_answer(ended: EndedTurn) -> ShownAnswer:
 
 def _siblings_of(turn: Turn, messages: Sequence[Message]) -> Siblings | None:
     versions = continuation.Versions([turn.question_id])
-    # Answers that were continued branch off below the question, so its children are not asked for.
+    # Continued answers may branch off anywhere below the question, so its children are not queried.
     needed = set() if versions.ends(turn.question) else {turn.question_id}
     return _answer_siblings(turn.question, messages, versions, transcripts.siblings(turn.conversation, needed) if needed else {})
 
@@ -193,7 +193,7 @@ def _text_of(message: Message) -> VisibleText:
 
 
 class _Page:
-    """Converts one branch: holds its rows, and what is read from the database once for all of them."""
+    """Converts one branch. Holds its rows, and the data that is loaded once for all of them."""
 
     def __init__(self, row: Conversation, messages: Sequence[Message], versions: continuation.Versions) -> None:
         self._row, self._messages = row, messages
@@ -208,7 +208,7 @@ class _Page:
         self._files = attachments.of_messages(messages)
         self._documents = documents.of_questions(questions, {message.pk for message in messages})
         self._questions = question_versions.of_questions(row, questions, self._children, self._documents)
-        # A call is stored before its person is asked about it: a page without calls needs no statement for this.
+        # A call is stored before the person is asked about it, so a page without calls needs no statement for this.
         self._cards = cards.of_turns(message.turn_id for message in messages if message.terminator == Terminator.CALL and message.turn_id)
 
     def exchanges(self) -> list[ShownExchange]:
@@ -261,7 +261,7 @@ def _labels() -> dict[str, str]:
 
 
 def _ending(turn: Turn | None, end: Message | None, labels: Mapping[str, str], question: Message | None) -> ShownAnswer:
-    """An answer without its text, siblings and thought."""
+    """The answer without its text, siblings and thought."""
     return ShownAnswer(
         turn_id=str(turn.pk) if turn else "",
         state=turn.state if turn else TurnState.COMPLETED,
@@ -292,7 +292,7 @@ def _answer_siblings(
     by_turn: dict[UUID | None, list[Message]] = {}
     for child in children[question.pk]:
         if not is_question(child) and not is_document(transcripts.header_of(child)):
-            by_turn.setdefault(child.turn_id or child.pk, []).append(child)  # each is an answer of its own where no turn wrote it
+            by_turn.setdefault(child.turn_id or child.pk, []).append(child)  # without a turn, each child is a separate answer
     return siblings(list(by_turn.values()), messages[0])
 
 
@@ -330,7 +330,7 @@ def _is_summary(message: Message) -> bool:
 
 
 def _thought(turns: set[Turn], messages: Sequence[Message]) -> ShownThought | None:
-    """One line for the whole answer, however many turns wrote it. Of a turn that is running, the socket reports it."""
+    """One line for the whole answer, however many turns wrote it. For a running turn, the socket sends it."""
     ended = {turn for turn in turns if turn.state != TurnState.RUNNING}
     seconds = continuation.thought_seconds(ended)
     if seconds is None:
@@ -342,7 +342,7 @@ def _thought(turns: set[Turn], messages: Sequence[Message]) -> ShownThought | No
 
 
 def thought_sentence(seconds: int) -> str:
-    """The text for the time that hidden work took. The page's scripts use the same texts."""
+    """The sentence for how long the hidden work took. The page's scripts use the same sentences."""
     if seconds < 1:
         return _("Thought for a moment")
     if seconds < 60:

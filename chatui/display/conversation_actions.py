@@ -17,7 +17,7 @@ TITLE_CHARS = 120
 
 PINNED, ARCHIVE = "pinned", "archive"
 PLACES = ("list", PINNED, ARCHIVE)
-"""Where a conversation stands for its person."""
+"""The places where a person can put a conversation."""
 
 
 def rename(person: User, conversation_id: object, title: str) -> Conversation:
@@ -33,7 +33,11 @@ def rename(person: User, conversation_id: object, title: str) -> Conversation:
 
 
 def put(person: User, conversation_id: object, place: str) -> Conversation:
-    """Put a conversation into one of the places. NotFoundError for what is none."""
+    """Put a conversation into one of PLACES.
+
+    Raises:
+        NotFoundError: they have no such conversation, or there is no such place.
+    """
     row = temporary.own_kept(person, conversation_id)
     if place not in PLACES:
         raise access.NotFoundError
@@ -44,8 +48,8 @@ def put(person: User, conversation_id: object, place: str) -> Conversation:
 
 
 def delete(person: User, conversation_id: object) -> Conversation:
-    """Delete a conversation; it can be restored until it is purged. The process of a running turn stops it within a second,
-    and stores what was shown."""
+    """Delete a conversation; it can be restored until it is purged. A running turn is stopped by its process within about a second, and
+    what was shown is stored."""
     row = temporary.own_kept(person, conversation_id)
     row.deleted_at = timezone.now()
     row.save(update_fields=["deleted_at"])
@@ -56,24 +60,24 @@ def restore(person: User, conversation_id: object) -> Conversation:
     """Undo ``delete``."""
     row = access.own_conversation(person, conversation_id, deleted=True)
     row.deleted_at = None
-    if row.import_key in access.own_import_keys(person):  # imported once more since: that one is now the import
+    if row.import_key in access.own_import_keys(person):  # it was imported again meanwhile, and that import has the key now
         row.import_key = ""
     row.save(update_fields=["deleted_at", "import_key"])
     return row
 
 
 def in_bin(person: User, conversation_id: object) -> Conversation:
-    """A conversation that its person may erase: one in the bin, so that nothing goes for good by one press."""
+    """A conversation that its person may erase: only one in the bin, so that a single click never erases anything for good."""
     return access.own_conversation(person, conversation_id, deleted=True)
 
 
 def erase(person: User, conversation_id: object) -> None:
-    """Erase a conversation in the bin for good, with all that hangs on it."""
+    """Erase a conversation in the bin for good, with everything that belongs to it."""
     erasure.erase_conversation(in_bin(person, conversation_id).pk, only_from_bin=True)
 
 
 def see(person: User, conversation_id: object) -> bool:
-    """The person sees the conversation: nothing in it is new to them any more. Returns whether anything was."""
+    """Mark a conversation as seen by its person. Returns whether it had news."""
     row = access.own_conversation(person, conversation_id)
     had_news, row.has_news = row.has_news, False
     if had_news:
@@ -82,7 +86,7 @@ def see(person: User, conversation_id: object) -> bool:
 
 
 def open_branch(person: User, conversation_id: object, message_id: object) -> tuple[Conversation, UUID | None]:
-    """Open the branch that a message is on. Returns the key of the question that the message is or belongs to as well, if there is one."""
+    """Open the branch that a message is on. Also returns the key of the question that the message is, or belongs to, if there is one."""
     row = access.own_conversation(person, conversation_id)
     message = access.message_of(row, message_id, asked=transcripts.question_at())
     transcripts.activate(row, person, transcripts.deepest(row, message))
@@ -90,7 +94,7 @@ def open_branch(person: User, conversation_id: object, message_id: object) -> tu
 
 
 def open_at(visitor: Visitor, conversation_id: object, message_id: object) -> Conversation:
-    """Open a branch with this visible message, unless the open one has it. A hidden message is treated as if it did not exist."""
+    """Open a branch that contains this visible message, unless the open branch does. A hidden message is treated as if it did not exist."""
     message = access.visible_message(visitor, conversation_id, message_id, action="link to message")
     row, person = message.conversation, access.person_of(visitor)
     if not transcripts.is_on_branch(row, transcripts.active_leaf(row, person), message):

@@ -14,10 +14,10 @@ from chatui.models import Conversation
 
 @dataclass(frozen=True, slots=True)
 class ShownConversation:
-    """What a page says of a conversation itself.
+    """A conversation's own data on a page.
 
-    ``is_imported``: it was uploaded, and not written here; no new title takes that away. ``imported_from``: the product that it was
-    exported from, if any. ``at``: when something last happened there.
+    ``is_imported``: it was uploaded rather than written here, whatever its title is now. ``imported_from``: the product that exported it,
+    if any. ``at``: the time of its last activity.
     """
 
     id: str
@@ -35,7 +35,7 @@ class ShownConversation:
 
 @dataclass(frozen=True, slots=True)
 class ConversationLink:
-    """One conversation in the sidebar's list. ``is_running``: an answer is being written there; ``has_news``: one ended unseen."""
+    """One conversation in the sidebar's list. ``is_running``: an answer is being written in it; ``has_news``: one ended unseen."""
 
     id: str
     title: str

@@ -13,7 +13,7 @@ from chatui.models import Conversation, User
 from chatui.permissions import access
 
 PAGE_SIZE = 60
-"""How many conversations one page of the list has."""
+"""How many conversations are on one page of the list."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PINNED = "p"
@@ -22,9 +22,9 @@ _CURSOR = re.compile(r"([0-9]{1,16})-([0-9a-f]{32})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ShownList:
-    """A page of the list, the pinned ones first, then the latest first. ``next_cursor``: where the next one begins; empty on the last.
+    """A page of the list: pinned conversations first, then the latest first. ``next_cursor``: start of the next page; empty on the last.
 
-    ``folder``: the id of the folder that it is a list of; empty for what is in none.
+    ``folder``: the id of the folder whose conversations it lists; empty for those in no folder.
     """
 
     links: Sequence[ConversationLink]
@@ -33,10 +33,10 @@ class ShownList:
 
 
 def shown_list(person: User, current: UUID | None = None, start: str = "", folder: UUID | None = None) -> ShownList:
-    """A page of the person's conversations in a folder of theirs, or in none. ``current`` is the one that is open.
+    """A page of the person's conversations in one of their folders, or in none. ``current`` is the one that is open.
 
     Raises:
-        NotFoundError: ``start`` is nothing that a page said was ``next_cursor``.
+        NotFoundError: ``start`` is not a ``next_cursor``.
     """
     rows = access.own_conversations(person, PAGE_SIZE + 1, _parse_cursor(start) if start else None, folder)
     next_cursor = _cursor(rows[PAGE_SIZE - 1]) if len(rows) > PAGE_SIZE else ""
@@ -52,12 +52,16 @@ def _parse_cursor(start: str) -> tuple[bool, datetime, UUID]:
 
 
 def cursor(at: datetime, key: UUID) -> str:
-    """A cursor: a time and a key, not a position, so that changes made meanwhile neither repeat nor skip a conversation."""
+    """A cursor. It contains a time and a key rather than a position, so that changes in between neither repeat nor skip a conversation."""
     return f"{(at - _EPOCH) // timedelta(microseconds=1)}-{key.hex}"
 
 
 def parse_cursor(start: str) -> tuple[datetime, UUID]:
-    """The time and the key in a cursor. Raises NotFoundError for what is none."""
+    """The time and the key in a cursor.
+
+    Raises:
+        NotFoundError: it is not a cursor.
+    """
     found = _CURSOR.fullmatch(start)
     if found is None:
         raise access.NotFoundError

@@ -1,6 +1,6 @@
-"""The message for a turn's error code, with what the person needs to go on: seconds, characters, or a number for their admin.
+"""The message for a turn's error code, with a detail that helps the person: seconds, characters, or a number for their admin.
 
-Nothing in it comes from a server but whole seconds.
+It never contains text from a server, only a number of seconds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FOR_ADMINS = (ProductCode.BACKEND_SETUP, ProductCode.BACKEND_REFUSED, ProductCo
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What a sentence may depend on. ``turn_id``: its ``number`` finds the failure on the admin pages."""
+    """The values that a sentence may depend on. ``turn_id``: gives the ``number`` by which the admin pages find the failure."""
 
     code: ErrorCode
     turn_id: UUID
@@ -35,12 +35,12 @@ class Failure:
 
 
 def failure_of(turn: Turn, code: ErrorCode, question_chars: int) -> Failure:
-    """What is stored with a turn that ended with ``code``."""
+    """The failure of a stored turn that ended with ``code``."""
     return Failure(code, turn.pk, context_use.of_turn(turn), question_chars, turn.retry_after)
 
 
 def sentence(failure: Failure) -> str:
-    """One or two sentences: what happened, and what to do."""
+    """One or two sentences that say what happened and what to do."""
     if failure.code is ProductCode.QUESTION_TOO_LONG:
         return _too_long(failure)
     if failure.code is ProductCode.BACKEND_BUSY and failure.retry_after:
@@ -52,13 +52,13 @@ def sentence(failure: Failure) -> str:
 
 
 def number(turn_id: UUID) -> str:
-    """What a person can read out to an admin: the last eight digits of the turn's key, which are random."""
+    """A number that a person can give to an admin: the last eight digits of the turn's key, which are random."""
     digits = turn_id.hex[-8:].upper()
     return f"{digits[:4]}-{digits[4:]}"
 
 
 def cause_of(turn: Turn) -> str:
-    """For admins: the back end, by its name here, with what it answered, in words of ours, such as "vllm: HTTP 401, invalid_api_key"."""
+    """The cause for admins: our name for the back end and a description of its response, such as "vllm: HTTP 401, invalid_api_key"."""
     name, _model = split_choice(turn.choice)
     return ": ".join(part for part in (name, turn.error_cause or _("no cause is known")) if part)
 
@@ -77,13 +77,13 @@ def _grouped(count: int) -> str:
 
 
 def _rounded_down(chars: int) -> int:
-    """To two digits."""
+    """Round down to two significant digits."""
     kept = str(chars)[:2]
     return int(kept + "0" * (len(str(chars)) - len(kept)))
 
 
 def _busy(seconds: int) -> str:
-    """Whole sentences, one for each unit: a language may need another word order or form for each."""
+    """A complete sentence for each unit, because a language may need a different word order or form."""
     minutes = -(-seconds // 60)
     if seconds < 120:
         words = ngettext(

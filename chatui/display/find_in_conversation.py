@@ -13,15 +13,15 @@ from renderer.gate import Audience, show
 
 
 def matching_messages(row: Conversation, person: User, text: str) -> list[UUID]:
-    """The visible messages of the branch that the person has open which contain ``text``, regardless of case, from the first.
+    """The visible messages of the person's open branch that contain ``text``, ignoring case, in order.
 
-    ``row`` is a conversation that ``access`` gave to this person.
+    ``row`` must come from ``access`` for this person.
     """
     wanted = text[:QUERY_CHARS].strip()
     leaf = transcripts.active_leaf(row, person)
     if not wanted or leaf is None:
         return []
     pattern = re.compile(re.escape(wanted), re.IGNORECASE)
-    # Summaries of the thinking stand folded beside an answer, and have no place of their own to lead to.
+    # Summaries of the thinking are folded into an answer, so a result could not link to them.
     shown = [message for message in transcripts.branch(row, leaf) if message.is_visible and message.name not in PRODUCT_NAMES]
     return [message.pk for message in shown if pattern.search(show(transcripts.frame_of(message), Audience.END_USER))]

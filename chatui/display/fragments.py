@@ -1,8 +1,8 @@
 """Renders the parts of an exchange that open pages receive live, from the same templates as the whole page.
 
-They go to the END_USER group of a conversation. What a model or a person wrote is in them as SafeHtml and VisibleText alone, and Django
-escapes everything else, so what these templates make is as safe as a page. Their own words are in one language, the asking page's: pages in
-another one fetch theirs.
+They go to the END_USER group of a conversation. Text by a model or a person is in them only as SafeHtml and VisibleText, and Django escapes
+everything else, so the result is as safe as a page. Their labels are in the language of the asking page: pages in another language fetch
+their own.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from renderer.markup.html import SafeHtml
 
 
 def language_of(asked: str) -> str:
-    """The language that a page says it has, if the product speaks it; otherwise the instance's own."""
+    """The language that a page reports, if the product supports it; otherwise the default of this instance."""
     return asked if asked in dict(settings.LANGUAGES) else environment().language
 
 
 def question(message: Message, versions: Sequence[UUID], language: str, sent: Sequence[SentDocument] = ()) -> SafeHtml:
-    """A question that was just stored. ``versions``: the keys of all its versions, this one included; empty where they were not read.
+    """A question that was just stored. ``versions``: the keys of all its versions, including this one; empty if they were not read.
     ``sent``: the documents that came with it."""
     shown = shown_question(message, versions)
     if shown.siblings is None and not sent:
-        mould = _question_mould(language, is_long=shown.is_long)
-        return _filled(mould, {_MESSAGE: shown.message_id, _HTML: shown.html.html, _TEXT: escape(shown.text)})
+        template = _question_template(language, is_long=shown.is_long)
+        return _filled(template, {_MESSAGE: shown.message_id, _HTML: shown.html.html, _TEXT: escape(shown.text)})
     with translation.override(language):
         shown = replace(shown, documents=tuple(map(documents.shown, sent)))
         return _rendered("exchange/_question.html", message.conversation_id, question=shown)
 
 
 class Below(NamedTuple):
-    """What stands below an answer, as the event that ends a turn carries it; empty where pages have to fetch it."""
+    """The part below an answer, as the event that ends a turn carries it; empty if pages have to fetch it."""
 
     html: SafeHtml | None = None
     language: str | None = None
@@ -58,8 +58,8 @@ class Below(NamedTuple):
 
 
 def answer_end(ended: EndedTurn, language: str, sources: Sequence[Cited] = ()) -> Below:
-    """What stands below the answer of a turn that has ended: at most five statements, and none where ``reads_nothing``. ``sources``: what
-    it cites."""
+    """The part below the answer of a turn that has ended. Takes at most five statements, and none if ``reads_nothing``. ``sources``: those
+    that the answer cites."""
     is_demo = connected.is_demo()
     with translation.override(language):
         answer = replace(ended_answer(ended), sources=tuple(sources))
@@ -73,19 +73,20 @@ def _rendered(template: str, conversation_id: object, **values: object) -> SafeH
     return SafeHtml(str(render_to_string(template, {"conversation": {"id": conversation_id}, **values})))
 
 
-# Nearly all questions differ in nothing but an id and the text: they are rendered once, with these in the place of what differs.
+# Nearly all questions differ only in an id and the text, so one is rendered once, with these placeholders instead.
 _MESSAGE, _HTML, _TEXT = (str(uuid4()) for _ in range(3))
 
 
 @lru_cache(maxsize=32)
-def _question_mould(language: str, *, is_long: bool) -> SafeHtml:
+def _question_template(language: str, *, is_long: bool) -> SafeHtml:
     shown = {"message_id": _MESSAGE, "html": SafeHtml(_HTML), "text": _TEXT, "is_long": is_long}
     with translation.override(language):
         return _rendered("exchange/_question.html", "", question=shown)
 
 
 def _plain(answer: ShownAnswer, *, is_demo: bool) -> wire.PlainEnd | None:
-    """What differs from others like it; None where it is one of few. ``html_templates.plain_answer`` is what pages have for all of them."""
+    """The fields in which a plain answer differs from others; None if the answer is not plain. Pages have the rest as a template, made from
+    ``html_templates.plain_answer``."""
     is_plain = [part.kind for part in answer.parts] == ["final"] and answer.state == TurnState.COMPLETED and answer.at
     has_more = answer.notice or answer.siblings or answer.sources or answer.cards or answer.files
     if not is_plain or has_more or answer.continuation or answer.turns_left_out or (answer.is_scripted and not is_demo):
@@ -95,9 +96,9 @@ def _plain(answer: ShownAnswer, *, is_demo: bool) -> wire.PlainEnd | None:
     return wire.PlainEnd(answer.parts[0].message_id, at, tuple(names), rated=answer.rated is not None)
 
 
-def _filled(mould: SafeHtml, values: Mapping[str, str]) -> SafeHtml:
-    """The mould with these in it, each of them HTML; in one step, so that nothing is looked for in what was put in."""
-    return SafeHtml(_STAND_INS.sub(lambda found: values[found[0]], mould.html))
+def _filled(template: SafeHtml, values: Mapping[str, str]) -> SafeHtml:
+    """Fill the template with these values, each of them HTML. In one pass, so that inserted text is never searched for placeholders."""
+    return SafeHtml(_PLACEHOLDERS.sub(lambda found: values[found[0]], template.html))
 
 
-_STAND_INS = re.compile("|".join((_MESSAGE, _HTML, _TEXT)))
+_PLACEHOLDERS = re.compile("|".join((_MESSAGE, _HTML, _TEXT)))

@@ -1,4 +1,4 @@
-"""The blank HTML elements that scripts copy: an exchange, the frame of a conversation, a list entry."""
+"""The data for the blank HTML elements that scripts copy: an exchange, the top bar of a conversation, a list entry."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from chatui.models.turn import TurnState
 from renderer.gate import VisibleText
 from renderer.markup import html
 
-_NOBODYS = str(UUID(int=0))
-"""The id in their addresses. Scripts put the real one in its place (``static/js/page/dom.js``)."""
+_PLACEHOLDER_ID = str(UUID(int=0))
+"""The placeholder id in their addresses. Scripts replace it with the real one (``static/js/page/dom.js``)."""
 _BLANK_ANSWER = ShownAnswer(
     turn_id="",
     state=TurnState.RUNNING,
@@ -41,21 +41,21 @@ def blank_exchange() -> ShownExchange:
 
 
 def plain_answer() -> ShownAnswer:
-    """A completed answer like most, for what stands below it: with everything in which such answers differ (``wire.PlainEnd``)."""
-    part, rated = ShownPart(_NOBODYS, "final", ()), ShownRating(_NOBODYS)
+    """A typical completed answer, for the part below it. It has every element that differs between such answers (``wire.PlainEnd``)."""
+    part, rated = ShownPart(_PLACEHOLDER_ID, "final", ()), ShownRating(_PLACEHOLDER_ID)
     return replace(_BLANK_ANSWER, state=TurnState.COMPLETED, parts=(part,), model="-", rated=rated, at=timezone.now())
 
 
 def blank_conversation() -> ShownConversation:
-    """A conversation that does not exist yet, for the top bar of the page that begins it."""
-    return ShownConversation(_NOBODYS, "", reverse("conversation", args=[_NOBODYS]), "")
+    """A conversation that does not exist yet, for the top bar of the page that starts it."""
+    return ShownConversation(_PLACEHOLDER_ID, "", reverse("conversation", args=[_PLACEHOLDER_ID]), "")
 
 
 def blank_link() -> ConversationLink:
-    """An entry of the list, for a conversation that comes while the page is open."""
-    return ConversationLink(_NOBODYS, "", timezone.now(), reverse("conversation", args=[_NOBODYS]), is_imported=True)
+    """An entry of the list, for a conversation that is added while the page is open."""
+    return ConversationLink(_PLACEHOLDER_ID, "", timezone.now(), reverse("conversation", args=[_PLACEHOLDER_ID]), is_imported=True)
 
 
 def blank_folder() -> ShownFolder:
-    """A folder that is made while the page is open."""
-    return ShownFolder(_NOBODYS, "")
+    """A folder that is created while the page is open."""
+    return ShownFolder(_PLACEHOLDER_ID, "")

@@ -1,6 +1,6 @@
 """The operator's own texts: Markdown files from ``CHATUI_PAGES_DIR``, rendered again when they change.
 
-A file may stand beside each for another language: ``help.de.md``. Without one, ``help.md`` is for everybody.
+Each can have translations, such as ``help.de.md``. People without a translation in their language get ``help.md``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from renderer.markup.html import SafeHtml
 from renderer.markup.operator_pages import render_page
 
 PAGES = {"help": _("Help"), "terms": _("Terms of use")}
-"""The texts that have a page of their own, with their titles."""
+"""The texts that have their own page, with their titles."""
 
 MAX_BYTES = 256 * 1024
 MAX_EXAMPLES = 6
@@ -43,16 +43,16 @@ def announcement() -> SafeHtml | None:
 
 
 def examples(*, is_demo: bool = False) -> tuple[str, ...]:
-    """Example questions as plain text: the list items of ``examples.md``. Empty while the file is missing or has none.
+    """Example questions as plain text: the list items of ``examples.md``. Empty if the file is missing or has none.
 
-    The demo knows answers to the English ones, so with it they are not translated.
+    With the demo they are not translated, because it can only answer the English ones.
     """
     version = _file("examples.md") if is_demo else _version("examples")
     return _listed(version) if version else ()
 
 
 def page(name: str) -> SafeHtml | None:
-    """One of PAGES; None where the operator has no such file."""
+    """One of PAGES; None if the operator has no such file."""
     return _read(name) if name in PAGES else None
 
 
@@ -61,7 +61,7 @@ def _read(name: str) -> SafeHtml | None:
 
 
 def _version(name: str) -> _Version | None:
-    """The file in the language of the page (``help.de.md``), else the one for everybody (``help.md``)."""
+    """The file in the language of the page (``help.de.md``), otherwise the one for all languages (``help.md``)."""
     language = get_language() or SOURCE
     return _file(f"{name}.{language}.md") or _file(f"{name}.md")
 

@@ -23,7 +23,7 @@ PAGE = 20
 MOST_DOCUMENTS = 5
 _ROUNDS = 5
 _SECONDS = 1.0
-"""So long a search may begin to take in documents that no search has looked into before."""
+"""How long a search may spend on indexing documents that no search has used before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A page of results, newest first. ``before`` is where the next page begins; None on the last one. ``documents``: places in those of
-    the person, on the first page, where they wish that."""
+    """A page of results, newest first. ``before``: where the next page begins; None on the last one. ``documents``: passages in the
+    person's documents, only on the first page, and only if the person has turned that on."""
 
     hits: tuple[Hit, ...]
     before: int | None
@@ -51,9 +51,9 @@ class Results:
 
 
 def search(person: User, text: str, before: int | None = None) -> Results:
-    """All visible messages, and titles that are not just the beginning of one, that contain every word of ``text``.
+    """All visible messages, and titles that are not just the start of a message, that contain every word of ``text``.
 
-    Of those of one conversation that read the same, such as the answers of two attempts, a page has the newest.
+    If several results of one conversation look the same, such as the answers of two attempts, a page shows only the newest.
     """
     query = search_words.query(text[:QUERY_CHARS])
     found = _in_messages(person, query, before)
@@ -78,10 +78,10 @@ def _in_messages(person: User, query: Query, before: int | None) -> Results:
         entries = search_index.find(person, query, PAGE, before)
         for entry, hit in zip(entries, _hits(person, query, entries), strict=True):
             before = entry.id
-            looks = (entry.conversation_id, hit.writer, _words(hit)) if hit else None
-            if hit is not None and looks not in seen:
+            appearance = (entry.conversation_id, hit.writer, _words(hit)) if hit else None
+            if hit is not None and appearance not in seen:
                 hits.append(hit)
-            seen.add(looks)
+            seen.add(appearance)
             if len(hits) == PAGE:
                 return Results(tuple(hits), before, is_empty_query=False)
         if len(entries) < PAGE:
@@ -95,7 +95,7 @@ def _words(hit: Hit) -> tuple[str, ...]:
 
 
 def _hits(person: User, query: Query, entries: Sequence[Entry]) -> list[Hit | None]:
-    """The result for each entry; None where the words are not in the text after all, or the row was deleted meanwhile."""
+    """The result for each entry; None if the text does not contain the words after all, or the row was deleted meanwhile."""
     messages = access.own_messages(person, {entry.message_id for entry in entries if entry.message_id})
     titled = access.own_conversations_of(person, {entry.conversation_id for entry in entries if not entry.message_id})
     found: list[Hit | None] = []

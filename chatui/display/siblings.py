@@ -11,7 +11,7 @@ from chatui.models import Message
 
 @dataclass(frozen=True, slots=True)
 class Siblings:
-    """Where a message stands among its siblings: ``index`` from 1, and the neighbours' ids to switch to."""
+    """The position of a message among its siblings: ``index`` counts from 1; the ids of its neighbors are for switching to them."""
 
     index: int
     count: int
@@ -20,7 +20,7 @@ class Siblings:
 
 
 def siblings(groups: Sequence[Sequence[Message]], current: Message) -> Siblings | None:
-    """``groups`` are the siblings, each with the messages it begins with; the one that holds ``current`` is the one that is shown."""
+    """``groups``: the siblings, each as its first messages. The sibling that contains ``current`` is the one that is shown."""
     place = next((index for index, group in enumerate(groups) if current in group), None)
     return None if place is None else siblings_at([group[0].pk for group in groups], place)
 

@@ -13,14 +13,14 @@ from chatui.permissions import access
 from chatui.store import continuation, transcripts
 
 MOST_VERSIONS = 12
-"""How many answers are shown at most, the newest: each may be long."""
+"""The most answers to show; these are the newest. Each may be long."""
 _MOST_IMPORTED_FRAMES = 50
-"""How far an imported answer is followed, which no turn holds together."""
+"""The most frames to collect for an imported answer, which has no turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownVersion:
-    """One of the answers. ``index`` counts from 1, in the order in which they were begun; ``message_id`` opens the branch that it is on."""
+    """One of the answers. ``index`` counts from 1, in the order in which they started; ``message_id`` opens the branch that it is on."""
 
     index: int
     message_id: str
@@ -29,7 +29,7 @@ class ShownVersion:
 
 @dataclass(frozen=True, slots=True)
 class ShownVersions:
-    """The newest answers to a question, the newest first, and how many there are."""
+    """The newest answers to a question, newest first, and how many there are in all."""
 
     count: int
     versions: Sequence[ShownVersion]
@@ -45,13 +45,13 @@ def shown_versions(row: Conversation, question: Message) -> ShownVersions:
     """All answers to a question that have a message.
 
     Raises:
-        NotFoundError: the message is no question.
+        NotFoundError: the message is not a question.
     """
     if not is_question(question):
         raise access.NotFoundError
     known = continuation.Versions([question.pk])
     ends = known.ends(question)
-    versions = _continued(row, question, ends) if ends else _unforked(row, question)
+    versions = _continued(row, question, ends) if ends else _not_continued(row, question)
     shown: list[ShownVersion] = []
     for index in range(len(versions), max(len(versions) - MOST_VERSIONS, 0), -1):
         version = versions[index - 1]
@@ -62,16 +62,17 @@ def shown_versions(row: Conversation, question: Message) -> ShownVersions:
 
 
 def _continued(row: Conversation, question: Message, ends: Sequence[Message]) -> list[_Version]:
-    """Where an answer was continued, the answers branch off below the question: each is the way up from its end."""
-    return [_Version(str(end.pk), partial(_way_to, row, question, end)) for end in ends]
+    """The answers if one was continued. Then they may branch off anywhere below the question, so each is read from its end upward."""
+    return [_Version(str(end.pk), partial(_path_to, row, question, end)) for end in ends]
 
 
-def _way_to(row: Conversation, question: Message, end: Message) -> Sequence[Message]:
+def _path_to(row: Conversation, question: Message, end: Message) -> Sequence[Message]:
     return transcripts.branch(row, end, since=question.pk)[1:]
 
 
-def _unforked(row: Conversation, question: Message) -> list[_Version]:
-    """Each answer is what one turn wrote; where no turn did, each child of the question begins one."""
+def _not_continued(row: Conversation, question: Message) -> list[_Version]:
+    """The answers if none was continued. Each is what one turn wrote; imported ones have no turn, and each starts at a child of the
+    question."""
     found: dict[object, _Version] = {}
     for child in transcripts.siblings(row, {question.pk})[question.pk]:
         if not is_question(child):

@@ -16,13 +16,12 @@ from chatui.store import branch_windows, transcripts
 from chatui.store.branch_windows import Window
 
 EXCHANGES = 20
-"""How many exchanges a window has."""
+"""How many exchanges are in a window."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownWindow:
-    """Some exchanges that follow each other. ``earlier`` and ``later``: the message before or after which there is more; empty where there
-    is none."""
+    """Consecutive exchanges. ``earlier`` and ``later``: the message before or after which there are more; empty if there are none."""
 
     exchanges: Sequence[ShownExchange]
     earlier: str = ""
@@ -50,8 +49,8 @@ def latest(row: Conversation, person: User) -> ShownWindow:
 
 
 def around(row: Conversation, person: User, message: Message) -> ShownWindow:
-    """The exchanges around a message on the branch that the person has open; the end of that branch where the message is not on it, or is
-    near it."""
+    """The exchanges around a message on the branch that the person has open. If the message is near the end of that branch, or not on it,
+    the end of the branch."""
     leaf = transcripts.active_leaf(row, person)
     if leaf is None:
         return ShownWindow([])
@@ -62,13 +61,13 @@ def around(row: Conversation, person: User, message: Message) -> ShownWindow:
 
 
 def earlier(row: Conversation, message: Message) -> ShownWindow:
-    """The exchanges above the one that holds a message: every branch through it has the same."""
+    """The exchanges above the one that contains a message. They are the same on every branch through it."""
     found = branch_windows.window(row.pk, message.pk, message.pk, range(1, EXCHANGES + 1))
     return _shown(row, lambda: found)
 
 
 def later(row: Conversation, person: User, message: Message) -> ShownWindow:
-    """The exchanges below the one that holds a message, on the branch that the person has open.
+    """The exchanges below the one that contains a message, on the branch that the person has open.
 
     Raises:
         NotFoundError: the message is not on that branch.
@@ -84,7 +83,7 @@ def later(row: Conversation, person: User, message: Message) -> ShownWindow:
 
 
 def whole(row: Conversation, person: User) -> Iterator[ShownWindow]:
-    """The whole branch that the person has open, one window after the other, from the first."""
+    """The whole branch that the person has open, in windows, from the start."""
     leaf = transcripts.active_leaf(row, person)
     found = branch_windows.whole(row.pk, leaf.pk) if leaf else None
     exchanges = found.exchanges if found else ()

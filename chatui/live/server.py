@@ -136,7 +136,7 @@ class _Request(WebRequest):  # type: ignore[misc]
         return None if self._is_refused else super().process()
 
     def handle_reply(self, message: Any) -> None:
-        """See Daphne, which buffers without a limit: the connection of a program that does not read is closed before it fills the memory."""
+        """See Daphne, which buffers without a limit. A program that does not read is disconnected before it fills the memory."""
         connection = getattr(self, "channel", None)  # Twisted deletes it when the reply ends
         super().handle_reply(message)
         if connection is not None and channel.unsent(connection.transport) and unquote_to_bytes(self.path).startswith(PROGRAMS):

@@ -1,1 +1,1 @@
-"""Prepares frames, turns, prompts and tokens for the debug view, all of it as text. Only for use behind ``access.view_hidden``."""
+"""Prepares frames, turns, prompts and tokens for the debug view, all as text. Use it only after a check by ``access.view_hidden``."""

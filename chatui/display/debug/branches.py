@@ -1,4 +1,4 @@
-"""Lists the branches of a conversation: every path through its tree, not only the one that its owner has open."""
+"""Lists the branches of a conversation: every path through its tree, and not only the one that its owner has open."""
 
 from __future__ import annotations
 

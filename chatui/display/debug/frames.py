@@ -23,12 +23,12 @@ from renderer.gate import Audience, VisibleText, as_debug_text, show, why_hidden
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 
 _MOST_COUNTED = 1_000_000
-"""Tokens are counted for this many characters of a branch, which takes a fifth of a second. Later frames have no count."""
+"""Tokens are counted for this many characters of a branch, which takes a fifth of a second. Frames after that have no count."""
 _MOST_LAID_OUT = 100_000
 
 
 def view(row: Conversation, person: User, leaf_id: object | None = None) -> View:
-    """The branch that ends in ``leaf_id``, whole; without it the one that this person, or else the owner, has open.
+    """The whole branch that ends in ``leaf_id``; without it, the branch that this person, or otherwise the owner, has open.
 
     Raises:
         NotFoundError: there is no such message in this conversation.
@@ -41,25 +41,37 @@ def view(row: Conversation, person: User, leaf_id: object | None = None) -> View
 
 
 def leaf_of(row: Conversation, person: User, leaf_id: object | None) -> Message | None:
-    """The last message of the branch to show. A frame in the middle stands for the newest branch through it. Raises as ``view``."""
+    """The last message of the branch to show. For a frame in the middle, the newest branch through it.
+
+    Raises:
+        NotFoundError: there is no such message in this conversation.
+    """
     if leaf_id is None:
         return transcripts.active_leaf(row, person)
     return transcripts.deepest(row, access.message_of(row, leaf_id))
 
 
 def raw_branch(row: Conversation, person: User, leaf_id: object | None) -> VisibleText:
-    """The same branch as an OpenChatML document, hidden frames included. Raises as ``view``."""
+    """The same branch as an OpenChatML document, including hidden frames.
+
+    Raises:
+        NotFoundError: there is no such message in this conversation.
+    """
     messages = transcripts.branch(row, leaf_of(row, person, leaf_id))
     return as_debug_text(transcripts.document(row, messages, Audience.DEBUG))
 
 
 def raw_frame(row: Conversation, message_id: object) -> VisibleText:
-    """One frame as it is stored. Raises NotFoundError."""
+    """One frame as it is stored.
+
+    Raises:
+        NotFoundError: there is no such frame in this conversation.
+    """
     return as_debug_text(access.message_of(row, message_id).text)
 
 
 class _Page:
-    """Converts one branch: holds its rows, and what is read from the database once for all of them."""
+    """Converts one branch. Holds its rows, and the data that is loaded once for all of them."""
 
     def __init__(self, row: Conversation, messages: Sequence[Message], counter: _Counter) -> None:
         self._row = row
@@ -98,7 +110,7 @@ class _Page:
         return tuple(found)
 
     def _silent_turns(self) -> dict[UUID, list[Turn]]:
-        """The turns without a single frame, by question. No message refers to them."""
+        """The turns without any frame, by question. No message refers to them."""
         questions = [message for message in self._messages if _is_question(message)]
         silent: dict[UUID, list[Turn]] = {}
         asked = self._row.turns.filter(question__in=questions, messages=None)
@@ -111,7 +123,7 @@ class _Page:
         before = turn.started_at if turn else None
         for message in messages:
             is_of_turn = turn is not None and message.turn_id == turn.pk
-            # A summary is written while the answer is, and stored just before it: the time up to then belongs to the answer.
+            # A summary is written during the reasoning, and stored just before the answer: its time counts for the next frame.
             takes_time = is_of_turn and (message.author != Author.PRODUCT or message.role == Role.TOOL)
             shown.append(self._shown(message, turn if is_of_turn else None, before if takes_time else None))
             before = message.created_at if takes_time else before
@@ -151,7 +163,7 @@ class _Page:
 
 
 class _Counter:
-    """Counts tokens where the vocabulary is on this machine, up to the limit for one page."""
+    """Counts tokens if the vocabulary is on this machine, up to the limit for one page."""
 
     def __init__(self) -> None:
         self.vocabulary: Vocabulary | None = None
@@ -162,7 +174,7 @@ class _Counter:
             return
 
     def count(self, text: str) -> int | None:
-        """The tokens of a body, without the markers around it."""
+        """The number of tokens in a body, without the markers around it."""
         self._left -= len(text)
         return None if self.vocabulary is None or self._left < 0 else len(self.vocabulary.encode(text))
 

@@ -12,7 +12,7 @@ from renderer.frames import Channel, Frame
 from renderer.gate import VisibleText, as_debug_text
 
 MOST = 200
-"""Sections of one frame. A model may write a marker after every word: the last section holds the rest as it is."""
+"""The most sections of one frame. A model may write a marker after every word; the last section contains the rest unsplit."""
 
 _MEANINGS = {
     "<|start_reason|>": noop("Step-by-step logic"),
@@ -24,7 +24,7 @@ _MARKER = re.compile("(" + "|".join(map(re.escape, _MEANINGS)) + ")")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A piece of a frame's text. ``marker`` is the one before it, and ``heading`` what it means; both are empty where there is none."""
+    """A piece of a frame's text. ``marker`` is the marker before it, and ``heading`` its meaning; both are empty if there is none."""
 
     marker: str
     heading: str
@@ -32,7 +32,8 @@ class Section:
 
 
 def sections(frame: Frame) -> tuple[Section, ...]:
-    """The text of a frame, in order: with the markers it is the whole body, but for blanks before the first. One section without any."""
+    """The text of a frame, in order. Markers and texts together are the whole body, except for blanks before the first marker. Without
+    markers, a single section."""
     if frame.header.channel != Channel.ANALYSIS:
         return (Section("", "", as_debug_text(frame.body)),)
     first, *pieces = _MARKER.split(frame.body, maxsplit=MOST - 1)

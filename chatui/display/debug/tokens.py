@@ -26,13 +26,13 @@ from renderer.harmony.vocabulary import ORDINARY_IDS, Vocabulary, VocabularyErro
 PAGE_TOKENS = 500
 PROMPT, OUTPUT = "prompt", "output"
 _SENT_IDS = ("prompt", "input_ids")
-"""The JSON fields in which requests to servers that take token ids hold them."""
+"""The JSON fields for token ids, in requests to servers that accept them."""
 _MARKS = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍"}
 
 
 @dataclass(frozen=True, slots=True)
 class ShownToken:
-    """One token. White space is made visible; bytes that are not a whole character are shown in ⟨⟩, in hexadecimal."""
+    """One token. White space is made visible; bytes that are not a complete character are shown in ⟨⟩, in hexadecimal."""
 
     number: int
     text: VisibleText = field(repr=False)
@@ -41,7 +41,7 @@ class ShownToken:
 
 @dataclass(frozen=True, slots=True)
 class TokenPage:
-    """One page of ``total`` tokens, from ``start`` on. ``note`` says where they come from, or why there are none."""
+    """One page of ``total`` tokens, starting at ``start``. ``note`` says where they come from, or why there are none."""
 
     turn_id: str
     of: str
@@ -62,7 +62,11 @@ class TokenPage:
 
 
 def page(row: Conversation, turn_id: object, of: str, start: int) -> TokenPage:
-    """A page of tokens: ``of`` is PROMPT or OUTPUT. Raises NotFoundError where the turn is not part of this conversation."""
+    """A page of tokens. ``of`` is PROMPT or OUTPUT.
+
+    Raises:
+        NotFoundError: the turn is not part of this conversation.
+    """
     turn = access.turn_of(row, turn_id)
     try:
         vocabulary = connected.gpt_oss_vocabulary()
@@ -83,13 +87,13 @@ def _prompt(row: Conversation, turn: Turn, vocabulary: Vocabulary) -> tuple[list
     stored = [transcripts.frame_of(message) for message in messages]
     written, *_rest = hip1.to_tokens(history.seen_again(stored), vocabulary)
     note = _("The server was sent no ids and built its own prompt. These are the same frames as this product would write them.")
-    return written, _with_emptied(note, stored)
+    return written, _with_warning(note, stored)
 
 
 def _sent_ids(turn: Turn) -> list[int]:
-    kept = sent_for(turn)
+    sent = sent_for(turn)
     try:
-        body = json.loads(kept.body) if kept and kept.body else {}
+        body = json.loads(sent.body) if sent and sent.body else {}
     except (ValueError, RecursionError):
         return []
     for name in _SENT_IDS:
@@ -103,11 +107,11 @@ def _output(turn: Turn, vocabulary: Vocabulary) -> tuple[list[int], str]:
     messages = turn.messages.filter(author=Author.MODEL).order_by("position")
     stored = [transcripts.frame_of(message) for message in messages]
     written, *_rest = hip1.to_tokens(stored, vocabulary)
-    return written, _with_emptied(_("Encoded again from the stored frames: the model may have sampled the same text as other ids."), stored)
+    return written, _with_warning(_("Encoded again from the stored frames: the model may have sampled the same text as other ids."), stored)
 
 
-def _with_emptied(note: str, frames: Sequence[Frame]) -> str:
-    """The note, and that the text of frames was taken away, where it was: what stands there instead nobody has sampled."""
+def _with_warning(note: str, frames: Sequence[Frame]) -> str:
+    """The note, with a warning if the text of frames was removed: the text that replaces it was never sampled."""
     count = sum(hidden_text.is_emptied(frame) for frame in frames)
     if not count:
         return note

@@ -25,9 +25,9 @@ _KIND_NAMES = {
 
 
 def shown(turn: Turn, frames: Sequence[ShownFrame], *, continued_position: int | None, has_request: bool) -> ShownTurn:
-    """The turn, with a bar for each of ``frames`` that has a time of its own.
+    """The turn, with a bar for each of ``frames`` that has its own duration.
 
-    ``continued_position`` is the position of the message whose answer it continues.
+    ``continued_position``: the position of the message that the turn continues.
     """
     end = turn.finished_at
     seconds = (end - turn.started_at).total_seconds() if end else None
@@ -55,7 +55,7 @@ def shown(turn: Turn, frames: Sequence[ShownFrame], *, continued_position: int |
 
 
 def fault(code: str) -> Fault | None:
-    """A stored error code with its message; only the code where this version does not know it."""
+    """A stored error code with its message; only the code if this version does not know it."""
     if not code:
         return None
     try:
@@ -76,7 +76,7 @@ def kind(frame: ShownFrame) -> str:
 
 
 def kind_name(kind: str) -> str:
-    """What people call a kind."""
+    """The label of a kind."""
     return str(_KIND_NAMES.get(kind, kind))
 
 

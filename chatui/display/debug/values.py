@@ -20,7 +20,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Partner:
-    """The other half of a tool call: its position, and the seconds between the two."""
+    """The reply to a call, or the call of a reply: its position, and the seconds between the two."""
 
     message_id: str
     position: int
@@ -29,11 +29,11 @@ class Partner:
 
 @dataclass(frozen=True, slots=True)
 class ShownFrame:
-    """A frame for the debug view. ``seen`` is what the end user saw of it; where that is None, ``why_hidden`` says why.
+    """A frame for the debug view. ``seen`` is the text that the end user saw of it; if that is None, ``why_hidden`` says why.
 
-    ``sections``: its text, cut at the markers of reasoning. ``offset``: seconds from the beginning of its turn until it was stored;
-    ``took``: seconds since the frame before it, or the beginning. ``laid_out``: a JSON body with line breaks. ``decision``: how a call
-    stands about which its person is or was asked. ``tokens`` is None where there is no vocabulary to count with.
+    ``sections``: its text, split at the section markers. ``offset``: seconds from the start of its turn until it was stored; ``took``:
+    seconds since the frame before it, or the start. ``laid_out``: a JSON body with line breaks. ``decision``: the state of the approval, if
+    the call needs one. ``tokens`` is None if there is no vocabulary to count with.
     """
 
     message_id: str
@@ -60,7 +60,7 @@ class ShownFrame:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One frame on a turn's timeline: where its bar begins and how long it is, as SVG percentages of the whole time."""
+    """One frame on a turn's timeline: the start and length of its bar, as SVG percentages of the total time."""
 
     message_id: str
     kind: str
@@ -72,7 +72,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class ShownTurn:
-    """A turn for the debug view. ``detail`` may quote what a server answered; ``seconds`` is None while it runs."""
+    """A turn for the debug view. ``detail`` may quote a server's response; ``seconds`` is None while the turn runs."""
 
     id: str
     state: str
@@ -102,13 +102,13 @@ class ShownTurn:
 
     @property
     def named_kinds(self) -> tuple[tuple[str, str], ...]:
-        """The same, each with what people call it."""
+        """The same, each with its label."""
         return tuple(dict.fromkeys((bar.kind, bar.kind_name) for bar in self.bars))
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Frames that belong together: a question with its answer, an answer alone, or what comes before the first question."""
+    """Frames that belong together: a question with its answer, an answer alone, or the frames before the first question."""
 
     turn: ShownTurn | None
     frames: tuple[ShownFrame, ...]
@@ -116,7 +116,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One path through the tree, named by its last frame. ``question`` is the beginning of its last question."""
+    """One path through the tree, identified by its last frame. ``question`` is the start of its last question."""
 
     leaf_id: str
     number: int
@@ -129,7 +129,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A whole branch, with a list of the others. ``branches_left_out``: how many old ones are not listed."""
+    """A whole branch, and a list of all branches. ``branches_left_out``: how many old ones are not listed."""
 
     groups: tuple[Group, ...]
     branches: tuple[Branch, ...]

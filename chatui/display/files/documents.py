@@ -16,8 +16,8 @@ from chatui.store.documents import attached
 
 @dataclass(frozen=True, slots=True)
 class ShownDocument:
-    """A document chip. ``id`` of its file; empty where its owner has deleted it. ``size`` in bytes. ``said``: what the model was given
-    of it."""
+    """A document chip. ``id``: that of its file; empty if its owner has deleted it. ``size`` in bytes. ``said``: how much of it the model
+    got, in words."""
 
     id: str
     name: str = field(repr=False)
@@ -26,20 +26,20 @@ class ShownDocument:
 
 
 def of_questions(questions: Collection[Message], loaded: Collection[UUID]) -> Mapping[UUID, tuple[ShownDocument, ...]]:
-    """By question, the documents that came with it. ``loaded``: the keys of all messages that were read, without documents: what stands
-    behind one of them came with none. At most one statement, and none in a branch that is there from its beginning and has none."""
+    """By question, the documents that came with it. ``loaded``: the keys of all messages that were read, which are not documents; a
+    question directly after one of them has none. At most one statement; none for a branch that was read from its start and has none."""
     rows = attached.of_questions([question for question in questions if question.parent_id not in loaded])
     return {key: tuple(map(shown, documents)) for key, documents in rows.items()}
 
 
 def shown(row: SentDocument) -> ShownDocument:
-    """One of them. ``row`` comes with its file and the content of that."""
+    """The chip of a document. ``row`` must come with its file and the file's content."""
     if row.file is None:
         return ShownDocument("", "")
-    return ShownDocument(str(row.file.pk), row.file.name, row.file.content.size, _said(row))
+    return ShownDocument(str(row.file.pk), row.file.name, row.file.content.size, _use_text(row))
 
 
-def _said(row: SentDocument) -> str:
+def _use_text(row: SentDocument) -> str:
     tokens = about(row.tokens)
     match row.use:
         case DocumentUse.PLACES:
@@ -52,7 +52,7 @@ def _said(row: SentDocument) -> str:
 
 
 def about(tokens: int) -> str:
-    """About how many tokens, as people say it."""
+    """The approximate number of tokens, in words."""
     if tokens >= 1000:
         return ngettext("about %(count)dk token", "about %(count)dk tokens", round(tokens / 1000)) % {"count": round(tokens / 1000)}
     return ngettext("about %(count)d token", "about %(count)d tokens", tokens) % {"count": tokens}

@@ -1,4 +1,4 @@
-"""The status of an uploaded file for a page: what was read, its share of the model's context, or why it was refused."""
+"""The status of an uploaded file for a page: its size in tokens, its share of the model's context, or why it was refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from chatui.store.documents import attached, budget, pending_uploads
 from chatui.store.documents.frames import FRAME_TOKENS, MARK_TOKENS
 
 _MOST_PLACES = 300
-"""Of one file on a page."""
+"""The most pages of one file to list."""
 
 
 _Place = tuple[int, str, int]
@@ -35,32 +35,36 @@ _Place = tuple[int, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who is to read files: ``room`` there is for those of one question, and whether it ``can_search`` in them."""
+    """The model that will read the files: its ``room`` for the files of one question, and whether it ``can_search`` in them."""
 
     room: budget.Room
     can_search: bool
 
 
 def reader(person: User, choice: str) -> Reader:
-    """The model that is chosen at the message box."""
+    """The reader for the model that is chosen at the message box."""
     chosen = _chosen(person, choice)
     return Reader(budget.room(person, budget.context_of(person, chosen)), budget.can_search(chosen))
 
 
 def are_any(person: User, conversation_id: UUID | None) -> bool:
-    """Whether any wait at this message box."""
+    """Whether any files wait at this message box."""
     return pending_uploads.rows_at(person.pk, conversation_id).exists()
 
 
 def waiting_at(person: User, conversation_id: UUID | None, choice: str) -> dict[str, Any]:
-    """The files that wait at a message box, as ``as_json`` tells each."""
+    """The files that wait at a message box, each as in ``as_json``."""
     files, asked = pending_uploads.at(person.pk, conversation_id), reader(person, choice)
     return {"ok": True, "files": [said for said in _all_as_json(files, asked) if said is not None]}
 
 
 def of_question(person: User, conversation_id: UUID, question_id: str, choice: str) -> dict[str, Any]:
-    """The files of a question of one's own that is being edited, without those that were deleted, as ``as_json`` tells each; and what the
-    model was given of it. None can be deleted from there. Raises NotFoundError for a question of anybody else's."""
+    """The files of a question that its owner is editing, without deleted ones. Each is as in ``as_json``, with how the model got it, and
+    cannot be deleted from there.
+
+    Raises:
+        NotFoundError: the person has no such question.
+    """
     question = access.message_of(access.own_conversation(person, conversation_id), question_id)
     rows = attached.of_questions([question]).get(question.pk, ()) if question.role == "user" and question.is_visible else ()
     asked = reader(person, choice)
@@ -70,14 +74,14 @@ def of_question(person: User, conversation_id: UUID, question_id: str, choice: s
 
 
 def as_json(file: StoredFile, asked: Reader) -> dict[str, Any] | None:
-    """A file that waits to be sent, for the chip of it; None where it has been taken away, or was not read yet. ``room``: how many tokens
-    the files of one question may have; ``places``: number, label and tokens of each page, where there are several; ``search``: whether it
-    can be searched."""
+    """A file that waits to be sent, for its chip; None if its text was removed, or is not read yet. ``room``: how many tokens the files
+    of one question may have; ``places``: number, label and tokens of each page, if there are several; ``search``: whether it can be
+    searched."""
     return _all_as_json([file], asked)[0]
 
 
 def _all_as_json(files: Sequence[StoredFile], asked: Reader) -> list[dict[str, Any] | None]:
-    """For each the same. Three statements, however many there are."""
+    """As ``as_json``, for several files. Three statements, however many files there are."""
     contents = {file.content_id for file in files}
     texts = DocumentText.objects.in_bulk(contents)
     counted = DocumentPart.objects.filter(content__in=contents).values("content_id").annotate(count=Count("pk"))
@@ -101,7 +105,7 @@ def _as_json(file: StoredFile, text: DocumentText, parts: tuple[int, list[_Place
         "size": file.content.size,
         "tokens": tokens,
         "room": room.documents,
-        "said": _said(tokens, room),
+        "said": _size_text(tokens, room),
         "note": _note(text),
         "places": places if len(places) > 1 else [],
         "search": asked.can_search,
@@ -111,7 +115,7 @@ def _as_json(file: StoredFile, text: DocumentText, parts: tuple[int, list[_Place
 
 
 def earlier_as_json(file: StoredFile) -> dict[str, Any]:
-    """A file that was sent before, for the list of those. ``again``: the address at which it waits once more."""
+    """A file that was sent before, for the list of earlier files. ``again``: the address that attaches it again."""
     day = formats.date_format(timezone.localtime(file.created_at), "DATE_FORMAT")
     return {
         "name": file.name,
@@ -121,7 +125,7 @@ def earlier_as_json(file: StoredFile) -> dict[str, Any]:
 
 
 def sentence(why: str, places: int = 0) -> str:
-    """Why a file is not taken, for its person."""
+    """The sentence that tells a person why a file is refused."""
     if why == Reason.SCANNED and places:
         words = ngettext(
             "No text on %(count)d of %(count)d page: it is a picture of one.",
@@ -132,7 +136,7 @@ def sentence(why: str, places: int = 0) -> str:
     return _SENTENCES.get(why, _broken)()
 
 
-def _said(tokens: int, room: budget.Room) -> str:
+def _size_text(tokens: int, room: budget.Room) -> str:
     values = {"tokens": about(tokens), "percent": room.percent(tokens)}
     if not room.fits(tokens):
         return _("%(tokens)s, more than fits") % values

@@ -1,1 +1,1 @@
-"""A person's folders: what pages show of them, and their owner's actions."""
+"""A person's folders: how pages show them, and their owner's actions."""

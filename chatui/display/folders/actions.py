@@ -1,4 +1,4 @@
-"""An owner's actions on folders: create, change and delete one, and move a conversation into one or out of it."""
+"""An owner's actions on folders: create, change and delete a folder, and move a conversation into or out of it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from chatui.store.short_transactions import short_transaction
 
 NAME_CHARS, INSTRUCTION_CHARS = 60, 4_000
 MOST_FOLDERS = 200
-"""Of one person."""
+"""The most folders of one person."""
 
-_EMPTIED_TOGETHER = 500
+_BATCH_SIZE = 500
 
 
 class TooManyFoldersError(Exception):
-    """The person has as many folders as there may be."""
+    """The person already has the most folders that are allowed."""
 
 
 class NoNameError(Exception):
@@ -30,14 +30,18 @@ class NoNameError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FolderFields:
-    """A folder's validated fields: a name of one visible line, and instructions without control characters."""
+    """A folder's validated fields: a name, which is one visible line, and instructions without control characters."""
 
     name: str
     instructions: str = field(default="", repr=False)
 
     @classmethod
     def of(cls, name: str, instructions: str) -> FolderFields:
-        """From what was written. Raises NoNameError."""
+        """Clean the submitted fields.
+
+        Raises:
+            NoNameError: the name is empty after cleaning.
+        """
         found = one_line(name)[:NAME_CHARS].strip()
         if not is_seen(found):
             raise NoNameError
@@ -45,19 +49,23 @@ class FolderFields:
 
 
 def clean_instructions(text: str) -> str:
-    """A text for models as it is stored: within bounds, and without control characters."""
+    """A text for models as it is stored: at most INSTRUCTION_CHARS, without control characters."""
     return "\n".join(_written(line).rstrip() for line in text.splitlines()).strip()[:INSTRUCTION_CHARS]
 
 
 def _written(text: str) -> str:
-    """Without what nobody sees and no model needs."""
+    """The text without control characters, which nobody sees and no model needs. Tabs stay."""
     return "".join(char for char in transcripts.storable(text) if char == "\t" or unicodedata.category(char) != "Cc")
 
 
 def create(person: User, wanted: FolderFields) -> Folder:
-    """A new folder. Raises TooManyFoldersError."""
+    """Create a folder.
+
+    Raises:
+        TooManyFoldersError: the person has MOST_FOLDERS already.
+    """
     with transaction.atomic():
-        # Two requests at once could both find room for the last one.
+        # Locked, because two simultaneous requests could otherwise both create the last folder.
         User.objects.select_for_update(no_key=True).get(pk=person.pk)
         if is_full(person):
             raise TooManyFoldersError
@@ -65,12 +73,12 @@ def create(person: User, wanted: FolderFields) -> Folder:
 
 
 def is_full(person: User) -> bool:
-    """Whether the person may have no further folder."""
+    """Whether the person may not create another folder."""
     return Folder.objects.filter(owner=person).count() >= MOST_FOLDERS
 
 
 def change(person: User, folder_id: object, wanted: FolderFields) -> Folder:
-    """Give a folder another name and other instructions, which count from the next question on."""
+    """Change a folder's name and instructions. The instructions apply from the next question on."""
     with transaction.atomic():
         row = access.own_folder(person, folder_id, held=True)
         row.name, row.instructions = wanted.name, wanted.instructions
@@ -79,10 +87,10 @@ def change(person: User, folder_id: object, wanted: FolderFields) -> Folder:
 
 
 def move(person: User, conversation_id: object, folder_id: str) -> Conversation:
-    """Put a conversation into a folder, or into the list where that is empty. It is then neither pinned nor archived."""
+    """Put a conversation into a folder, or into the list if ``folder_id`` is empty. It is then neither pinned nor archived."""
     with transaction.atomic():
         row = temporary.own_kept(person, conversation_id)
-        # Nobody deletes the folder until the conversation is in it.
+        # Locked, so that nobody deletes the folder before the conversation is in it.
         row.folder = access.own_folder(person, folder_id, held=True) if folder_id else None
         row.is_pinned, row.archived_at = False, None
         row.save(update_fields=["folder", "is_pinned", "archived_at"])
@@ -90,16 +98,16 @@ def move(person: User, conversation_id: object, folder_id: str) -> Conversation:
 
 
 def delete(person: User, folder_id: object) -> Folder:
-    """Delete a folder with its instructions. Its conversations go back to the list, those in the archive and the bin stay there.
+    """Delete a folder with its instructions. Its conversations go back to the list; those in the archive and the bin stay there.
 
-    In short steps, so that others write meanwhile; what was cut off can simply be done again.
+    This runs in short transactions, so that others can write in between. If it is interrupted, it can simply be repeated.
     """
     row = access.own_folder(person, folder_id)
-    while keys := list(row.conversations.values_list("pk", flat=True)[:_EMPTIED_TOGETHER]):
+    while keys := list(row.conversations.values_list("pk", flat=True)[:_BATCH_SIZE]):
         with short_transaction():
             row.conversations.filter(pk__in=keys).update(folder=None)
     with transaction.atomic():
-        # What was put into it meanwhile goes back to the list as well, once that is stored.
+        # The lock waits for moves into the folder; those conversations then go back to the list too.
         Folder.objects.select_for_update().filter(pk=row.pk).first()
         Folder.objects.filter(pk=row.pk).delete()
     return row

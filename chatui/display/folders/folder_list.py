@@ -13,9 +13,9 @@ from chatui.permissions import access
 
 @dataclass(frozen=True, slots=True)
 class ShownFolder:
-    """A folder in the sidebar. ``conversations``: a page of them where the folder is open; None where a script or a link asks for them.
+    """A folder in the sidebar. ``conversations``: a page of them if the folder is open; otherwise None, and a script or link fetches them.
 
-    ``has_news``: an answer ended in one of them that the person has not seen.
+    ``has_news``: an answer ended in one of its conversations that the person has not seen.
     """
 
     id: str
@@ -26,7 +26,7 @@ class ShownFolder:
 
 @dataclass(frozen=True, slots=True)
 class FolderText:
-    """What a person wrote of a folder, for the page on which they change it."""
+    """A folder's name and instructions, for the page on which a person changes them."""
 
     id: str
     name: str
@@ -35,17 +35,18 @@ class FolderText:
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """All of a person's folders by name, and the one that a page is in, if any."""
+    """All of a person's folders by name, and the folder that the page is in, if any."""
 
     all: Sequence[ShownFolder]
     here: ShownFolder | None = None
 
 
 def shown_folders(person: User, row: Conversation | None, asked: str = "", start: str = "") -> Folders:
-    """The folders for a page: of the conversation ``row``, or of a new one in the folder ``asked``. That one is open, from ``start`` on.
+    """The folders for the page of the conversation ``row``, or of a new one in the folder ``asked``. The page's folder is open, from the
+    cursor ``start`` on.
 
     Raises:
-        NotFoundError: there is no such folder, or it is somebody else's; or no such place in it.
+        NotFoundError: the person has no such folder, or ``start`` is not a cursor.
     """
     here = row.folder_id if row else access.own_folder(person, asked).pk if asked else None
     found = [_shown(person, folder, here, row.pk if row else None, start) for folder in access.own_folders(person)]
@@ -68,13 +69,17 @@ def folder_of(row: Conversation) -> str:
 
 
 def text_of(person: User, folder_id: object) -> FolderText:
-    """A folder's name and instructions, for its owner. NotFoundError for everybody else."""
+    """A folder's name and instructions.
+
+    Raises:
+        NotFoundError: the person has no such folder.
+    """
     row = access.own_folder(person, folder_id)
     return FolderText(str(row.pk), row.name, row.instructions)
 
 
-def before_which(row: Folder, person: User) -> str:
-    """The id of the folder before which this one stands in the list; empty at the end."""
+def next_folder_id(row: Folder, person: User) -> str:
+    """The id of the folder that follows this one in the list; empty at the end."""
     keys = [str(folder.pk) for folder in access.own_folders(person)]
     place = keys.index(str(row.pk)) if str(row.pk) in keys else len(keys)
     return next(iter(keys[place + 1 :]), "")

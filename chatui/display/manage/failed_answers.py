@@ -39,8 +39,8 @@ _OTHER_ADVICE = noop("Open the debug view of one of them to see what was sent an
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Failures that are counted together: ``times`` of one code at one model server (``server`` is its name here, empty for the default
-    one), with what an admin can do."""
+    """Failures that are counted together: those with one code at one model server, with advice for an admin. ``server``: its name here,
+    empty for the default one. ``times``: how many."""
 
     code: str
     server: str
@@ -51,8 +51,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """One failed answer. ``number``: as the person was shown it. ``conversation_id`` is for the address of the debug view: None where
-    the viewer may not open it, and where there is none to open."""
+    """One failed answer. ``number``: the number that the person was shown. ``conversation_id``: for the address of the debug view; None if
+    the viewer may not open it, or there is none."""
 
     number: str
     at: datetime
@@ -72,7 +72,7 @@ class Chosen:
 
 
 def groups(hours: int) -> list[Group]:
-    """The last hours' failures, the most frequent first. One statement."""
+    """The failures of the last ``hours``, most frequent first. One statement."""
     counts: dict[tuple[str, str], int] = {}
     for code, choice, times in _since(hours).values_list("error_code", "choice").annotate(times=Count("pk")).order_by():
         key = code, split_choice(choice)[0]
@@ -82,12 +82,12 @@ def groups(hours: int) -> list[Group]:
 
 
 def count(hours: int) -> int:
-    """How many there were."""
+    """The number of failures in the last ``hours``."""
     return _since(hours).count()
 
 
 def latest(viewer: User, chosen: Chosen) -> tuple[list[Failed], int]:
-    """The newest of them, 50 at most, and how many there are in all. Two statements."""
+    """The newest failures, at most PAGE, and how many there are in all. Two statements."""
     rows = _since(chosen.hours)
     if chosen.code:
         rows = rows.filter(error_code=chosen.code)
@@ -104,11 +104,11 @@ def _since(hours: int) -> QuerySet[FailedAnswer]:
 
 
 def _shown(row: FailedAnswer, viewer: User) -> Failed:
-    talk = row.conversation
-    # What is in the bin has no debug view, and what is temporary is in no list.
-    opens = talk.deleted_at is None and talk.temporary_until is None and access.may_view_hidden(viewer, talk)
+    conversation = row.conversation
+    # A conversation in the bin has no debug view, and a temporary one is in no list.
+    opens = conversation.deleted_at is None and conversation.temporary_until is None and access.may_view_hidden(viewer, conversation)
     cause = cause_of(row).removeprefix(f"{split_choice(row.choice)[0]}: ")
-    return Failed(number(row.pk), row.started_at, row.error_code, split_choice(row.choice)[0], cause, talk.pk if opens else None)
+    return Failed(number(row.pk), row.started_at, row.error_code, split_choice(row.choice)[0], cause, conversation.pk if opens else None)
 
 
 def _meaning(code: str) -> str:
@@ -122,7 +122,7 @@ def _advice(code: str) -> str:
 
 
 def _known(code: str) -> ErrorCode | None:
-    """None for the code of another release."""
+    """The code; None if it is one of another release."""
     try:
         return code_of(code)
     except ValueError:

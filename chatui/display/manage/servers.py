@@ -30,15 +30,15 @@ from chatui.models.turn import TurnState
 from chatui.throttle import CACHE_ERRORS
 
 ASK_SECONDS = 2.0
-"""How long a page waits for model servers; all are asked at once."""
+"""How long a page waits for the model servers; all are asked at the same time."""
 _SPARE_SECONDS = 0.5
 KEEP_SECONDS = 10
-"""For so long an answer is shown again, so that reloading the page does not add to a server's load."""
+"""How long a result is cached, so that reloading the page does not add to a server's load."""
 
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """How often a code came in the last hour, and in the last day."""
+    """How often a code occurred in the last hour, and in the last day."""
 
     code: str
     hour: int
@@ -47,9 +47,9 @@ class Errors:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One model server. ``place``: host and port of each of its addresses. ``problem``: a code's name or words of ours where it did not
-    answer, or where some of several addresses did not, with ``is_alive``; ``milliseconds``: how long its answer took. ``running``
-    answers are being written now or wait for it."""
+    """One model server. ``place``: host and port of each of its addresses. ``problem``: a code or a sentence of ours if it did not respond,
+    or if some of its addresses did not, in which case ``is_alive`` is still true. ``milliseconds``: its response time. ``running``: how
+    many answers are being written now or wait for it."""
 
     name: str
     label: str
@@ -68,7 +68,7 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
-class _Heard:
+class _Status:
     is_alive: bool
     problem: str = ""
     milliseconds: int = 0
@@ -84,14 +84,14 @@ class _Work:
 
 
 def all_of_them() -> list[Server]:
-    """Every back end in use, the default first. Asks those that were not asked just now, for two seconds at most."""
+    """Every back end in use, the default first. Queries those without a cached result, for about two seconds at most."""
     specs = connected.specs()
-    heard, work = _ask(specs), _work(specs)
+    statuses, work = _ask(specs), _work(specs)
     outside = {spec.name for spec in configured.base(environment())}
-    return [_server(spec, heard[spec.name], work.get(spec.name, _Work()), is_outside=spec.name in outside) for spec in specs]
+    return [_server(spec, statuses[spec.name], work.get(spec.name, _Work()), is_outside=spec.name in outside) for spec in specs]
 
 
-def _server(spec: BackendSpec, heard: _Heard, work: _Work, *, is_outside: bool) -> Server:
+def _server(spec: BackendSpec, status: _Status, work: _Work, *, is_outside: bool) -> Server:
     errors = tuple(Errors(code, hour, day) for code, (hour, day) in sorted((work.errors or {}).items(), key=lambda item: -item[1][1]))
     place = ", ".join(_place(url) for url in (spec.url, *spec.more_urls) if url)
     source = "" if spec.is_demo else "file" if is_outside and environment().backends_file else "environment" if is_outside else "admin"
@@ -102,10 +102,10 @@ def _server(spec: BackendSpec, heard: _Heard, work: _Work, *, is_outside: bool) 
         place,
         source,
         spec.is_demo,
-        heard.is_alive,
-        heard.problem,
-        heard.milliseconds,
-        heard.models or spec.models,
+        status.is_alive,
+        status.problem,
+        status.milliseconds,
+        status.models or spec.models,
         work.running,
         work.answered,
         work.last_answer,
@@ -114,20 +114,20 @@ def _server(spec: BackendSpec, heard: _Heard, work: _Work, *, is_outside: bool) 
 
 
 def _work(specs: Sequence[BackendSpec]) -> dict[str, _Work]:
-    """What each did in the last day, by name. Two statements: one for answers that have ended, one for those that run."""
+    """The work of each in the last day, by name. Two statements: one for answers that have ended, one for running ones."""
     now = timezone.now()
     day, hour = now - timedelta(days=1), now - timedelta(hours=1)
     found: dict[str, _Work] = {}
     running = Turn.objects.filter(state=TurnState.RUNNING, lease_until__gte=now).values_list("choice").annotate(Count("pk")).order_by()
     for choice, count in running:
-        _of(found, specs, choice).running += count
+        _work_of(found, specs, choice).running += count
     ended = Turn.objects.filter(pk__gte=first_key_at(day), started_at__gte=day).exclude(state=TurnState.RUNNING)
     sums = ended.values("choice", "error_code").annotate(
         day=Count("pk"), hour=Count("pk", filter=Q(started_at__gte=hour)), last=Max("finished_at")
     )
     for row in sums.order_by():
         code, last = row["error_code"], row["last"]
-        work = _of(found, specs, row["choice"])
+        work = _work_of(found, specs, row["choice"])
         if code:
             work.errors = work.errors or {}
             before = work.errors.setdefault(code, [0, 0])
@@ -138,48 +138,48 @@ def _work(specs: Sequence[BackendSpec]) -> dict[str, _Work]:
     return found
 
 
-def _of(found: dict[str, _Work], specs: Sequence[BackendSpec], choice: str) -> _Work:
+def _work_of(found: dict[str, _Work], specs: Sequence[BackendSpec], choice: str) -> _Work:
     spec = find(specs, choice)
     return found.setdefault(spec.name if spec else "", _Work())
 
 
-def _ask(specs: Sequence[BackendSpec]) -> dict[str, _Heard]:
-    heard = _kept(specs) | {spec.name: _Heard(is_alive=True, models=spec.models) for spec in specs if spec.is_demo}
-    unheard = [spec for spec in specs if spec.name not in heard]
-    if not unheard:
-        return heard
-    found: dict[str, _Heard] = {}
-    # In a thread that the page does not wait for at the end: a name service that hangs holds up whoever closes the loop.
-    asking = threading.Thread(target=lambda: asyncio.run(_ask_all(unheard, found)), name="model servers of a page", daemon=True)
+def _ask(specs: Sequence[BackendSpec]) -> dict[str, _Status]:
+    statuses = _cached(specs) | {spec.name: _Status(is_alive=True, models=spec.models) for spec in specs if spec.is_demo}
+    unknown = [spec for spec in specs if spec.name not in statuses]
+    if not unknown:
+        return statuses
+    found: dict[str, _Status] = {}
+    # In a thread that the page does not have to wait for: a DNS lookup that hangs would block the closing of the event loop.
+    asking = threading.Thread(target=lambda: asyncio.run(_ask_all(unknown, found)), name="model servers of a page", daemon=True)
     asking.start()
     asking.join(ASK_SECONDS + _SPARE_SECONDS)
-    said = {spec.name: found.get(spec.name, _Heard(is_alive=False, problem=ProductCode.TIMEOUT.value)) for spec in unheard}
-    with contextlib.suppress(*CACHE_ERRORS):  # they are asked again at the next page
-        cache.set_many({_cache_key(spec): said[spec.name] for spec in unheard}, KEEP_SECONDS)
-    return heard | said
+    results = {spec.name: found.get(spec.name, _Status(is_alive=False, problem=ProductCode.TIMEOUT.value)) for spec in unknown}
+    with contextlib.suppress(*CACHE_ERRORS):  # then the next page queries them again
+        cache.set_many({_cache_key(spec): results[spec.name] for spec in unknown}, KEEP_SECONDS)
+    return statuses | results
 
 
-def _kept(specs: Sequence[BackendSpec]) -> dict[str, _Heard]:
+def _cached(specs: Sequence[BackendSpec]) -> dict[str, _Status]:
     try:
-        kept = cache.get_many([_cache_key(spec) for spec in specs])
+        cached = cache.get_many([_cache_key(spec) for spec in specs])
     except CACHE_ERRORS:
         return {}
-    return {spec.name: kept[_cache_key(spec)] for spec in specs if _cache_key(spec) in kept}
+    return {spec.name: cached[_cache_key(spec)] for spec in specs if _cache_key(spec) in cached}
 
 
-async def _ask_all(specs: Sequence[BackendSpec], found: dict[str, _Heard]) -> None:
+async def _ask_all(specs: Sequence[BackendSpec], found: dict[str, _Status]) -> None:
     async def ask(spec: BackendSpec) -> None:
         found[spec.name] = await _ask_one(spec)
 
     await asyncio.gather(*(ask(spec) for spec in specs))
 
 
-async def _ask_one(spec: BackendSpec) -> _Heard:
-    """It answers where one of its addresses does; those that do not are named."""
+async def _ask_one(spec: BackendSpec) -> _Status:
+    """A server is alive if one of its addresses responds; those that do not are named in ``problem``."""
     try:
         key = connected.key_of(spec)
     except KeyUnusableError as error:
-        return _Heard(is_alive=False, problem=str(error))
+        return _Status(is_alive=False, problem=str(error))
     urls = (spec.url, *spec.more_urls)
     answers = await asyncio.gather(*(_ask_address(spec, url, key) for url in urls))
     if len(urls) == 1:
@@ -189,26 +189,26 @@ async def _ask_one(spec: BackendSpec) -> _Heard:
     return replace(alive, problem=problems)
 
 
-async def _ask_address(spec: BackendSpec, url: str, key: str | None) -> _Heard:
+async def _ask_address(spec: BackendSpec, url: str, key: str | None) -> _Status:
     begun = time.monotonic()
     limits = spec.limits(discover=ASK_SECONDS, connect=ASK_SECONDS)
     try:
         async with asyncio.timeout(ASK_SECONDS):
             found = await discover(url, key, limits, spec.route)
     except BackendError as error:
-        return _Heard(is_alive=False, problem=error.code.value)
+        return _Status(is_alive=False, problem=error.code.value)
     except TimeoutError:
-        return _Heard(is_alive=False, problem=ProductCode.TIMEOUT.value)
-    except (OSError, ValueError):  # certificates that cannot be read, and no address
-        return _Heard(is_alive=False, problem=ProductCode.BACKEND_SETUP.value)
-    return _Heard(is_alive=True, milliseconds=round((time.monotonic() - begun) * 1000), models=found.models[:20])
+        return _Status(is_alive=False, problem=ProductCode.TIMEOUT.value)
+    except (OSError, ValueError):  # an unreadable certificate, or an invalid address
+        return _Status(is_alive=False, problem=ProductCode.BACKEND_SETUP.value)
+    return _Status(is_alive=True, milliseconds=round((time.monotonic() - begun) * 1000), models=found.models[:20])
 
 
 def _place(url: str) -> str:
-    """Host and port. Neither a name and password in an address nor its path are anybody's business."""
+    """Host and port. The rest of an address is left out, because it may contain a name, a password or a private path."""
     parts = urlsplit(url)
     return f"{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}"
 
 
 def _cache_key(spec: BackendSpec) -> str:
-    return "alive:" + hashlib.sha256(spec.model_dump_json().encode()).hexdigest()
+    return "server-status:" + hashlib.sha256(spec.model_dump_json().encode()).hexdigest()

@@ -1,1 +1,1 @@
-"""Stored answers for the API. Every text in them has passed the gate."""
+"""Stored answers for the API. All their text has passed the gate."""

@@ -25,10 +25,10 @@ from renderer.summary import frame as summary_frame
 
 @dataclass(frozen=True, slots=True)
 class StoredPart:
-    """A message: the ``role`` that wrote it, and what it is. ``steps``: the lines of a summary, which stands for what was thought.
+    """A stored message. ``role``: who wrote it. ``steps``: if it is a summary of the reasoning, its lines.
 
-    ``call_id``: of a call of one of the program's functions, whose ``function`` is what the program calls it, or of what that replied.
-    ``is_thought``: raw reasoning.
+    ``call_id``: if it is a call to one of the program's functions, or the reply to one; ``function`` is then the program's name for the
+    function. ``is_thought``: raw reasoning.
     """
 
     key: str
@@ -44,7 +44,7 @@ class StoredPart:
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """An answer as it is stored. ``given``: the settings of its request; ``process``: which one writes it, while it is being written."""
+    """A stored answer. ``given``: the settings of its request; ``process``: the process that runs its turn."""
 
     id: UUID
     turn_id: UUID
@@ -62,7 +62,11 @@ class StoredAnswer:
 
 
 def stored_answer(person: User, answer_id: UUID, only_key: UUID | None, audience: Audience = Audience.PROGRAM) -> StoredAnswer:
-    """A person's stored answer, as ``audience`` may see it. ``only_key``: see ``own_answers.answer_of``. Raises NotFoundError."""
+    """A person's stored answer, as ``audience`` may see it. ``only_key``: see ``own_answers.answer_of``.
+
+    Raises:
+        NotFoundError: the person has no such answer.
+    """
     row = own_answers.answer_of(person, answer_id, only_key)
     turn = row.turn
     return StoredAnswer(
@@ -78,12 +82,16 @@ def stored_answer(person: User, answer_id: UUID, only_key: UUID | None, audience
         input_tokens=turn.input_tokens,
         output_tokens=turn.output_tokens,
         given=row.given,
-        parts=tuple(_told(row, transcripts.of_turn(turn), audience)),
+        parts=tuple(_streamed(row, transcripts.of_turn(turn), audience)),
     )
 
 
 def input_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[StoredPart]:
-    """The messages up to the question of an answer, in order, as far as a program sees them. Raises NotFoundError."""
+    """The messages up to the question of an answer, in order, as far as a program may see them.
+
+    Raises:
+        NotFoundError: the person has no such answer.
+    """
     turn = own_answers.answer_of(person, answer_id, only_key).turn
     given = [message for message in transcripts.of_turn(turn) if message.author == Author.IMPORT]
     branch = _handed_back([*transcripts.branch(turn.conversation, _before(turn)), *given])
@@ -92,16 +100,16 @@ def input_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[Store
 
 
 def _before(turn: Turn) -> Message:
-    """The message behind which the turn began."""
+    """The message after which the turn began."""
     return turn.continued_message or turn.question
 
 
-def _told(row: ProgramAnswer, messages: list[Message], audience: Audience) -> Iterable[StoredPart]:
-    """The parts of an answer as the stream told them: what a model wrote in a person's name is none of them, nor what the program gave, nor
-    a call that was answered here."""
+def _streamed(row: ProgramAnswer, messages: list[Message], audience: Audience) -> Iterable[StoredPart]:
+    """The parts of an answer as they were streamed. Left out are messages that the model wrote in a person's role, messages that the
+    program sent, and calls that were answered here."""
     calls = _unanswered(messages)
     if row.given.get("must_call") and not any(m.terminator == Terminator.CALL and m.author != Author.IMPORT for m in messages):
-        # What was written instead of the call that the program wanted was not told either.
+        # Text that was written instead of a required call was not streamed either.
         messages = [message for message in messages if not is_answer(transcripts.header_of(message))]
     functions = own_functions.by_turn([row.turn_id])
     for part in _parts([message for message in messages if message.author != Author.IMPORT], functions, audience):
@@ -110,8 +118,12 @@ def _told(row: ProgramAnswer, messages: list[Message], audience: Audience) -> It
 
 
 def delete_answer(person: User, answer_id: UUID, only_key: UUID | None) -> None:
-    """No program finds the answer again. Its conversation goes into the bin, unless other answers of it are still found, or people asked in
-    it. Raises NotFoundError."""
+    """Delete an answer, so that no program can find it. Its conversation goes into the bin, unless programs can find other answers in it,
+    or a person has asked in it.
+
+    Raises:
+        NotFoundError: the person has no such answer.
+    """
     row = own_answers.answer_of(person, answer_id, only_key)
     conversation = row.turn.conversation
     row.delete()
@@ -122,7 +134,7 @@ def delete_answer(person: User, answer_id: UUID, only_key: UUID | None) -> None:
 
 
 def _is_continued(others: Any) -> bool:
-    """Whether a person asked in the conversation, too: then it is on their list, or they have put it elsewhere themselves."""
+    """Whether a person has asked in the conversation too: then it is not in the archive, where programs' conversations are."""
     return bool(others.filter(conversation__archived_at=None).exists())
 
 
@@ -144,8 +156,8 @@ def _parts(messages: Iterable[Message], functions: own_functions.ByTurn, audienc
 
 
 def _handed_back(branch: list[Message]) -> list[Message]:
-    """Without the calls that were answered here, and their replies: what does not fit a function may be any text of the model's, and no
-    program was told it."""
+    """The branch without the calls that were answered here, and without their replies. Their arguments did not match a function, so they
+    may be any text of the model, and no program has received them."""
     answered = {message.call_id for message in branch if message.role == Role.TOOL and message.author != Author.IMPORT}
     return [message for message in branch if not message.call_id or message.call_id not in answered]
 

@@ -1,4 +1,4 @@
-"""The functions that a program declared in its request. Only that program may see the calls of them."""
+"""The functions that a program declared in its request. Only that program may see calls to them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _FUNCTIONS = "functions."
 
 @dataclass(frozen=True, slots=True)
 class ByTurn:
-    """For each turn, what its program calls each function, by the recipient of calls."""
+    """For each turn, the program's names for its functions, by the recipient of the calls."""
 
     turns: Mapping[UUID, Mapping[str, str]] = field(repr=False)
 
     def of(self, message: Message) -> Mapping[str, str]:
-        """For the traffic in a message: what a program gave as said before is its own, whatever it named."""
+        """The functions for a message. Calls and replies that a program sent as earlier messages are its own, whatever their names."""
         known = self.turns.get(message.turn_id, {}) if message.turn_id else {}
         if message.author != Author.IMPORT:
             return known
@@ -30,7 +30,7 @@ class ByTurn:
 
 
 def by_turn(turn_ids: Iterable[UUID | None]) -> ByTurn:
-    """For some turns; those that no program asked for have none. One statement."""
+    """The functions of these turns; none for turns that no program asked for. One statement."""
     rows = ProgramAnswer.objects.filter(turn__in={each for each in turn_ids if each}).values_list("turn", "given")
     return ByTurn({turn: _named(given) for turn, given in rows})
 

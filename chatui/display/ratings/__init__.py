@@ -1,1 +1,1 @@
-"""Ratings of answers: what pages show of them, and how a person gives one."""
+"""Ratings of answers: how pages show them, and how a person gives one."""

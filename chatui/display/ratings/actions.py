@@ -16,11 +16,11 @@ from chatui.store import transcripts
 
 MOST_CHARS = table.NOTE_CHARS
 VERDICTS, REASONS = table.VERDICTS, table.REASONS
-"""What there is to choose from, with what people read."""
+"""The choices, with their labels."""
 
 
 class NoRatingError(Exception):
-    """The submitted form is invalid or incomplete: a bad answer needs a reason, and a note has a longest length."""
+    """The submitted form is invalid or incomplete: a rating of "down" needs a reason, and a note has a maximum length."""
 
     code = ProductCode.COMMAND
 
@@ -35,18 +35,18 @@ class RatingInput:
 
 
 def current(visitor: Visitor, conversation_id: object, message_id: object) -> RatingInput:
-    """This person's current rating of the answer. Raises as ``ratings.ratable`` does."""
+    """This person's current rating of the answer. Raises the errors of ``ratings.ratable``."""
     message = ratings.ratable(visitor, conversation_id, message_id)
     row = Rating.objects.filter(message=message, person=visitor.user).first()
     return RatingInput(row.verdict, row.reason, row.note) if row else RatingInput("")
 
 
 def rate(visitor: Visitor, conversation_id: object, message_id: object, given: RatingInput) -> None:
-    """Keep a rating in place of an earlier one, or take it back.
+    """Store a rating in place of an earlier one, or remove it.
 
     Raises:
         NotFoundError: see ``ratings.ratable``.
-        NoRatingError: there is no such rating.
+        NoRatingError: the rating is invalid.
     """
     message, person = ratings.ratable(visitor, conversation_id, message_id), access.person_of(visitor)
     if not given.verdict:
@@ -57,5 +57,5 @@ def rate(visitor: Visitor, conversation_id: object, message_id: object, given: R
     if given.verdict not in dict(VERDICTS) or len(note) > MOST_CHARS or not has_reason:
         raise NoRatingError
     reason = given.reason if given.verdict == DOWN else ""
-    said = {"verdict": given.verdict, "reason": reason, "note": note, "rated_at": timezone.now()}
-    Rating.objects.update_or_create(message=message, person=person, defaults=said)
+    values = {"verdict": given.verdict, "reason": reason, "note": note, "rated_at": timezone.now()}
+    Rating.objects.update_or_create(message=message, person=person, defaults=values)

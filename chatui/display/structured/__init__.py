@@ -1,1 +1,1 @@
-"""The output format of answers, for pages."""
+"""The required format of answers, for pages."""

@@ -1,4 +1,4 @@
-"""Shows and sets the output format that a conversation's answers must have."""
+"""Shows and sets the format that a conversation's answers must have."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ EXAMPLE = {
 
 
 class NoSchemaError(Exception):
-    """What the person wrote cannot be used. Its text says why, for them."""
+    """The person's schema cannot be used. Its text tells them why."""
 
 
 def schema_text(row: Conversation) -> str:
-    """The schema as its person edits it; empty where the answers are text."""
+    """The schema as the person edits it; empty if the answers are plain text."""
     wanted = formats.of_row(row.answer_format)
     return "" if wanted is None else formats.shown(wanted.checked_schema)
 
 
 def example() -> str:
-    """A schema to begin with."""
+    """A schema to start from."""
     return formats.shown(EXAMPLE)
 
 
 def set_schema(person: User, conversation_id: object, text: str) -> Conversation:
-    """Have the answers of one's own conversation fit this schema from the next one on; an empty text: they are text again.
+    """Require this schema for the answers of the person's own conversation, from the next one on. An empty text removes the requirement.
 
     Raises:
-        NotFoundError: there is no such conversation of theirs.
-        NoSchemaError: the text is no schema that can be used.
+        NotFoundError: they have no such conversation.
+        NoSchemaError: the text is not a usable schema.
     """
     row = access.own_conversation(person, conversation_id)
     row.answer_format = _read(text).stored() if text.strip() else None
@@ -52,13 +52,17 @@ def set_schema(person: User, conversation_id: object, text: str) -> Conversation
 
 
 def one_line(text: str) -> str:
-    """The schema in one line, as the first message of a new conversation brings it. Raises NoSchemaError as ``set_schema``."""
+    """The schema in one line, as the first message of a new conversation sends it.
+
+    Raises:
+        NoSchemaError: the text is not a usable schema.
+    """
     return json.dumps(_read(text).checked_schema, ensure_ascii=False, separators=(",", ":"))
 
 
-def in_lines(kept: str) -> str:
-    """What ``one_line`` gave, as its person edits it."""
-    return formats.shown(json.loads(kept)) if kept else ""
+def formatted(schema: str) -> str:
+    """A schema from ``one_line``, as the person edits it."""
+    return formats.shown(json.loads(schema)) if schema else ""
 
 
 def _read(text: str) -> formats.AnswerFormat:

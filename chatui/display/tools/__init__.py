@@ -1,1 +1,1 @@
-"""Tools for pages: calls that wait for approval, and the tool menu at the message box."""
+"""Tools on pages: calls that wait for approval, and the tool menu at the message box."""

@@ -21,16 +21,16 @@ from chatui.permissions import access
 from renderer.gate import VisibleText, to_be_approved
 
 MOST_CHARS = 20_000
-"""Of all arguments of a call together. Nobody reads more, and a page with a hundred thousand marked characters is slow."""
+"""The limit for all arguments of a call together. Nobody reads more, and a page with a hundred thousand escaped characters is slow."""
 NAME_CHARS = 100
-_CLOSE = timedelta(seconds=1)
-"""Two clocks may differ by so much: this process's, which waits, and the database's, which says when."""
+_CLOCK_DIFFERENCE = timedelta(seconds=1)
+"""How much two clocks may differ: that of the waiting process, and that of the database, which sets the times."""
 _IN_LINES = json.JSONEncoder(ensure_ascii=False, indent=2)
 
 
 @dataclass(frozen=True, slots=True)
 class ShownArgument:
-    """One argument of a call: a text as it is, anything else as JSON, which is read from left to right whatever is in it."""
+    """One argument of a call: a text as it is, and any other value as JSON, which is always shown from left to right."""
 
     name: VisibleText = field(repr=False)
     text: VisibleText = field(repr=False)
@@ -39,8 +39,8 @@ class ShownArgument:
 
 @dataclass(frozen=True, slots=True)
 class ShownCard:
-    """A call. ``outcome``: what was decided, in words; empty while it waits. ``left_out``: how many characters of the arguments are not
-    shown. ``has_escapes``: characters that cannot be seen are shown as escapes. ``hint``: what happens without a decision."""
+    """The card of a call. ``outcome``: the decision, in words; empty while it waits. ``left_out``: how many characters of the arguments are
+    not shown. ``has_escapes``: invisible characters are shown as escapes. ``hint``: what happens without a decision."""
 
     id: str
     title: VisibleText
@@ -52,12 +52,12 @@ class ShownCard:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it can still be decided."""
+        """Whether the call still waits for a decision."""
         return not self.outcome
 
 
 def of_turns(keys: Iterable[UUID]) -> dict[UUID, list[ShownCard]]:
-    """The cards of some turns, oldest first, by the key of the turn. One statement; none where there is no turn."""
+    """The cards of these turns, oldest first, by the key of the turn. One statement; none if there are no turns."""
     wanted = set(keys)
     found: dict[UUID, list[ShownCard]] = {}
     rows = ToolApproval.objects.filter(turn__in=wanted).exclude(arguments="").select_related("turn").defer("turn__request")
@@ -73,7 +73,7 @@ def of_turn(conversation: Conversation, turn_id: object) -> list[ShownCard]:
 
 
 def decisions_of(conversation: Conversation) -> dict[tuple[UUID | None, str], str]:
-    """What was decided about each call of a conversation, in words for staff, by turn and call id. Without arguments."""
+    """The decision about each call of a conversation, in words for staff, by turn and call id. Contains no arguments."""
     rows = ToolApproval.objects.filter(turn__conversation=conversation).only("turn", "call_id", "decision", "asked_at", "decided_at")
     return {(row.turn_id, row.call_id): _for_staff(row) for row in rows}
 
@@ -87,7 +87,7 @@ def _for_staff(row: ToolApproval) -> str:
 
 
 def card(row: ToolApproval) -> ShownCard:
-    """The card of one call. ``row`` comes with its turn."""
+    """The card of one call. ``row`` must come with its turn."""
     values = json.loads(row.arguments)
     arguments, left_out, has_escapes = _arguments(values)
     decision = Decision(row.decision)
@@ -107,22 +107,22 @@ def _arguments(values: Mapping[str, object]) -> tuple[tuple[ShownArgument, ...],
     shown = []
     for name, value in values.items():
         written = value if isinstance(value, str) else _json(value, room)
-        # Cut before it is looked through, so that a long one costs no more than what is shown of it.
-        kept, label = written[:room], name[:NAME_CHARS]
-        left_out += len(written) - len(kept) + len(name) - len(label)
-        room -= len(kept)
-        text, title = visible(kept), visible(label)
-        has_escapes = has_escapes or (text, title) != (kept, label)
+        # Cut before it is escaped, so that a long argument costs no more than the part that is shown.
+        shown_text, label = written[:room], name[:NAME_CHARS]
+        left_out += len(written) - len(shown_text) + len(name) - len(label)
+        room -= len(shown_text)
+        text, title = visible(shown_text), visible(label)
+        has_escapes = has_escapes or (text, title) != (shown_text, label)
         shown.append(ShownArgument(to_be_approved(title), to_be_approved(text), isinstance(value, str)))
         if len(shown) == NAME_CHARS:
-            # Names count as well: a tool may take any, and all that is sent can stand in them.
+            # Names count too: a tool may accept any names, so they can carry data as well.
             left_out += sum(len(other) + len(str(each)) for other, each in list(values.items())[NAME_CHARS:])
             break
     return tuple(shown), left_out, has_escapes
 
 
 def _json(value: object, room: int) -> str:
-    """A value in lines, or in one line where those would not fit: the indentation of deep lists is a thousand times as long as they are."""
+    """A value on several lines, or on one if that would not fit: the indentation of deep lists can be a thousand times their length."""
     pieces, length = [], 0
     for piece in _IN_LINES.iterencode(value):
         length += len(piece)
@@ -136,11 +136,11 @@ def _is_cut_off(row: ToolApproval, decision: Decision) -> bool:
     """Whether the answer ended while there was time to decide."""
     if decision is Decision.WAITING:
         return row.turn.state != TurnState.RUNNING
-    return decision is Decision.LAPSED and row.decided_at is not None and row.decided_at + _CLOSE < row.lapses_at
+    return decision is Decision.LAPSED and row.decided_at is not None and row.decided_at + _CLOCK_DIFFERENCE < row.lapses_at
 
 
 def _ending(state: str) -> str:
-    """What became of a call about which nobody had decided when the answer ended. A turn that is being stopped may still be running."""
+    """The outcome of a call that was not decided when the answer ended. A turn that is being stopped may still be running."""
     if state in (TurnState.STOPPED, TurnState.RUNNING):
         return _("The answer was stopped before you decided, so the call was not made.")
     return _("The answer ended before you decided, so the call was not made.")

@@ -1,4 +1,4 @@
-"""A person allows or declines a waiting tool call. Only one decision counts, and each is written to the audit log."""
+"""A person allows or declines a waiting tool call. Only the first decision counts, and it is written to the audit log."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class NotWaitingError(Exception):
 
 
 def decide(visitor: Visitor, conversation_id: UUID, approval_id: UUID, word: str) -> Turn:
-    """Decide about one's own call. Returns its turn, whose process has to be told.
+    """Decide about a call in the person's own conversation. Returns its turn, whose process must be notified.
 
     Raises:
-        NotFoundError: it is no call of a conversation of theirs.
-        NotWaitingError: it was decided, its turn has ended, its time is over, or there is no such decision.
+        NotFoundError: the call is not in one of their conversations.
+        NotWaitingError: it was already decided, its turn has ended, its time is over, or there is no such decision.
     """
     row = own_approval(visitor, conversation_id, approval_id)
     decision = _BY_WORD.get(word)
-    # What was not shown in full cannot be allowed for good.
+    # A call that was not shown in full cannot be always allowed.
     if decision is None or (decision is Decision.ALWAYS and cards.card(row).left_out):
         raise NotWaitingError
     with transaction.atomic():
@@ -42,8 +42,8 @@ def decide(visitor: Visitor, conversation_id: UUID, approval_id: UUID, word: str
 
 
 def _decide(row: ToolApproval, decision: Decision) -> None:
-    """One statement decides which of several decisions counts. The state stands in the row itself: PostgreSQL looks at that again after
-    it has waited for the other one."""
+    """Store the decision in one statement, so that only one of several simultaneous decisions counts. Its condition is on the row itself,
+    which PostgreSQL checks again after it has waited for a lock."""
     running = Turn.objects.filter(pk=OuterRef("turn"), state=TurnState.RUNNING)
     waiting = ToolApproval.objects.filter(Exists(running), decision=Decision.WAITING, lapses_at__gt=clock.now())
     decided = {"decision": decision, "decided_at": clock.now()}
@@ -57,6 +57,6 @@ def _decide(row: ToolApproval, decision: Decision) -> None:
         tool=row.tool,
         defaults={"is_allowed": is_allowed, "fingerprint": row.fingerprint if is_allowed else ""},
     )
-    # The other calls of that tool that wait in the conversation are what the person has just spoken about.
+    # The decision also applies to the other waiting calls of that tool in the turn.
     same = waiting.filter(turn=row.turn, tool=row.tool, fingerprint=row.fingerprint)
     same.update(**decided)

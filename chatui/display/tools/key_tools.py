@@ -1,4 +1,4 @@
-"""The tools that an API key can allow: those of its owner that run without asking, because nobody is there to ask."""
+"""The tools that an API key can allow: those of its owner that run without approval, because nobody is there to give one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chatui.tools import available
 
 
 def tools_for_keys(person: User, *, is_demo: bool) -> list[tuple[str, str]]:
-    """Name and title of each, by title. At most one statement."""
+    """The name and title of each tool, sorted by title. At most one statement."""
     if not available.are_any(is_demo=is_demo):
         return []
     found = [tool for tool in access.usable_tools(person, is_demo=is_demo).values() if not available.asks_first(tool)]

@@ -17,13 +17,13 @@ from chatui.tools.combinations import Combination
 from chatui.tools.tool import Tool
 
 STATES = ("on", "off", "ask")
-"""What a person can make of a tool: switch it on or off, or be asked again before each call."""
+"""The choices for a tool: switch it on or off, or be asked again before each call."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownTool:
-    """A tool in the menu. ``note``: what is to be known about it, in words. ``is_allowed``: it runs without asking, because the person
-    said so here."""
+    """A tool in the menu. ``note``: a remark about it. ``is_allowed``: it runs without approval, because the person always allowed it in
+    this conversation."""
 
     name: str
     title: str
@@ -34,8 +34,8 @@ class ShownTool:
 
 @dataclass(frozen=True, slots=True)
 class ShownTools:
-    """All tools that a person is offered, by title. ``count``: how many of them the model may call. ``by_server``: what the model server
-    may use by itself, in words; nobody switches that here."""
+    """All tools that a person is offered, by title. ``count``: how many of them the model may call. ``by_server``: the tools that the model
+    server may use by itself, in words; they cannot be switched here."""
 
     all: tuple[ShownTool, ...]
     count: int
@@ -43,7 +43,7 @@ class ShownTools:
 
 
 def has_tools(person: User, *, is_demo: bool) -> bool:
-    """Whether a person is offered any, or a model server uses some by itself. At most two statements."""
+    """Whether a person is offered any tools, or a model server uses some by itself. At most two statements."""
     if model_choice.any_server_tools(person):
         return True
     return available.are_any(is_demo=is_demo) and bool(access.usable_tools(person, is_demo=is_demo))
@@ -51,14 +51,14 @@ def has_tools(person: User, *, is_demo: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What is chosen at the message box: the model, and, for a new conversation, the names of the tools that are ``off``."""
+    """The settings at the message box: the model, and, for a new conversation, the names of the tools that are ``off``."""
 
     choice: str = ""
     off: Collection[str] = ()
 
 
 def shown_tools(person: User, row: Conversation | None, chosen: Chosen = Chosen(), *, is_demo: bool) -> ShownTools:
-    """Those for a conversation, or (None) for a new one."""
+    """The tools for a conversation, or for a new one if ``row`` is None."""
     known, off = access.usable_tools(person, is_demo=is_demo), chosen.off
     by_server = model_choice.server_tools(person, chosen.choice or (row.choice if row else ""))
     if not known:
@@ -78,7 +78,7 @@ def shown_tools(person: User, row: Conversation | None, chosen: Chosen = Chosen(
 
 
 def _by_server(kinds: Collection[str], tools: Collection[Tool], row: Conversation | None) -> str:
-    """In words, one after the other; empty where there are none, and where they are not used beside what else is there."""
+    """The hosted tools in words; empty if there are none, or they may not be combined with the other tools of the conversation."""
     if not kinds or not server_tools_go_with(tools, row):
         return ""
     known = {
@@ -121,9 +121,13 @@ def _title(tool: Tool) -> str:
 
 
 def switch(person: User, conversation_id: object, name: str, state: str) -> Conversation:
-    """Switch a tool on or off in one's own conversation, or be asked again. NotFoundError for a tool or state that there is not."""
+    """Switch a tool on or off in the person's own conversation, or have them asked again.
+
+    Raises:
+        NotFoundError: they have no such conversation, or the name or state is invalid.
+    """
     row = access.own_conversation(person, conversation_id)
-    # One that is not offered at the moment may be switched, too: the name was a tool's when the page was made.
+    # Any valid name is accepted: the tool may have been available when the page was rendered.
     if state not in STATES or not _is_name(name):
         raise access.NotFoundError
     rules = ToolRule.objects.filter(conversation=row, tool=name)

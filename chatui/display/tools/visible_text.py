@@ -8,17 +8,17 @@ import unicodedata
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}
 _MARKS = {"Mn", "Me"}
 MOST_MARKS = 5
-"""More than any language writes on one letter."""
-_LETTERS_OF_NOTHING = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+"""More than any language puts on one letter."""
+_INVISIBLE_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 _SELECTORS = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
 
 
 def visible(text: str) -> str:
-    """The text with every character that cannot be seen as an escape, as JSON writes it: ``\\u202e``. Line breaks and tabs stay.
+    """The text with every invisible character as a JSON escape, such as ``\\u202e``. Line breaks and tabs stay.
 
-    A browser would follow such characters: the order of what is read could be another one than the order of what runs, and a name could
-    hold what nobody sees (Trojan Source, CVE-2021-42574; tags and variation selectors carry whole texts). Of many marks on one letter,
-    which would cover the lines around it, the first stay.
+    A browser would obey such characters: text could be shown in another order than it runs in, and a name could contain hidden text
+    (Trojan Source, CVE-2021-42574; tags and variation selectors can carry whole texts). Many marks on one letter would cover the lines
+    around it, so only the first MOST_MARKS stay.
     """
     shown, marks = [], 0
     for char in text:
@@ -30,7 +30,7 @@ def visible(text: str) -> str:
 def _is_hidden(char: str) -> bool:
     if char in " \n\t":
         return False
-    return unicodedata.category(char) in _HIDDEN or char in _LETTERS_OF_NOTHING or any(ord(char) in each for each in _SELECTORS)
+    return unicodedata.category(char) in _HIDDEN or char in _INVISIBLE_LETTERS or any(ord(char) in each for each in _SELECTORS)
 
 
 def _escape(char: str) -> str:

@@ -1,4 +1,4 @@
-"""Usage tables and charts: formatted numbers, names in words, and bars."""
+"""Usage tables and charts: formatted numbers, labels, and bars."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chatui.usage.reports import By, Days, Row
 BAR_WIDTH = 100
 DAY_WIDTH, DAY_GAP, PLOT_HEIGHT = 10, 2, 100
 MOST_ROWS = 500
-"""On a page. The file has all."""
+"""The most rows on a page. The downloaded file has all of them."""
 
 WORDS = {
     By.DAY: gettext_lazy("Day (UTC)"),
@@ -33,7 +33,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """One row of a table. ``bar``: of BAR_WIDTH, how much it is of the largest. ``is_named``: ``name`` is a name and no words of ours."""
+    """One row of a table. ``bar``: its share of the largest row, of BAR_WIDTH. ``is_named``: ``name`` is a name, not a label of ours."""
 
     name: str
     is_named: bool
@@ -48,7 +48,7 @@ class ShownRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of sums. ``heading``: of the first column. ``left_out``: how many rows the page does not show."""
+    """A table of sums. ``heading``: that of the first column. ``left_out``: how many rows the page does not show."""
 
     heading: str
     rows: tuple[ShownRow, ...]
@@ -57,7 +57,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A day in the plot, in units of its view box. ``words`` say what it is."""
+    """A day in the plot, in units of its view box. ``words``: its label."""
 
     x: int
     y: int
@@ -67,7 +67,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Tokens by day. ``most``: how many the highest bar stands for."""
+    """Tokens by day. ``most``: how many tokens the highest bar means."""
 
     width: int
     bars: tuple[Bar, ...]
@@ -78,7 +78,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class ShownLimit:
-    """One limit. ``bar``: of BAR_WIDTH."""
+    """One limit. ``bar``: how much of it is used, out of BAR_WIDTH."""
 
     words: str
     of: str
@@ -88,7 +88,7 @@ class ShownLimit:
 
 
 def table(rows: Sequence[Row], by: By) -> Table:
-    """The table of some sums."""
+    """The table for these sums."""
     named = _namer(rows, by)
     most = max((row.tokens for row in rows), default=0)
     shown = tuple(_shown(row, named, most) for row in rows[:MOST_ROWS])
@@ -96,12 +96,12 @@ def table(rows: Sequence[Row], by: By) -> Table:
 
 
 def total(row: Row) -> ShownRow:
-    """The sum of everything."""
+    """The row with the sum of everything."""
     return _shown(row, lambda name: gettext("Together"), row.tokens)
 
 
 def plot(rows: Sequence[Row], days: Days) -> Plot:
-    """A bar for each day, also for those without anything."""
+    """A bar for each day, including days without usage."""
     by_day = {row.name: row for row in rows}
     most = max((row.tokens for row in rows), default=0)
     bars = []
@@ -115,12 +115,12 @@ def plot(rows: Sequence[Row], days: Days) -> Plot:
 
 
 def limits_of(person: User) -> list[ShownLimit]:
-    """The limits in force for a person, with what is used of each."""
+    """The limits in force for a person, with how much of each is used."""
     return [_limit(line) for line in limit_status.status_of(person)]
 
 
 def unpriced(row: Row) -> str:
-    """How many tokens have no price, where prices are shown; empty for none."""
+    """How many tokens have no price, if prices are shown; empty for none."""
     return _number(row.unpriced) if environment().currency and row.unpriced and row.cost is not None else ""
 
 
@@ -132,7 +132,7 @@ def _limit(line: limit_status.Line) -> ShownLimit:
 
 
 def _namer(rows: Sequence[Row], by: By) -> Callable[[object], str]:
-    """What a row is called."""
+    """A function that gives the name of a row."""
     keys = reports.key_names([row.name for row in rows if isinstance(row.name, UUID)]) if by is By.KEY else {}
     nobody = str(_NOBODY.get(by, gettext("not known")))
 
@@ -172,6 +172,6 @@ def _number(number: int) -> str:
 
 
 def _money(row: Row) -> str:
-    """Empty without a currency, or where nothing has a price."""
+    """The cost with its currency; empty without a currency, or if nothing has a price."""
     currency = environment().currency
     return f"{number_format(round(row.cost, 2), 2, force_grouping=True)} {currency}" if currency and row.cost is not None else ""

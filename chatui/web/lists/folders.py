@@ -164,7 +164,7 @@ def _full() -> str:
 
 
 def _tell(person: User, row: Folder) -> None:
-    send_from_thread(groups.person(person.pk), list_events.folder_kept(row, folder_list.before_which(row, person)))
+    send_from_thread(groups.person(person.pk), list_events.folder_kept(row, folder_list.next_folder_id(row, person)))
 
 
 def _start(row: Folder) -> str:

@@ -71,7 +71,7 @@ def new_answer_format(request: HttpRequest) -> HttpResponse:
     """The schema of a conversation that does not exist yet. The session keeps it for the page on which the first message is written, which
     brings it along: another page begins without."""
     person, asked, now = person_of(request), request.GET.get("for", ""), kept_for(request)
-    form = SchemaForm(request.POST or None, initial={"schema": shown.example() if "example" in request.GET else shown.in_lines(now)})
+    form = SchemaForm(request.POST or None, initial={"schema": shown.example() if "example" in request.GET else shown.formatted(now)})
     back = {"folder": request.GET["folder"]} if "folder" in request.GET else {}
     if request.method == "POST":
         _writes.check(str(person.pk))

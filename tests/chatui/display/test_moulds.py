@@ -29,9 +29,9 @@ WORDS = ("What is 2 + 2?", "<b>&amp;\"'</b> \\1 \\g<0> {{ x }} $0", "long\n" * 4
 
 @pytest.fixture(autouse=True)
 def afresh() -> Iterator[None]:
-    fragments._question_mould.cache_clear()
+    fragments._question_template.cache_clear()
     yield
-    fragments._question_mould.cache_clear()
+    fragments._question_template.cache_clear()
 
 
 @pytest.fixture

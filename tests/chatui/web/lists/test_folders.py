@@ -107,7 +107,7 @@ def test_a_folder_is_made_changed_and_deleted_with_plain_forms(ada: User) -> Non
 
 
 def test_deleting_a_folder_takes_no_conversation_along(ada: User, work: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(actions, "_EMPTIED_TOGETHER", 2)
+    monkeypatch.setattr(actions, "_BATCH_SIZE", 2)
     now = timezone.now()
     for number in range(5):
         Conversation.objects.create(owner=ada, title=f"Talk {number}", folder=work)
