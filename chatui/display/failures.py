@@ -78,8 +78,8 @@ def _grouped(count: int) -> str:
 
 def _rounded_down(chars: int) -> int:
     """Round down to two significant digits."""
-    kept = str(chars)[:2]
-    return int(kept + "0" * (len(str(chars)) - len(kept)))
+    digits = str(chars)[:2]
+    return int(digits + "0" * (len(str(chars)) - len(digits)))
 
 
 def _busy(seconds: int) -> str:

@@ -146,7 +146,7 @@ class Runner:
 
     async def _conduct(self) -> Outcome:
         """Wait for a slot, if there is a queue, and write the answer."""
-        async with slots().one(self._publisher.set_position, self._started.groups):
+        async with slots().acquire(self._publisher.set_position, self._started.groups):
             return await self._write()
 
     async def _write(self) -> Outcome:
@@ -230,12 +230,12 @@ class Runner:
             await self._stored(partial(end.store, None))
             return outcome
         try:
-            kept, failure = await last_write.store(end, last, self._stored)
+            messages, failure = await last_write.store(end, last, self._stored)
         except LeaseLostError:
             self._on_lease_lost()
             return None
         if failure is None:
-            self._frames.note_stored(kept)
+            self._frames.note_stored(messages)
             return outcome
         failed = self._failed_with(failure)
         await self._stored(partial(replace(end, outcome=failed).store, None))

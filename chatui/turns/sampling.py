@@ -72,7 +72,7 @@ class Sampling:
 
     @property
     def end_reason(self) -> EndReason:
-        """Why the sample ended; STOP where the server did not say."""
+        """Why the sample ended; STOP if the server did not say."""
         return self._ended.reason if self._ended else EndReason.STOP
 
     @property

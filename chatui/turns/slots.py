@@ -52,7 +52,7 @@ class Slots:
         self._spare: dict[asyncio.Task[Any], None] = {}
 
     @contextlib.asynccontextmanager
-    async def one(self, on_position: PositionChanged, groups: Iterable[str] = ()) -> AsyncIterator[None]:
+    async def acquire(self, on_position: PositionChanged, groups: Iterable[str] = ()) -> AsyncIterator[None]:
         """Hold a slot for the duration of the block. If it must wait, ``on_position`` gets the position at once, and again when it changes.
 
         ``groups``: those that the person is in. The answer counts toward each of them that has a limit.

@@ -67,8 +67,8 @@ def interrupt(turn: Turn) -> TurnState | None:
     """Close an abandoned turn. Returns the state in which it ended; None if it is no longer abandoned."""
     with transaction.atomic():
         # Read it again under a lock: the owner may have renewed its lease or ended it, or another sweep may have closed it.
-        held = _abandoned(None).select_for_update(of=("self",)).select_related("conversation", "question", "asked_by")
-        found = held.filter(pk=turn.pk).first()
+        locked = _abandoned(None).select_for_update(of=("self",)).select_related("conversation", "question", "asked_by")
+        found = locked.filter(pk=turn.pk).first()
         if found is None:
             return None
         charge = estimates.charge_of(found)

@@ -20,8 +20,8 @@ def listed(row: Conversation, shown: Message | None) -> tuple[tuple[Branch, ...]
     above = {key: (parent, role == "user" and is_visible) for key, parent, _, _, role, is_visible in rows}
     parents = {parent for _, parent, *_ in rows}
     leaves = [(key, position, kept_at) for key, _, position, kept_at, *_ in rows if key not in parents]
-    kept = leaves[-MOST_LISTED:]
-    questions = {key: _question_above(key, above) for key, *_ in kept}
+    newest = leaves[-MOST_LISTED:]
+    questions = {key: _question_above(key, above) for key, *_ in newest}
     words = _words(row, {question for question in questions.values() if question})
     owners = transcripts.active_leaf(row, row.owner)
     found = tuple(
@@ -34,9 +34,9 @@ def listed(row: Conversation, shown: Message | None) -> tuple[tuple[Branch, ...]
             is_shown=shown is not None and key == shown.pk,
             is_owners=owners is not None and key == owners.pk,
         )
-        for number, (key, position, kept_at) in enumerate(kept, start=len(leaves) - len(kept) + 1)
+        for number, (key, position, kept_at) in enumerate(newest, start=len(leaves) - len(newest) + 1)
     )
-    return found, len(leaves) - len(kept)
+    return found, len(leaves) - len(newest)
 
 
 def _question_above(key: UUID, above: Mapping[UUID, tuple[UUID | None, bool]]) -> UUID | None:

@@ -55,7 +55,7 @@ def are_any(person: User, conversation_id: UUID | None) -> bool:
 def waiting_at(person: User, conversation_id: UUID | None, choice: str) -> dict[str, Any]:
     """The files that wait at a message box, each as in ``as_json``."""
     files, asked = pending_uploads.at(person.pk, conversation_id), reader(person, choice)
-    return {"ok": True, "files": [said for said in _all_as_json(files, asked) if said is not None]}
+    return {"ok": True, "files": [chip for chip in _all_as_json(files, asked) if chip is not None]}
 
 
 def of_question(person: User, conversation_id: UUID, question_id: str, choice: str) -> dict[str, Any]:
@@ -69,8 +69,8 @@ def of_question(person: User, conversation_id: UUID, question_id: str, choice: s
     rows = attached.of_questions([question]).get(question.pk, ()) if question.role == "user" and question.is_visible else ()
     asked = reader(person, choice)
     there = [(row, row.file) for row in rows if row.file is not None]
-    told = [(row, said) for (row, _), said in zip(there, _all_as_json([file for _, file in there], asked), strict=True)]
-    return {"ok": True, "files": [{**said, "delete": "", "use": row.use, "chosen": row.places} for row, said in told if said]}
+    chips = [(row, chip) for (row, _), chip in zip(there, _all_as_json([file for _, file in there], asked), strict=True)]
+    return {"ok": True, "files": [{**chip, "delete": "", "use": row.use, "chosen": row.places} for row, chip in chips if chip]}
 
 
 def as_json(file: StoredFile, asked: Reader) -> dict[str, Any] | None:

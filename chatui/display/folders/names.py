@@ -17,8 +17,8 @@ def one_line(text: str) -> str:
     line = transcripts.storable(text)
     line = "".join(each for each in " ".join(line.split()) if each in _JOINERS or unicodedata.category(each) not in ("Cc", "Cf"))
     around = zip(f" {line}", line, f"{line[1:]} ", strict=False)
-    kept = (each for before, each, after in around if each not in _JOINERS or (_joins(before) and _joins(after)))
-    return " ".join("".join(kept).split())
+    characters = (each for before, each, after in around if each not in _JOINERS or (_joins(before) and _joins(after)))
+    return " ".join("".join(characters).split())
 
 
 def is_seen(text: str) -> bool:

@@ -63,8 +63,8 @@ def reply_to_abandoned(turn: Turn) -> None:
         sentence = _CLAIMED if is_claimed else _NOT_BEGUN
         reply = replies.failed(Code.TOOL_CANCELLED, sentence, Provenance("chatui"))
         last = turn.messages.order_by("position").last()
-        kept = transcripts.FrameMetadata(turn=turn, error_code=Code.TOOL_CANCELLED)
-        message = transcripts.append(turn.conversation, last, reply_frame(frame.header, reply), Author.PRODUCT, kept)
+        metadata = transcripts.FrameMetadata(turn=turn, error_code=Code.TOOL_CANCELLED)
+        message = transcripts.append(turn.conversation, last, reply_frame(frame.header, reply), Author.PRODUCT, metadata)
         transcripts.follow(turn.asked_by_id, message, message.parent_id)
 
 

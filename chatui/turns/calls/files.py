@@ -41,15 +41,15 @@ class FilesOfTurn:
         # In a thread and not in the writer: names and files can be large, and checking them would block all other writes of this process.
         new = await asyncio.to_thread(NewFile.of, made.name, made.data)
         try:
-            kept = await writer.run(_store, self._job, new, order=self._job.turn_id, patience=PATIENCE)
+            stored = await writer.run(_store, self._job, new, order=self._job.turn_id, patience=PATIENCE)
         except FileRefusedError as error:
             raise NotKeptError(str(error)) from None
         except (DatabaseBusyError, LeaseLostError):
             log.warning("turn %s: a file could not be kept", self._job.turn_id)
             raise NotKeptError("it could not be stored") from None
-        self._names.add(kept.name)
+        self._names.add(stored.name)
         self._loop.call_soon_threadsafe(self._on_count, len(self._names))
-        return kept
+        return stored
 
     async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[GivenFile]:
         """See ``TurnFiles``."""

@@ -45,16 +45,16 @@ class End:
             LeaseLostError: the turn is no longer ours. Nothing is stored.
         """
         try:
-            kept = self._kept(last) if last is not None else ()
+            stored = self._store_frames(last) if last is not None else ()
         except LeaseLostError:
             # The turn is no longer running. If it has exactly this end, this process ended it: any other would have stored a different end.
             if not ending.has_ended(self.job.turn_id, self.outcome.state, self.account.ended_at):
                 raise
             return ()
         ledger.finish(self.job, self.outcome, self.account, has_pieces=self.has_pieces)
-        return kept
+        return stored
 
-    def _kept(self, last: LastFrames) -> Sequence[Message]:
+    def _store_frames(self, last: LastFrames) -> Sequence[Message]:
         if self.job.asked.reserved_tokens is not None:
             # The same lock order as for a new question, which locks the person's usage count before the open branch.
             settling.hold([self.job.asked_by_id])
@@ -76,10 +76,10 @@ async def store(end: End, last: LastFrames, write: Write) -> tuple[Sequence[Mess
     except Exception as error:  # noqa: BLE001 - whatever the error, the frames get a second try
         log_without_content(log, end.job.turn_id, error)
     try:
-        kept = await write(partial(ledger.store_frames, end.job, last.parents, last.written))
+        stored = await write(partial(ledger.store_frames, end.job, last.parents, last.written))
     except LeaseLostError:
         raise
     except Exception as error:  # noqa: BLE001 - returned to the caller
         return (), error
     await write(partial(end.store, None))
-    return kept, None
+    return stored, None

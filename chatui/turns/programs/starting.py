@@ -49,14 +49,14 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> Started:
         return replace(start.started_again(twin), program=replace(asked, continue_after=place.pk if place else None))
     asked, previous = _with_previous(person, _unsealed(person, asked))
     conversation = _conversation(person, asked, previous)
-    said = _earlier_frames(asked, previous, instructions_for(person.group_names) if previous is None else "")
-    leaf = (earlier_messages.store_first if previous is None else earlier_messages.store)(conversation, person, said.before)
+    earlier = _earlier_frames(asked, previous, instructions_for(person.group_names) if previous is None else "")
+    leaf = (earlier_messages.store_first if previous is None else earlier_messages.store)(conversation, person, earlier.before)
     key = asking.existing_key(asked.key_id)
-    ask = _ask(asked, conversation, leaf, previous if not said.before else None)
-    tokens = sum(weight(frame.body) for frame, _ in (*said.before, *said.after))
-    created = NewConversation(conversation, is_empty=not said.before) if previous is None else None
+    ask = _ask(asked, conversation, leaf, previous if not earlier.before else None)
+    tokens = sum(weight(frame.body) for frame, _ in (*earlier.before, *earlier.after))
+    created = NewConversation(conversation, is_empty=not earlier.before) if previous is None else None
     started = start.start(person, replace(ask, key=key, tokens_before=int(tokens)), lease_owner, created)
-    place = earlier_messages.store(conversation, person, said.after, started.turn) if said.after else None
+    place = earlier_messages.store(conversation, person, earlier.after, started.turn) if earlier.after else None
     answer = ProgramAnswer(
         pk=asked.id,
         turn=started.turn,
@@ -78,8 +78,8 @@ def _unsealed(person: User, asked: ProgramAsk) -> ProgramAsk:
         asked,
         before=tuple(
             each
-            for said in asked.before
-            for each in (unsealed(person, said) if isinstance(said, EarlierMessage) and said.sealed else (said,))
+            for message in asked.before
+            for each in (unsealed(person, message) if isinstance(message, EarlierMessage) and message.sealed else (message,))
         ),
     )
 
@@ -103,8 +103,8 @@ def _with_previous(person: User, asked: ProgramAsk) -> tuple[ProgramAsk, Turn | 
 def _conversation(person: User, asked: ProgramAsk, previous: Turn | None) -> Conversation:
     """The conversation, with its open branch ending at the message after which the program continues."""
     if previous is None:
-        said = (each.text for each in asked.before if isinstance(each, EarlierMessage) and each.is_person)
-        title = first_title(transcripts.storable(next(said, asked.question or "")))
+        questions = (each.text for each in asked.before if isinstance(each, EarlierMessage) and each.is_person)
+        title = first_title(transcripts.storable(next(questions, asked.question or "")))
         row = Conversation(owner=person, title=title, effort=asked.effort, choice=asked.choice, archived_at=timezone.now())
         asking.CONVERSATIONS.run([row])
         return row
@@ -141,15 +141,15 @@ def _earlier_frames(asked: ProgramAsk, previous: Turn | None, operators: str) ->
         UnknownCallError: there is a reply without a call, or no question at all.
     """
     instructions = list(_instruction_frames(asked, operators))
-    said = list(earlier_messages.frames_of(asked.before, earlier_messages.calls_of(previous) if previous else {}))
+    frames = list(earlier_messages.frames_of(asked.before, earlier_messages.calls_of(previous) if previous else {}))
     if asked.question is not None:
-        return _EarlierFrames([*instructions, *said])
-    asked_at = max((place for place, (frame, _) in enumerate(said) if frame.header == _QUESTION), default=-1)
+        return _EarlierFrames([*instructions, *frames])
+    asked_at = max((place for place, (frame, _) in enumerate(frames) if frame.header == _QUESTION), default=-1)
     if asked_at >= 0:
-        return _EarlierFrames([*instructions, *said[: asked_at + 1]], said[asked_at + 1 :])
+        return _EarlierFrames([*instructions, *frames[: asked_at + 1]], frames[asked_at + 1 :])
     if previous is None:
         raise UnknownCallError
-    return _EarlierFrames([], [*instructions, *said])
+    return _EarlierFrames([], [*instructions, *frames])
 
 
 def _instruction_frames(asked: ProgramAsk, operators: str) -> Iterator[tuple[Frame, Author]]:

@@ -34,7 +34,7 @@ class OpenMessage:
 
     @property
     def kind(self) -> wire.PartKind:
-        """What people see it as."""
+        """The kind of the message, for people."""
         return "tool" if self.is_tool else "preamble" if self.preamble else "final"
 
 

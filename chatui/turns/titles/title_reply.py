@@ -65,12 +65,12 @@ def read(reply: str) -> str:
 
 def _printable(text: str) -> str:
     """``text`` without control and format characters: line breaks, direction marks, zero-width characters."""
-    kept = (
+    printable = (
         each
         for each in unicodedata.normalize("NFC", text)
         if each in _JOINERS or unicodedata.category(each) not in ("Cc", "Cf", "Zl", "Zp")
     )
-    return "".join(kept)
+    return "".join(printable)
 
 
 def _undecorated(line: str) -> str:

@@ -27,7 +27,7 @@ from tests.support.scripted import ANALYSIS, ScriptedBackend, answer, frame
 
 
 async def hold(slots: Slots, name: str, done: list[str], told: dict[str, list[int]], until: asyncio.Event) -> None:
-    async with slots.one(told.setdefault(name, []).append):
+    async with slots.acquire(told.setdefault(name, []).append):
         done.append(name)
         await until.wait()
 
@@ -70,7 +70,7 @@ async def test_no_slot_is_lost_or_made_whatever_ends_when() -> None:
 
     async def one() -> None:
         nonlocal running, most
-        async with slots.one(lambda place: None):
+        async with slots.acquire(lambda place: None):
             running += 1
             most = max(most, running)
             try:
@@ -130,7 +130,7 @@ class Person:
     task: asyncio.Task[None] | None = None
 
     async def ask(self, slots: Slots) -> None:
-        async with slots.one(self.told.append, self.groups):
+        async with slots.acquire(self.told.append, self.groups):
             self.runs = True
             try:
                 await self.end.wait()
