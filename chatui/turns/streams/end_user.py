@@ -207,8 +207,8 @@ class EndUserStream:
         is_working, is_over = self._working or self._is_thinking, self.thought_seconds is not None
         thought = self._seconds_before + self.thought_seconds if self.thought_seconds is not None else None
         steps = (*(self._steps_before if is_over else ()), *self._steps)
-        can_answer_now = self._can_answer_now and self._is_thinking
-        more = (tuple(messages), self._place, can_answer_now, self._waiting_calls, self._files)
+        can_answer_now, calls_wait = self._can_answer_now and self._is_thinking, self._waiting_calls
+        more = (tuple(messages), self._place, can_answer_now, calls_wait, self._files)
         return wire.Snapshot(self._turn, self._number, elapsed, is_working, steps, thought, *more)
 
     def _show_arrived(self, *, is_watched: bool) -> None:

@@ -15,8 +15,8 @@ def keep(row: Conversation) -> bool:
     """Make it an ordinary conversation. Returns False while an answer is being written in it, because search would not find that answer."""
     with transaction.atomic():
         # Locked, because otherwise it could be erased at the same moment.
-        found = Conversation.objects.select_for_update(no_key=True).filter(pk=row.pk, temporary_until__isnull=False, deleted_at=None).first()
-        if found is None or Turn.objects.filter(conversation=row, state=TurnState.RUNNING).exists():
+        locked = Conversation.objects.select_for_update(no_key=True).filter(pk=row.pk, temporary_until__isnull=False, deleted_at=None)
+        if locked.first() is None or Turn.objects.filter(conversation=row, state=TurnState.RUNNING).exists():
             return False
         first = Turn.objects.filter(conversation=row).select_related("question").order_by("started_at").first()
         row.title = first_title(transcripts.frame_of(first.question).body) if first else ""

@@ -58,7 +58,7 @@ async def test_commands_behind_a_slow_one_are_counted_as_they_come(ada: User, mo
         await gate.wait()
         raise NotFoundError
 
-    monkeypatch.setattr(consumer.ChatConsumer, "_carry_out", slow)
+    monkeypatch.setattr(consumer.ChatConsumer, "_run_command", slow)
     async with BrowserSocket(ada) as socket:
         for _ in range(300):
             await socket.say_raw(json.dumps({"type": "subscribe", "conversation": "x" * 1000}))

@@ -104,10 +104,10 @@ def test_what_only_refers_to_a_person_does_not_wait_for_their_asks(has_session: 
 
 
 def test_nobody_asks_in_a_conversation_that_was_erased_meanwhile(conversation: Conversation) -> None:
-    asking.asked_in(conversation)
+    asking.touch(conversation)
     Conversation.objects.filter(pk=conversation.pk).delete()
     with pytest.raises(NotFoundError):
-        asking.asked_in(conversation)
+        asking.touch(conversation)
 
 
 @pytest.mark.parametrize("header", HIDDEN_QUESTIONS, ids=str)

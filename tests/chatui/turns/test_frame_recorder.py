@@ -56,7 +56,7 @@ async def test_text_goes_on_while_the_database_is_locked_and_the_turn_ends_when_
 ) -> None:
     monkeypatch.setattr(runner, "SAVING_SECONDS", 0.1)
     saving: list[Publisher] = []
-    monkeypatch.setattr(Publisher, "saving", lambda publisher: saving.append(publisher))
+    monkeypatch.setattr(Publisher, "show_saving", lambda publisher: saving.append(publisher))
     gate = asyncio.Event()
     backend.script = [gate, *answer("Four.")]
     async with BrowserSocket(ada) as socket:

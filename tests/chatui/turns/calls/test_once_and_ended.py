@@ -134,14 +134,14 @@ async def test_deleting_the_conversation_ends_the_tool(ada: User, backend: Scrip
 async def test_a_second_reply_and_one_to_no_call_are_dropped(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    carry_out = Conductor._carry_out
+    carry_out = Conductor._run_call
 
     async def twice(conductor: Conductor, call: Requested) -> None:
         await carry_out(conductor, call)
         await carry_out(conductor, call)
         conductor._reply(replace(call.frame, header=replace(call.frame.header, call_id="nobody")), LATE)
 
-    monkeypatch.setattr(Conductor, "_carry_out", twice)
+    monkeypatch.setattr(Conductor, "_run_call", twice)
     tools.offer(monkeypatch, fetch)
     turn, found = await answered(ada, backend, call("fetch", "c1", key="a"))
     rows = [row.call_id for row in await rows_of(turn) if row.role == "tool"]
