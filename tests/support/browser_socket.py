@@ -1,4 +1,4 @@
-"""A browser's socket for tests: the real ASGI application with cookies and Origin, and events as a flat list."""
+"""A browser's WebSocket for tests: the real ASGI application with cookies and Origin, and events as a flat list."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cookie_of(person: User | None) -> str:
 
 
 class BrowserSocket:
-    """``async with BrowserSocket(person) as socket``. Everything that arrives is in ``raw``, as text with each event in full."""
+    """``async with BrowserSocket(person) as socket``. ``raw`` has everything received, as text with each event in full."""
 
     def __init__(
         self, person: User | None, *, origin: str | None = "http://localhost:8000", host: str = "localhost:8000", path: str = "/ws/"
@@ -93,7 +93,7 @@ class BrowserSocket:
         return seen
 
     async def silence(self, seconds: float = 0.3) -> list[dict[str, Any]]:
-        """What arrives within a while."""
+        """Everything that arrives within that time."""
         seen: list[dict[str, Any]] = []
         try:
             async with asyncio.timeout(seconds):
@@ -107,7 +107,7 @@ ENDS = ("response.completed", "response.incomplete", "response.failed", "respons
 
 
 def shown_text(events: list[dict[str, Any]]) -> str:
-    """What a page that follows these events would hold, as HTML, messages in order."""
+    """The HTML that a page following these events would show, messages in order."""
     blocks: dict[tuple[str, int], str] = {}
     for event in events:
         if event["type"] == "chatui:snapshot":

@@ -1,4 +1,4 @@
-"""A page's HTML without the line breaks and indents of its templates, so that a test does not know them."""
+"""Removes the line breaks and indentation of templates from a page's HTML, so that tests do not depend on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Dockerfile and compose.yaml describe the product as it is: the same pins, everything that runs, a plain user, real settings."""
+"""The Dockerfile and compose.yaml match the product: the same pins, all files that run, a plain user, real settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 
 
 def words(instruction: str) -> list[str]:
-    """What stands after each ``instruction``."""
+    """The arguments of each ``instruction``."""
     return [step.partition(" ")[2].strip() for step in STEPS if step.startswith(f"{instruction} ")]
 
 

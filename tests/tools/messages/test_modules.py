@@ -1,4 +1,4 @@
-"""The modules that pages load of the translations: fit to be shown, small, and with the plural rule of the language."""
+"""The translation modules that pages load: safe to show, small, and with the language's plural rule."""
 
 from __future__ import annotations
 
