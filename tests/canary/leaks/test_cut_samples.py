@@ -1,4 +1,4 @@
-"""A sample that is cancelled is judged to its end: a sign that had come, and was held back, withdraws what was shown."""
+"""A cancelled sample is judged to its end: a sign of raw output that was held back still withdraws the text already shown."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def test_a_sign_that_waits_when_the_sample_is_cancelled_withdraws(
         backend = new(Endpoint(server.url, limits=PATIENT))
         task = asyncio.create_task(take(backend, asked("Hello!")))
         await asyncio.wait_for(shown.wait(), 10)
-        await asyncio.sleep(0.2)  # the rest has come, and is held back
+        await asyncio.sleep(0.2)  # the rest has arrived, and is held back
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

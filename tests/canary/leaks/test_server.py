@@ -1,4 +1,4 @@
-"""The core promise on the wire: a real server, every byte that leaves it, and every line that it logs."""
+"""The core guarantee on the wire: a real server, every byte that leaves it, and every line that it logs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ PLACES = (
 
 @dataclass
 class Server:
-    """Where it listens, what was planted, and the file with all that it printed."""
+    """The server's port, the planted rows, and the file with its output."""
 
     port: int
     told: dict[str, Any]
@@ -65,7 +65,7 @@ class Server:
         return canary
 
     def fetch(self, name: str, method: str, path: str) -> bytes:
-        """Every byte of one answer, as it comes from the socket."""
+        """Every byte of one response, as read from the socket."""
         head = (
             f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nCookie: {self.told['cookies'][name]}\r\nConnection: close\r\n\r\n"
         )
@@ -158,7 +158,7 @@ def test_no_byte_and_no_log_line_of_a_real_server_holds_a_marker(server: Server)
 
 
 class WebSocketLine:
-    """The least of a WebSocket client: text frames, no fragments."""
+    """A minimal WebSocket client: text frames, no fragments."""
 
     def __init__(self, server: Server, name: str, *, origin: str | None = None) -> None:
         self._line = socket.create_connection(("127.0.0.1", server.port), timeout=20)
@@ -217,7 +217,7 @@ def test_no_frame_of_a_real_socket_holds_what_the_model_thought_and_permitted_st
 
 
 def _hidden_words(server: Server, conversation: str) -> list[str]:
-    """The hidden bodies of a conversation of the demo, as permitted staff download them after the opt-in."""
+    """The hidden bodies of a demo conversation, as downloaded by permitted staff after the opt-in."""
     page = server.fetch("both", "GET", f"/c/{conversation}/debug/").decode()
     token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
     csrf = re.search(r"(?i)set-cookie: (chatui_csrf=[^;]+)", page)

@@ -1,4 +1,4 @@
-"""Who gets what over the socket, and that two turns that differ only in what is hidden look the same from outside."""
+"""Who gets what over the socket, and that two turns that differ only in hidden text look the same from outside."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ async def test_each_person_is_answered_what_was_reviewed_and_the_audit_log_holds
 
 
 async def counted() -> int:
-    """How many streams were counted in looks at hidden channels."""
+    """How many streams were counted in debug views."""
     return sum([row.counts.get("debug stream", 0) async for row in CountedLine.objects.filter(key__startswith="look:")])
 
 
@@ -105,7 +105,7 @@ async def test_not_found_and_not_yours_are_the_same_bytes_on_the_socket(
         async with BrowserSocket(person) as socket:
             for command in COMMANDS:
                 if command.type == "watch" and person == grace:
-                    continue  # whoever may open any conversation may know that there is none
+                    continue  # people who may open any conversation may know that it does not exist
                 for ids in (values, nothing):
                     await socket.say(command.type, **filled(command.fields, ids | {"client_id": values["client_id"]}))
                     await socket.next()
@@ -127,7 +127,7 @@ async def test_what_ends_a_session_closes_its_sockets(
     way: str, canary: Canary, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if way in ("deactivated", "password on the admin pages"):
-        monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05)  # these are noticed by the regular look
+        monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05)  # these are noticed by the regular check
     ada.is_staff = True
     await database_sync_to_async(ada.save)()
 
@@ -195,7 +195,7 @@ async def _frames(person: User, backend: ScriptedBackend, before: Sequence[Step]
         assert_allowed(socket.raw)
         events = [event for text in socket.raw for event in json.loads(text)]
     for event in events:
-        for clock in ("elapsed", "seconds", "thought"):  # what anybody sees who looks at a watch
+        for clock in ("elapsed", "seconds", "thought"):  # visible to anybody with a watch
             assert isinstance(event.pop(clock, 0), int)
         event.pop("url", None)
     return [_ID.sub("ID", json.dumps(event, sort_keys=True)) for event in events if event["type"] != "chatui:working"] + [
@@ -216,8 +216,10 @@ async def test_turns_that_differ_only_in_what_is_hidden_look_the_same_from_outsi
 
 
 def _last_of_each(events: list[str]) -> list[str]:
-    """Events without those whose number depends on where the 50 ms between two frames fell: growing blocks, and what counts them. When a
-    question was asked, and when its answer was there, is no secret."""
+    """Events without those whose number depends on the timing of the 50 ms frames: growing blocks, and their counters.
+
+    When a question was asked, and when its answer was ready, is not secret.
+    """
     kept = [event for event in events if '"type": "response.delta"' not in event and '"type": "chatui:preamble.delta"' not in event]
     return [re.sub(r'"sequence_number": \d+|"updated_at": "[^"]*"|datetime=\\"[^"]*"', "", event) for event in kept]
 

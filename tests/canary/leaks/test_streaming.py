@@ -1,4 +1,4 @@
-"""The core promise, in motion: markers stream through every hidden frame, and no socket, page or group of end users gets one."""
+"""The core guarantee in motion: markers stream through every hidden frame, and no end user's socket, page or group gets one."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def _all_logs(caplog: pytest.LogCaptureFixture) -> None:
 
 
 async def reached(backend: ScriptedBackend) -> None:
-    """The script stands at its next gate."""
+    """Wait until the script is at its next gate."""
     await asyncio.wait_for(backend.waiting.wait(), 10)
     backend.waiting.clear()
-    await asyncio.sleep(2 * publisher.FLUSH_SECONDS)  # of this event loop: what came before has been flushed
+    await asyncio.sleep(2 * publisher.FLUSH_SECONDS)  # of this event loop: everything earlier has been flushed
 
 
 @database_sync_to_async
@@ -52,7 +52,7 @@ def pages_of(person: User | None, *paths: str) -> list[bytes]:
 
 
 async def everything_of(person: User | None, accepted: dict[str, str]) -> list[bytes]:
-    """What a person can fetch of a conversation, whatever state it is in."""
+    """Everything that a person can fetch of a conversation, whatever its state."""
     at, turn = f"/c/{accepted['conversation']}/", f"turns/{accepted['turn']}/"
     hidden = [key async for key in Message.objects.filter(is_visible=False).values_list("pk", flat=True)][:4]
     return await pages_of(
@@ -185,7 +185,7 @@ Act = Callable[[BrowserSocket, dict[str, str]], Awaitable[None]]
         (_nothing, lambda word: ValueError(word), "failed"),
         (_nothing, lambda word: FrameOpened(Header(word)), "failed"),
         (_nothing, lambda word: SampleEnded(EndReason.LENGTH, None, None), "incomplete"),
-        (_nothing, lambda word: SampleEnded(EndReason.STOP, None, None), "incomplete"),  # a tool was asked for
+        (_nothing, lambda word: SampleEnded(EndReason.STOP, None, None), "incomplete"),  # a tool was called
         (_delete, asyncio.Event, None),
     ],
     ids=["stopped", "server failed", "our fault", "odd value", "frame in a frame", "cut", "no answer", "deleted"],
@@ -231,7 +231,7 @@ async def test_nothing_hidden_gets_out_of_edits_and_regenerated_answers(
 ) -> None:
     pages: list[bytes] = []
     async with BrowserSocket(ada) as tab:
-        # Without a call, behind which no answer is shown.
+        # Without a call, after which no answer is shown.
         backend.script = [*hidden_steps(canary, without="tool call"), *answer("The first.", canary.plant("first thought"))]
         accepted = await begin(tab)
         await running.settle()
@@ -354,7 +354,7 @@ def _disk_is_full(*args: object, **kwargs: object) -> None:
 async def test_a_watcher_whose_permission_cannot_be_asked_again_sees_no_more(
     canary: Canary, ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The permission is withdrawn, and the database does not answer: that must close the stream, not end the asking."""
+    """The permission is revoked, and the database does not respond: that must close the stream, not end the checks."""
     monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05)
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "before"), gate, *hidden_steps(canary, ["analysis"]), *answer()]
@@ -377,7 +377,7 @@ async def test_a_watcher_whose_permission_cannot_be_asked_again_sees_no_more(
 async def test_a_watcher_whose_look_at_the_next_turn_cannot_be_recorded_sees_nothing_of_it(
     canary: Canary, ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second watcher, whose look was recorded, makes the runner publish; the first is still in the group."""
+    """A second watcher, whose access was recorded, makes the runner publish; the first is still in the group."""
     async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher, BrowserSocket(grace) as second:
         accepted = await begin(hers)
         await running.settle()

@@ -1,4 +1,4 @@
-"""What was shown and then turned out to be reasoning: from that moment it is nowhere that an end user can reach."""
+"""Text that was shown and then recognized as reasoning: from that moment no end user can reach it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def layer(monkeypatch: pytest.MonkeyPatch) -> Ear:
 
 @database_sync_to_async
 def leaves(person: User, conversation: str) -> list[bytes]:
-    """Everything by which text leaves: downloads of each kind, the archive, copies, search, and a share link with its preview."""
+    """All ways in which text leaves: downloads of each kind, the archive, copies, search, and a share link with its preview."""
     client: Client = client_for(person)
     at = f"/c/{conversation}/"
     got = [whole(client.get(f"{at}download/?format={file_format.value}")) for file_format in Format]
@@ -55,7 +55,7 @@ def leaves(person: User, conversation: str) -> list[bytes]:
 
 
 async def until_saved(header: str, text: str) -> None:
-    """Until the last piece of the turn that has a header has this one, and some piece has this text."""
+    """Wait until the last piece with a header has this one, and some piece has this text."""
     turn = await Turn.objects.aget()
     async with asyncio.timeout(10):
         while True:
@@ -68,7 +68,7 @@ async def until_saved(header: str, text: str) -> None:
 
 @database_sync_to_async
 def frames_of_turn() -> list[tuple[object, str | None]]:
-    """What a sweep would make of the pieces: the frames, each with its channel."""
+    """The frames that a sweep would build from the pieces, each with its channel."""
     return [(key, frame.header.channel) for key, frame in turn_pieces.frames_of(Turn.objects.get())]
 
 

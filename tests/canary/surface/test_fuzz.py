@@ -1,4 +1,4 @@
-"""Odd input of every shape: no field of any form, no query and no JSON on the socket is answered with a 500 or ends the socket."""
+"""Unusual input of every kind: no form field, query or JSON on the socket causes a 500 or closes the socket."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ fields = st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=12), words, 
 
 
 def _sendable(data: dict[str, str]) -> dict[str, str]:
-    """What a browser can put into a form: no half characters."""
+    """The data that a browser can put into a form: no lone surrogates."""
     return {_whole(name): _whole(value) for name, value in data.items()}
 
 
@@ -296,7 +296,7 @@ commands = st.fixed_dictionaries(
     {"type": st.sampled_from([command.type for command in COMMANDS]) | values_of_json},
     optional={key: values_of_json | st.sampled_from(["@conversation", "@question", "@client", "low", "high"]) for key in KEYS},
 )
-# Nearly right: what gets past the first checks finds other faults than what does not.
+# Nearly valid: input that passes the first checks finds other faults.
 nearly = st.fixed_dictionaries(
     {
         "type": st.sampled_from(["send", "edit", "regenerate", "stop", "subscribe"]),
@@ -342,7 +342,7 @@ def test_no_json_on_the_socket_fails_inside_or_ends_the_socket(ada: User, monkey
                 for name, value in names.items():
                     text = text.replace(name, value)
                 await socket.say_raw(text or " ")  # a frame without a byte never gets through the server
-            await socket.say("no command", client_id="last")  # is refused under its id
+            await socket.say("no command", client_id="last")  # is refused, with its id
             async with asyncio.timeout(20):
                 while (event := await socket.next(20)).get("client_id") != "last":
                     assert event["type"] != "closed" and event.get("code") != "E-X-INTERNAL", texts
@@ -357,7 +357,7 @@ def test_no_json_on_the_socket_fails_inside_or_ends_the_socket(ada: User, monkey
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
 async def test_no_depth_of_json_ends_the_socket(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Something can be just shallow enough to be read and too deep to be written back."""
+    """JSON can be just shallow enough to be read and too deep to be written again."""
     monkeypatch.setattr(inbound_queue, "COMMANDS_BURST", 1e9)
     async with BrowserSocket(ada) as socket:
         for depth in [*range(1, 900, 100), *range(880, 1010, 2), 5000]:

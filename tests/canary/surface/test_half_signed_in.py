@@ -28,11 +28,11 @@ THEIRS = {
     "sign-in/passkeys/new/",
     "sign-in/second-factor/picture.svg",
 }
-"""Where the second factor is shown or set up, and nothing else."""
+"""The addresses where the second factor is shown or set up."""
 
 
 def after_password(person: User) -> Client:
-    """A browser in which the password was right, and a factor is due."""
+    """A browser in which the password was right, and a second factor is required."""
     RequiredFactor.objects.get_or_create(group=Group.objects.get_or_create(name="careful")[0])
     person.groups.add(Group.objects.get(name="careful"))
     client = Client(raise_request_exception=False, REMOTE_ADDR=ADDRESS)
@@ -67,7 +67,7 @@ def test_where_the_factor_is_shown_nothing_else_of_the_account_is(world: World) 
     assert person is not None
     client = after_password(person)
     assert client.get("/sign-in/code/").status_code == 200
-    # With a factor set up, its secret is shown to nobody who has not shown it.
+    # Once a factor is set up, its secret is shown only to people who have used it.
     Passkey.objects.create(user=person, credential_id=b"x", public_key=b"x", name="a phone of hers", site="localhost")
     page = client.get("/sign-in/code/").content.decode()
     assert "a phone of hers" not in page and client.get("/sign-in/second-factor/picture.svg").status_code == 404

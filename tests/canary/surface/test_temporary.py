@@ -1,4 +1,4 @@
-"""A temporary conversation is in no list, and cannot be taken along: every reviewed address is asked, by its owner and by staff."""
+"""A temporary conversation is in no list, and cannot be downloaded: every reviewed address is requested, by its owner and by staff."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REFUSING = {
     "c/<uuid:conversation_id>/messages/<uuid:message_id>/rating/",
     "folders/new/",
 }
-"""What is done with a conversation that stays."""
+"""Actions for conversations that stay."""
 
 OPEN = {
     "c/<uuid:conversation_id>/",
@@ -45,7 +45,7 @@ OPEN = {
     "c/<uuid:conversation_id>/share/revoke/",
     "c/<uuid:conversation_id>/access-notices/dismiss/",
 }
-"""What its page needs while it is there. A new address of a conversation belongs into one of the two sets."""
+"""Addresses that its page needs while it exists. A new address of a conversation belongs in one of the two sets."""
 
 
 def make_temporary(world: World) -> None:
@@ -53,7 +53,7 @@ def make_temporary(world: World) -> None:
 
 
 def asks(world: World) -> list[tuple[str, Ask]]:
-    """What an owner can do with the conversation: everything that names it and works."""
+    """All that an owner can do with the conversation: every request that names it and succeeds."""
     found = [(route.pattern, ask) for route in ROUTES for ask in route.asks if ask.statuses()["owner"].rstrip("!+*#") in ("200", "302")]
     return [(pattern, ask) for pattern, ask in found if "{conversation}" in ask.path or "{conversation}" in ask.data.values()]
 

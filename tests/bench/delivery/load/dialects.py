@@ -1,4 +1,4 @@
-"""What a page says to each server, and how it reads what comes back. This is the one place that knows the product's events."""
+"""The messages between a page and each server. This is the only module that knows the product's events."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from chatui.wire import Expander
 
 @dataclass(slots=True)
 class Heard:
-    """What one frame says to a page: new text, HTML or plain; what it sends and fetches upon that; whether the turn has ended.
+    """The content of one frame: new text, HTML or plain; what the page sends and fetches in response; whether the turn has ended.
 
-    ``is_missed``: the answer was over before the page could follow it, which then has its text from a fetch. ``fault``: why there is none.
+    ``is_missed``: the answer ended before the page could follow it, so its text comes from a fetch. ``fault``: why there is none.
     """
 
     text: str = ""
@@ -27,7 +27,7 @@ class Heard:
 
 
 class Dialect(Protocol):
-    """One page's way to talk."""
+    """The protocol of one page."""
 
     path: str
 
@@ -36,7 +36,7 @@ class Dialect(Protocol):
         ...
 
     def read(self, frame: str) -> Heard:
-        """What a frame means."""
+        """Read a frame."""
         ...
 
 
@@ -56,7 +56,7 @@ class Relay:
 
 
 class Product:
-    """The product's page: it asks, and all else comes as events. What an event does not carry, or the page has missed, it fetches."""
+    """The product's page: it asks, and all else arrives as events. It fetches text that events do not include or that it has missed."""
 
     path = "/ws/"
 

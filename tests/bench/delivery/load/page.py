@@ -1,4 +1,4 @@
-"""One page of the load: it asks, reads what comes, and notes how long each word was on its way."""
+"""One page of the load: it asks, reads the events, and records the delay of each word."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.bench.delivery.statement_count import StatementCount
 
 SILENT_SECONDS = 60.0
 AHEAD = 10_000
-"""By how many ticks a word may be ahead of the clock: one that catches up sends many at once, each with a tick of its own."""
+"""By how many ticks a word may be ahead of the clock: a model server that catches up sends many at once, each with a separate tick."""
 QUIET_SECONDS = 0.3
-"""How long statements are still counted as those of a turn that has ended."""
+"""How long statements still count towards a turn that has ended."""
 
 
 class Page:
-    """``open`` it, then let it ``chat``. Everything else is what came of it."""
+    """``open`` it, then let it ``chat``. All other attributes are results."""
 
     def __init__(self, job: Job, cookie: str, count: StatementCount | None) -> None:
         self._job = job
@@ -40,14 +40,14 @@ class Page:
         self.faults: list[str] = []
 
     async def open(self) -> None:
-        """Connect. Raises ConnectionError where the server refuses."""
+        """Connect. Raises ConnectionError if the server refuses."""
         headers = {"Authorization" if self._job.dialect == "program" else "Cookie": self._cookie}
         if self._job.deflate:
             headers["Sec-WebSocket-Extensions"] = "permessage-deflate; client_no_context_takeover"
         await self.socket.open(self._job.port, self._dialect.path, headers)
 
     async def chat(self, wait: float) -> None:
-        """Ask, ``wait`` seconds from now, and listen until the last answer is over."""
+        """Ask, ``wait`` seconds from now, and listen until the last answer has ended."""
         await asyncio.sleep(wait)
         for _ in range(self._job.turns):
             if not self.faults:

@@ -1,4 +1,4 @@
-"""The words of the bench's answers, and how new ones are found in what a page is sent."""
+"""Timestamps as words, and how new ones are found in the text that a page receives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bench's model server speaks as real ones do: the product's own back end reads it."""
+"""The benchmark's model server behaves like a real one: the product's own back end can read it."""
 
 from __future__ import annotations
 
