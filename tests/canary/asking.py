@@ -170,7 +170,7 @@ def filled(value: Any, values: Mapping[str, str]) -> Any:
 
 
 @contextlib.contextmanager
-def taken_back(*clients: Client) -> Iterator[None]:
+def rolled_back(*clients: Client) -> Iterator[None]:
     """Roll back all changes made inside; anybody who was signed out is signed in again."""
     cookies = [SimpleCookie() for _ in clients]
     for kept, client in zip(cookies, clients, strict=True):

@@ -24,7 +24,7 @@ _IN_A_SNAPSHOT = {"message_id", "kind", "blocks"}
 _IN_A_PLAIN_END = {"message_id", "at", "names", "rated"}
 
 
-class Ear:
+class BusRecorder:
     """All messages sent over the bus, with their recipients."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:

@@ -57,15 +57,15 @@ class BrowserSocket:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._communicator.disconnect()
 
-    async def say(self, type: str, **fields: Any) -> None:
+    async def send(self, type: str, **fields: Any) -> None:
         await self._communicator.send_to(text_data=json.dumps({"type": type, **fields}))
 
-    async def say_raw(self, text: str) -> None:
+    async def send_raw(self, text: str) -> None:
         await self._communicator.send_to(text_data=text)
 
     async def send_message(self, text: str = "What is 2 + 2?", **fields: Any) -> str:
         client_id = str(uuid4())
-        await self.say("send", **{"client_id": client_id, "conversation": None, "text": text, "effort": "medium"} | fields)
+        await self.send("send", **{"client_id": client_id, "conversation": None, "text": text, "effort": "medium"} | fields)
         return client_id
 
     async def next(self, timeout: float = 30.0) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class BrowserSocket:
             self.raw.append(json.dumps(events))
             for event in events:
                 if event["type"] == "chatui:ping":
-                    await self.say("pong", number=event["number"])
+                    await self.send("pong", number=event["number"])
                 else:
                     self._queue.append(event)
         return self._queue.pop(0)

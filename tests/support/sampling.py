@@ -35,7 +35,7 @@ class Outcome:
         return [(done.frame.header.recipient, done.frame.body) for done in self.finished if done.frame.terminator == "<|call|>"]
 
 
-def asked(text: str, *before: Frame, effort: Effort = "medium", max_tokens: int | None = None) -> SampleRequest:
+def sample_request(text: str, *before: Frame, effort: Effort = "medium", max_tokens: int | None = None) -> SampleRequest:
     return SampleRequest((*before, Frame(Header(Role.USER), text)), effort=effort, max_tokens=max_tokens)
 
 

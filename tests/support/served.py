@@ -67,7 +67,7 @@ class Deployment:
 
     def make_people(self, **people: tuple[bool, list[str]]) -> None:
         """Create accounts: name=(is staff, permission code names). All have PASSWORD."""
-        accounts.make(self.environment, people, PASSWORD)
+        accounts.create(self.environment, people, PASSWORD)
 
     def stop(self) -> None:
         """End every server process."""
@@ -188,14 +188,14 @@ class LiveSocket:
     async def __aexit__(self, *_: object) -> None:
         await self._connection.close()
 
-    async def say(self, type: str, **fields: Any) -> None:
+    async def send(self, type: str, **fields: Any) -> None:
         await self._connection.send(json.dumps({"type": type, **fields}))
 
     async def next(self) -> dict[str, Any]:
         while not self._events:
             for event in self._expander.read(str(await self._connection.recv())):
                 if event["type"] == "chatui:ping":
-                    await self.say("pong", number=event["number"])
+                    await self.send("pong", number=event["number"])
                 else:
                     self._events.append(event)
         return self._events.pop(0)

@@ -18,7 +18,7 @@ from tests.support import stub
 Configure = Callable[..., None]
 
 
-def says(text: str) -> Callable[[asyncio.StreamWriter], Any]:
+def constant_answer(text: str) -> Callable[[asyncio.StreamWriter], Any]:
     """A Chat Completions server that always gives the same answer, after some reasoning."""
     return stub.plays(
         stub.chunk(reasoning=f"THOUGHT-{text}") + stub.chunk(content=text) + stub.chunk(finish="stop", content="") + stub.DONE

@@ -78,7 +78,7 @@ def _line(text: str) -> list[SampleEvent]:
     return [*thought, FrameOpened(FINAL), FrameText(text), FrameClosed(Terminator.RETURN), SampleEnded(EndReason.STOP)]
 
 
-def use(patch: pytest.MonkeyPatch, model: ScriptedBackend, summarizer: Summarizer | None, **fields: object) -> None:
+def install(patch: pytest.MonkeyPatch, model: ScriptedBackend, summarizer: Summarizer | None, **fields: object) -> None:
     """Have turns answered by ``model`` and, if given, summarized by ``summarizer``. The pauses are short."""
     values: dict[str, object] = {"name": "big", "kind": "demo", "summaries": "none"}
     if summarizer is not None:

@@ -62,7 +62,7 @@ def main() -> int:
         rehearsal = Rehearsal(top, top / "python" / "bin" / "python")
         for step in steps((ROOT / "Dockerfile").read_text(encoding="utf-8")):
             print(f"  {step.splitlines()[0][:110]}", flush=True)
-            carry_out(rehearsal, step)
+            run_step(rehearsal, step)
         good = starts(rehearsal)
     print("The steps of the Dockerfile work in a clean directory. No image was built." if good else "The product did not start.")
     return 0 if good else 1
@@ -74,7 +74,7 @@ def steps(text: str) -> list[str]:
     return [step.strip() for step in re.sub(r"\s*\\\n\s*", " ", lines).splitlines() if step.strip()]
 
 
-def carry_out(rehearsal: Rehearsal, step: str) -> None:  # noqa: C901 - one case for each word of a Dockerfile
+def run_step(rehearsal: Rehearsal, step: str) -> None:  # noqa: C901 - one case for each word of a Dockerfile
     """Run one instruction.
 
     Raises:

@@ -8,7 +8,7 @@ import yaml
 
 from chatui.env import Environment
 from tests.support.places import ROOT
-from tests.tools.docker_steps import Rehearsal, carry_out, steps
+from tests.tools.docker_steps import Rehearsal, run_step, steps
 
 STEPS = steps((ROOT / "Dockerfile").read_text(encoding="utf-8"))
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
@@ -37,7 +37,7 @@ def test_the_packages_for_traces_can_be_built_in_and_hold_all_others() -> None:
     assert usual < with_traces and any(pin.startswith("opentelemetry-sdk==") for pin in with_traces - usual)
     assert "!requirements-traces.txt" in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     rehearsal = Rehearsal(ROOT, ROOT / "python")
-    carry_out(rehearsal, "ARG REQUIREMENTS=requirements-traces.txt")
+    run_step(rehearsal, "ARG REQUIREMENTS=requirements-traces.txt")
     assert rehearsal.variables()["REQUIREMENTS"] == "requirements-traces.txt"
 
 

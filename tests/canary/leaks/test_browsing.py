@@ -15,7 +15,7 @@ from chatui.models import Message, OpenedPage, Turn, User
 from chatui.tools.browser import tools
 from renderer.frames import Header, Terminator
 from tests.canary.leaks.test_streaming import assert_silent, begin, everything_of, pages_of
-from tests.canary.listening import Ear, open_debug_view
+from tests.canary.listening import BusRecorder, open_debug_view
 from tests.canary.markers import Canary
 from tests.chatui.fetching.peers import page, serving
 from tests.chatui.tools.browser.browsing import set_up
@@ -42,7 +42,7 @@ async def test_nothing_that_was_searched_found_or_read_gets_out_unless_it_is_cit
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG, "chatui")  # other packages log only warnings, because their other lines quote the data that they send
-    layer = Ear(monkeypatch)
+    layer = BusRecorder(monkeypatch)
     path, title, text = canary.plant("path of a page"), canary.plant("title of a page"), canary.plant("text of a page")
     name, about = canary.plant("title of a result"), canary.plant("words about a result")
 

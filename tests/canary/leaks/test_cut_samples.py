@@ -17,7 +17,7 @@ from chatui.backends.responses.backend import ResponsesBackend
 from renderer.events import FrameWithdrawn, RawEvent
 from tests.chatui.backends.test_withdrawing_all import Event, bodies, frames, said
 from tests.support import stub
-from tests.support.sampling import PATIENT, asked
+from tests.support.sampling import PATIENT, sample_request
 from tests.support.stub import SSE_HEAD, chunk
 
 
@@ -62,7 +62,7 @@ async def test_a_sign_that_waits_when_the_sample_is_cancelled_withdraws(
 
     async with stub.running(answer) as server:
         backend = new(Endpoint(server.url, limits=PATIENT))
-        task = asyncio.create_task(take(backend, asked("Hello!")))
+        task = asyncio.create_task(take(backend, sample_request("Hello!")))
         await asyncio.wait_for(shown.wait(), 10)
         await asyncio.sleep(0.2)  # the rest has arrived, and is held back
         task.cancel()

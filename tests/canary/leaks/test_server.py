@@ -171,12 +171,12 @@ class WebSocketLine:
         self._file = self._line.makefile("rb")
         self.head = b"".join(iter(self._file.readline, b"\r\n"))
 
-    def say(self, **command: object) -> None:
+    def send(self, **command: object) -> None:
         text, mask = json.dumps(command).encode(), secrets.token_bytes(4)
         size = bytes([0x80 | len(text)]) if len(text) < 126 else bytes([0x80 | 126]) + len(text).to_bytes(2, "big")
         self._line.sendall(b"\x81" + size + mask + bytes(byte ^ mask[place % 4] for place, byte in enumerate(text)))
 
-    def hear(self) -> bytes:
+    def receive(self) -> bytes:
         """The payload of the next frame; empty when the socket closes."""
         head = self._file.read(2)
         if len(head) < 2 or head[0] & 0x0F == 8:
@@ -200,14 +200,14 @@ def test_no_frame_of_a_real_socket_holds_what_the_model_thought_and_permitted_st
         "effort": "low",
         "text": "Show me everything, please.",
     }
-    line.say(type="send", **ask)
-    heard = [line.hear()]
+    line.send(type="send", **ask)
+    heard = [line.receive()]
     accepted = json.loads(heard[0])[0]
-    line.say(type="subscribe", conversation=accepted["conversation"])
+    line.send(type="subscribe", conversation=accepted["conversation"])
     while heard[-1] and not re.search(rb'"(?:response\.(?:completed|incomplete|failed|cancel)|chatui:idle)"', heard[-1]):
-        heard.append(line.hear())
-    line.say(type="watch", conversation=accepted["conversation"])
-    heard.append(line.hear())
+        heard.append(line.receive())
+    line.send(type="watch", conversation=accepted["conversation"])
+    heard.append(line.receive())
     assert b"E-PERM-VISIBILITY" in heard[-1]
     line.close()
     pages = [server.fetch("owner", "GET", f"/c/{accepted['conversation']}/{place}") for place in ("", "download/")]

@@ -16,7 +16,7 @@ from chatui.live import consumer
 from chatui.models import AuditEvent, CountedLine, User
 from chatui.turns import running
 from tests.canary.asking import client_for, filled
-from tests.canary.listening import Ear, assert_allowed, hidden_steps, open_debug_view
+from tests.canary.listening import BusRecorder, assert_allowed, hidden_steps, open_debug_view
 from tests.canary.markers import Canary
 from tests.canary.planting import plant
 from tests.canary.reviewed import ATTEMPT, COMMANDS, COUNTED, GRANT, Command
@@ -67,7 +67,7 @@ async def test_each_person_is_answered_what_was_reviewed_and_the_audit_log_holds
         person = await User.objects.aget(username=NAMES[name])
         before, looked = await AuditEvent.objects.acount(), await counted()
         async with BrowserSocket(person) as socket:
-            await socket.say(command.type, **filled(command.fields, values | {"client_id": str(uuid4())}))
+            await socket.send(command.type, **filled(command.fields, values | {"client_id": str(uuid4())}))
             first = (await socket.silence(0.25) if not expected else [await socket.next()]) or [{}]
             assert expected or not socket.raw
             assert_allowed(socket.raw)
@@ -107,7 +107,7 @@ async def test_not_found_and_not_yours_are_the_same_bytes_on_the_socket(
                 if command.type == "watch" and person == grace:
                     continue  # people who may open any conversation may know that it does not exist
                 for ids in (values, nothing):
-                    await socket.say(command.type, **filled(command.fields, ids | {"client_id": values["client_id"]}))
+                    await socket.send(command.type, **filled(command.fields, ids | {"client_id": values["client_id"]}))
                     await socket.next()
                 assert socket.raw[-1] == socket.raw[-2], command.type
 
@@ -116,7 +116,7 @@ async def test_not_found_and_not_yours_are_the_same_bytes_on_the_socket(
 async def test_a_stranger_gets_nothing_but_good_bye(db: None) -> None:
     async with BrowserSocket(None) as socket:
         for command in COMMANDS:
-            await socket.say(command.type, conversation=str(uuid4()), client_id=str(uuid4()), effort="low", text="x")
+            await socket.send(command.type, conversation=str(uuid4()), client_id=str(uuid4()), effort="low", text="x")
         events = await socket.until("closed")
         assert {event.get("code") for event in events} <= {"E-X-SIGNED-OUT", consumer.CLOSE_SIGNED_OUT}
 
@@ -188,7 +188,7 @@ async def _frames(person: User, backend: ScriptedBackend, before: Sequence[Step]
             await asyncio.wait_for(backend.waiting.wait(), 5)
             backend.waiting.clear()
             await asyncio.sleep(0.1)
-            await socket.say("subscribe", conversation=accepted["conversation"])
+            await socket.send("subscribe", conversation=accepted["conversation"])
             await socket.until("chatui:snapshot")
             gate.set()
         await socket.until(*ENDS)
@@ -231,7 +231,7 @@ async def test_sequence_numbers_count_only_what_this_audience_gets(canary: Canar
     async with BrowserSocket(ada) as socket:
         await socket.send_message()
         accepted = (await socket.until("chatui:accepted"))[-1]
-        await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.send("subscribe", conversation=accepted["conversation"])
         first = (await socket.until("chatui:snapshot"))[-1]["sequence_number"]
         gate.set()
         numbers = [event["sequence_number"] for event in await socket.until(*ENDS) if "sequence_number" in event]
@@ -240,7 +240,7 @@ async def test_sequence_numbers_count_only_what_this_audience_gets(canary: Canar
 
 @pytest.mark.asyncio
 async def test_if_the_audit_line_cannot_be_written_the_socket_says_nothing_hidden(
-    canary: Canary, layer: Ear, ada: User, sam: User, grace: User, monkeypatch: pytest.MonkeyPatch
+    canary: Canary, layer: BusRecorder, ada: User, sam: User, grace: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = await settle_rows(canary, ada)
     await open_debug_view(grace, values["conversation"])
@@ -252,15 +252,15 @@ async def test_if_the_audit_line_cannot_be_written_the_socket_says_nothing_hidde
     monkeypatch.setattr("chatui.audit_log.aggregation._count", disk_is_full)
     for person in (ada, sam, grace):
         async with BrowserSocket(person) as socket:
-            await socket.say("watch", conversation=values["conversation"])
+            await socket.send("watch", conversation=values["conversation"])
             assert (await socket.next())["code"] == "E-X-INTERNAL"
             await socket.silence(0.1)
             assert not canary.found(*socket.raw)
 
 
 @pytest.fixture
-def layer(monkeypatch: pytest.MonkeyPatch) -> Ear:
-    return Ear(monkeypatch)
+def layer(monkeypatch: pytest.MonkeyPatch) -> BusRecorder:
+    return BusRecorder(monkeypatch)
 
 
 @pytest.mark.asyncio
@@ -268,7 +268,7 @@ async def test_the_chain_of_the_audit_log_holds_when_many_ask_at_once(ada: User,
     async def knock(person: User) -> None:
         async with BrowserSocket(person) as socket:
             for _ in range(5):
-                await socket.say("watch", conversation=str(uuid4()))
+                await socket.send("watch", conversation=str(uuid4()))
                 assert (await socket.next(20))["code"] == "E-PERM-VISIBILITY"
 
     await asyncio.gather(*(knock(person) for person in (ada, bela, sam, hank)))

@@ -17,7 +17,7 @@ from chatui.models import Conversation, Message, Turn, TurnPiece, User
 from chatui.store import requests, transcripts
 from chatui.web import conversations
 from renderer.markup import html
-from tests.canary.asking import client_for, client_of, filled, open_view, places, taken_back, whole
+from tests.canary.asking import client_for, client_of, filled, open_view, places, rolled_back, whole
 from tests.canary.conftest import World
 from tests.canary.planting import QUESTION, VISIBLE, plant_abandoned
 from tests.canary.reviewed import KINDS, ROUTES
@@ -81,7 +81,7 @@ def crawl(client: Client, asked: list[Asked], ways: list[tuple[str, str]], one_i
             continue  # Django's own pages, which do not support JSON
         if not EVERY_SHAPE and (method, accept) != ways[0] and not is_drawn(one_in, one.name, method, accept):
             continue
-        with taken_back(client):
+        with rolled_back(client):
             body = one.body if method not in ("GET", "HEAD") else ""
             answer = client.generic(method, one.path, body, content_type="application/x-www-form-urlencoded", headers={"accept": accept})
             answers.append((f"{method} {one.path} ({accept})", whole(answer)))

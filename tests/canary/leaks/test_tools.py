@@ -22,7 +22,7 @@ from chatui.tools.functions import tool, tool_of
 from chatui.tools.tool import Tool, ToolError
 from renderer.frames import Header, Terminator
 from tests.canary.leaks.test_streaming import assert_silent, begin, everything_of, pages_of
-from tests.canary.listening import Ear, open_debug_view
+from tests.canary.listening import BusRecorder, open_debug_view
 from tests.canary.markers import Canary
 from tests.canary.remote_tools import WAYS, remote_tools
 from tests.support import environment
@@ -92,7 +92,7 @@ async def test_nothing_of_a_tool_gets_out_but_the_line_of_its_author(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    layer = Ear(monkeypatch)
+    layer = BusRecorder(monkeypatch)
     names = offer(monkeypatch, canary, remote)
     hidden = canary.plant("argument")
     backend.script = [

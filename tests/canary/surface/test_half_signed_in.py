@@ -13,7 +13,7 @@ from django.test import Client
 
 from chatui.accounts.second_factor import enrollment
 from chatui.models import ApiKey, Passkey, RequiredFactor, SecondFactor, User
-from tests.canary.asking import ADDRESS, places, taken_back, whole
+from tests.canary.asking import ADDRESS, places, rolled_back, whole
 from tests.canary.conftest import World
 from tests.canary.reviewed import ROUTES
 from tests.canary.surface.test_matrix import ask_for
@@ -50,7 +50,7 @@ def test_every_address_answers_as_it_does_a_stranger(name: str, world: World) ->
     wrong = []
     for route in ROUTES:
         for ask in route.asks:
-            with taken_back(client):
+            with rolled_back(client):
                 response = ask_for(client, ask, values)
                 text = whole(response)
             expected = re.sub(r"\D", "", ask.statuses()["anonymous"])

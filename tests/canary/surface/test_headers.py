@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.canary.asking import client_for, filled, open_view, places, taken_back
+from tests.canary.asking import client_for, filled, open_view, places, rolled_back
 from tests.canary.conftest import World
 from tests.canary.reviewed import ROUTES
 
@@ -71,7 +71,7 @@ def test_every_route_sends_every_header_and_only_pages_of_the_admin_pages_go_wit
         path = filled(ask.path, values)
         if (path in ("/diagram/", "/sw.js") or path.startswith("/files/") or "/debug/files/" in path) and ask.method == "GET":
             continue  # below, and in tests/chatui/web/content/test_files.py
-        with taken_back(client):
+        with rolled_back(client):
             response = client.generic(ask.method, path)
             # A refusal or a redirect of the admin pages may keep the stricter policy; one of our own pages must.
             is_admin_page = path.startswith("/admin/") and not has_trusted_types(response)

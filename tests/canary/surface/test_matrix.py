@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from chatui.models import AuditEvent, Conversation, CountedLine, User
 from chatui.web import errors
-from tests.canary.asking import ADDRESS, client_for, client_of, filled, open_view, places, taken_back, whole
+from tests.canary.asking import ADDRESS, client_for, client_of, filled, open_view, places, rolled_back, whole
 from tests.canary.conftest import World
 from tests.canary.planting import plant
 from tests.canary.reviewed import ATTEMPT, COUNTED, GRANT, HOLDER, KINDS, NOTE, ROUTES, Ask
@@ -57,7 +57,7 @@ def lines_after(number: int) -> list[AuditEvent]:
     return list(AuditEvent.objects.filter(number__gt=number).order_by("number"))
 
 
-def looks() -> Counter[str]:
+def counted_views() -> Counter[str]:
     """The counts of debug views: how often each ``action``."""
     return sum((Counter(row.counts) for row in CountedLine.objects.filter(key__startswith="look:")), Counter())
 
@@ -106,14 +106,14 @@ def test_each_person_gets_on_every_route_what_was_reviewed_and_the_audit_log_hol
     client = client_of(name, world)
     wrong: list[str] = []
     # Each request is rolled back, so that all find the same state.
-    conversations, before = rows_of_conversations(), looks()
+    conversations, before = rows_of_conversations(), counted_views()
     last = AuditEvent.objects.order_by("-number").values_list("number", flat=True).first() or 0
     for ask in (ask for route in ROUTES if route.pattern.startswith(OF_CONVERSATIONS) == (about == "conversations") for ask in route.asks):
-        with taken_back(client):
+        with rolled_back(client):
             response = ask_for(client, ask, values)
             mark = mark_of(lines_after(last), ask, person, filled(ask.path, values))
             if ask.action not in CLOSING:
-                counted = list((looks() - before).items())
+                counted = list((counted_views() - before).items())
                 assert not counted or (counted == [(ask.action, 1)] and mark in ("", GRANT)), f"{ask.path}: {counted}"
                 mark = mark or (COUNTED if counted else "")
             got = f"{response.status_code}{mark}"
@@ -137,7 +137,7 @@ def test_staff_who_may_see_hidden_channels_see_those_of_their_own_conversation_a
     assert world.canary.found(whole(client.get(f"/c/{own.conversation.pk}/download/whole/")))
     actions = [line.action for line in lines_after(0)]
     assert actions == ["open debug view", "whole download"]
-    assert looks() == {"debug page": 1, "whole download": 1}
+    assert counted_views() == {"debug page": 1, "whole download": 1}
 
 
 def test_plain_use_of_the_product_leaves_no_line_in_the_audit_log() -> None:
@@ -172,9 +172,9 @@ def test_not_found_and_not_yours_are_the_same_bytes(name: str, accept: str, worl
     for ask in (ask for route in ROUTES for ask in route.asks if "{conversation}" in ask.path and ask.path.startswith("/c/")):
         if ask.statuses()[name][:3] not in ("403", "404"):
             continue
-        with taken_back(client):
+        with rolled_back(client):
             theirs = comparable(ask_for(client, ask, values), *values.values())
-        with taken_back(client):
+        with rolled_back(client):
             missing = ask_for(client, ask, values | {"conversation": nothing})
             if missing.status_code == 404 and ask.statuses()[name].startswith("403"):
                 continue  # people who may open any conversation may know that it does not exist
@@ -222,7 +222,7 @@ def test_a_stranger_is_sent_to_the_sign_in_and_nowhere_else(world: World) -> Non
     values = places(world)
     client = client_for(None)
     for ask in (ask for route in ROUTES for ask in route.asks if ask.statuses()["anonymous"][:3] == "302"):
-        with taken_back(client):
+        with rolled_back(client):
             place = urlsplit(ask_for(client, ask, values)["Location"])
             assert not place.netloc and place.path in (
                 "/",

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from chatui.models import Conversation
-from tests.canary.asking import client_of, filled, places, taken_back, whole
+from tests.canary.asking import client_of, filled, places, rolled_back, whole
 from tests.canary.conftest import World
 from tests.canary.reviewed import ROUTES, Ask
 from tests.canary.surface.test_matrix import ask_for
@@ -65,7 +65,7 @@ def test_every_address_about_a_conversation_was_decided_about(world: World) -> N
     assert {pattern for pattern, _ in named} == REFUSING | OPEN, "decide whether it is for temporary conversations"
     make_temporary(world)
     for pattern, ask in named:
-        with taken_back(client):
+        with rolled_back(client):
             expected = 404 if pattern in REFUSING else int(ask.statuses()["owner"].rstrip("!+*#"))
             assert ask_for(client, ask, values).status_code == expected, (pattern, ask.method)
 
@@ -85,7 +85,7 @@ def test_it_stands_on_no_page_that_lists_conversations(name: str, world: World) 
     def showing() -> set[str]:
         found = set()
         for pattern, path in pages:
-            with taken_back(client):
+            with rolled_back(client):
                 if any(word in whole(client.get(filled(path, values))) for word in (key.encode(), world.hers.final.pk.hex.encode())):
                     found.add(pattern)
         return found

@@ -19,7 +19,7 @@ from chatui.skeletons import folded_skeleton, skeleton
 _BUSY_SECONDS = 60
 
 
-def make(environment: Mapping[str, str], people: Mapping[str, tuple[bool, Sequence[str]]], password: str) -> None:
+def create(environment: Mapping[str, str], people: Mapping[str, tuple[bool, Sequence[str]]], password: str) -> None:
     """Create accounts by name, each (is staff, permission code names), with one password. Existing ones get password and permissions.
 
     ``environment``: the deployment's, which says where its database is. The tables must exist.

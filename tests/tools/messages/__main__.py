@@ -28,12 +28,12 @@ def main(arguments: list[str]) -> int:
         sentences = list(find())
         for code in domains.TRANSLATED:
             path = domains.path_of(domain, code)
-            text = catalogue.brought_up_to_date(path, code, sentences)
+            text = catalogue.updated(path, code, sentences)
             wrong += _kept({path: text}, is_check)
             for (_, one), message in catalogue.messages(catalogue.read(path)).items():
-                wrong += [f"{path.name} of {code}: “{one}” {what}" for what in problems.of(message)]
+                wrong += [f"{path.name} of {code}: “{one}” {what}" for what in problems.find(message)]
     try:
-        wrong += _kept(modules.made(), is_check)
+        wrong += _kept(modules.build(), is_check)
     except (modules.UnfitTranslationError, ValueError) as error:
         wrong.append(str(error))
     for line in wrong:

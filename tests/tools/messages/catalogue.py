@@ -31,7 +31,7 @@ def messages(catalogue: Catalog) -> dict[Key, Message]:
     return {(message.context or "", _one(message)): message for message in catalogue if message.id}
 
 
-def brought_up_to_date(path: Path, code: str, sentences: list[Found]) -> str:
+def updated(path: Path, code: str, sentences: list[Found]) -> str:
     """The text that the file should have: the current sentences, with their existing translations."""
     known = messages(read(path))
     made = Catalog(locale=to_locale(code))

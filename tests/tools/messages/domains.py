@@ -14,8 +14,8 @@ from tests.tools.messages import found, page
 from tests.tools.messages.found import Found
 
 DOMAINS: dict[str, Callable[[], Iterable[Found]]] = {
-    "django": cache(lambda: tuple(found.of_server())),
-    "djangojs": cache(lambda: tuple(page.of_page())),
+    "django": cache(lambda: tuple(found.server_sentences())),
+    "djangojs": cache(lambda: tuple(page.page_sentences())),
 }
 """The name of each domain, used for its files, with the function that finds its sentences. They are collected once: it takes seconds."""
 

@@ -35,7 +35,7 @@ class Found:
     file: str
 
 
-def of_server() -> Iterator[Found]:
+def server_sentences() -> Iterator[Found]:
     """Every sentence that the server renders."""
     for path in sorted((ROOT / "templates").rglob("*.html")):
         yield from in_template(path.read_text(encoding="utf-8"), _name(path))

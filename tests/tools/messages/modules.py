@@ -44,7 +44,7 @@ class UnfitTranslationError(Exception):
     """A translation that must not appear on a page."""
 
 
-def made() -> dict[Path, str]:
+def build() -> dict[Path, str]:
     """The text of every module, by its path."""
     translated = {code: catalogue.read(domains.path_of(DOMAIN, code)) for code in domains.TRANSLATED}
     return {path_of(code): module_of(read) for code, read in translated.items()}

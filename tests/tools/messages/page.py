@@ -15,7 +15,7 @@ SCRIPTS = ROOT / "static" / "js"
 KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {"t": None, "tc": ((1, "c"), 2), "tn": (1, 2)}
 
 
-def of_page() -> Iterator[Found]:
+def page_sentences() -> Iterator[Found]:
     """Every sentence of the scripts, and those that events bring to the debug view."""
     for path in sorted(SCRIPTS.rglob("*.js")):
         for _, ids, comments, context in extract_from_file("javascript", path, KEYWORDS, (COMMENT,)):

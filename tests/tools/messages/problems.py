@@ -13,7 +13,7 @@ _FORBIDDEN = ("<", ">", '"', "javascript:", "data:text")
 """Templates do not escape translate tags, and some are in attributes: no text may end an attribute or begin a tag."""
 
 
-def of(message: Message) -> Iterator[str]:
+def find(message: Message) -> Iterator[str]:
     """The problems of a translation, as sentences."""
     ids = [message.id] if isinstance(message.id, str) else list(message.id)
     strings = [message.string] if isinstance(message.string, str) else list(message.string or [""])

@@ -18,7 +18,7 @@ from tests.bench.delivery.statement_count import StatementCount
 SETTLE_SECONDS = 0.5
 
 
-async def carry_out(job: Job) -> Outcome:
+async def run_job(job: Job) -> Outcome:
     """Open all pages, have them ask their questions, and total the results."""
     count = StatementCount(Path(job.counter)) if job.counter else None
     pages = [Page(job, job.cookies[number] if job.cookies else "", count) for number in range(job.streams)]
@@ -72,4 +72,4 @@ def _sum(pages: list[Page]) -> Outcome:
 
 if __name__ == "__main__":
     wanted = json.load(sys.stdin)
-    print(json.dumps(asdict(asyncio.run(carry_out(Job(**{**wanted, "cookies": tuple(wanted["cookies"])}))))))
+    print(json.dumps(asdict(asyncio.run(run_job(Job(**{**wanted, "cookies": tuple(wanted["cookies"])}))))))

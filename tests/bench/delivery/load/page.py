@@ -6,7 +6,7 @@ import asyncio
 import time
 
 from tests.bench.delivery.load import stamps
-from tests.bench.delivery.load.dialects import DIALECTS, Heard
+from tests.bench.delivery.load.dialects import DIALECTS, FrameContent
 from tests.bench.delivery.load.event_stream import EventStream
 from tests.bench.delivery.load.job import Job
 from tests.bench.delivery.load.websocket import WebSocket
@@ -57,7 +57,7 @@ class Page:
     async def _turn(self) -> None:
         self._words = 0
         self._ended.clear()
-        self._listener = stamps.Listener(stamps.now())
+        self._words = stamps.WordFinder(stamps.now())
         self._statements_before = self._count.value if self._count else 0
         self._asked = time.monotonic()
         self.socket.send(self._dialect.ask(f"tokens={self._job.tokens} rate={self._job.rate}"))
@@ -77,26 +77,26 @@ class Page:
             self.statements += self._count.value - self._statements_before
 
     def _take(self, text: str, received: float) -> None:
-        heard = self._dialect.read(text)
-        for reply in heard.replies:
+        content = self._dialect.read(text)
+        for reply in content.replies:
             self.socket.send(reply)
-        if heard.text:
-            self._measure(heard, received)
-        if heard.fault:
-            self.faults.append(heard.fault)
-        for path in heard.fetches if self._job.fetches else ():
+        if content.text:
+            self._measure(content, received)
+        if content.fault:
+            self.faults.append(content.fault)
+        for path in content.fetches if self._job.fetches else ():
             task = asyncio.create_task(self._fetch(path))
             self._fetching.add(task)
             task.add_done_callback(self._fetching.discard)
-        if heard.is_missed and not self._ended.is_set():
+        if content.is_missed and not self._ended.is_set():
             self.missed += 1
             self._words = self._job.tokens
-        if heard.has_ended:
+        if content.has_ended:
             self._ended.set()
 
-    def _measure(self, heard: Heard, received: float) -> None:
+    def _measure(self, content: FrameContent, received: float) -> None:
         now = int(received / stamps.TICK)
-        delays = [max(0, now - tick) * stamps.TICK for tick in self._listener.feed(heard.text, now + AHEAD)]
+        delays = [max(0, now - tick) * stamps.TICK for tick in self._words.feed(content.text, now + AHEAD)]
         if not delays:
             return
         self.frames += 1

@@ -41,7 +41,7 @@ def tick_of(text: str, near: int) -> int:
     return near - (near - value) % TICKS
 
 
-class Listener:
+class WordFinder:
     """Finds the new words in displayed text. Repeated text, such as the beginning of a block that is sent again, counts once."""
 
     def __init__(self, begun: int) -> None:
