@@ -57,7 +57,7 @@ class Page:
     async def _turn(self) -> None:
         self._words = 0
         self._ended.clear()
-        self._words = stamps.WordFinder(stamps.now())
+        self._finder = stamps.WordFinder(stamps.now())
         self._statements_before = self._count.value if self._count else 0
         self._asked = time.monotonic()
         self.socket.send(self._dialect.ask(f"tokens={self._job.tokens} rate={self._job.rate}"))
@@ -96,7 +96,7 @@ class Page:
 
     def _measure(self, content: FrameContent, received: float) -> None:
         now = int(received / stamps.TICK)
-        delays = [max(0, now - tick) * stamps.TICK for tick in self._words.feed(content.text, now + AHEAD)]
+        delays = [max(0, now - tick) * stamps.TICK for tick in self._finder.feed(content.text, now + AHEAD)]
         if not delays:
             return
         self.frames += 1
