@@ -1,4 +1,4 @@
-"""Between the password and the second factor: at every address, on the socket and for programs, a person is a stranger still."""
+"""Between the password and the second factor, a person counts as a stranger: at every address, on the socket and for programs."""
 
 from __future__ import annotations
 

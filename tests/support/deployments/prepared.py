@@ -44,18 +44,18 @@ def static_files() -> Path:
 @cache
 def migrated() -> Path:
     """A database that has every table and no accounts, for copying only."""
-    return _made("database", _MIGRATE, "chatui/migrations") / _DATABASE
+    return _cached("database", _MIGRATE, "chatui/migrations") / _DATABASE
 
 
 @cache
 def imported_modules() -> Path:
     """A JSON list of the modules that a served process has imported, in import order."""
-    return _made("modules", _IMPORTED, "chatui") / "modules.json"
+    return _cached("modules", _IMPORTED, "chatui") / "modules.json"
 
 
 @cache
 def _collected() -> Path:
-    return _made("static", _COLLECT, "chatui/static_storage", "static")
+    return _cached("static", _COLLECT, "chatui/static_storage", "static")
 
 
 def _link(source: str, target: str) -> None:
@@ -66,7 +66,7 @@ def _link(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
-def _made(what: str, code: str, *sources: str) -> Path:
+def _cached(what: str, code: str, *sources: str) -> Path:
     """One result for each state of sources and packages: several versions of the code may share a cache."""
     place = CACHE / "prepared" / f"{what}-{_digest(*sources)}"
     place.mkdir(parents=True, exist_ok=True)
