@@ -1,6 +1,6 @@
-"""``make bench``: what it costs to show an answer while it is being written, what the gate costs, and what reading transcripts costs.
+"""``make bench``: measures the cost of rendering an answer while it is being written, of the gate, and of reading transcripts.
 
-No model and no network are in these numbers; ``tests.bench.delivery`` measures the way between them. Times are processor time, the best
+These numbers include no model and no network; ``tests.bench.delivery`` measures the path between them. Times are processor time, the best
 of a few; compare the ratios, not the milliseconds.
 """
 
@@ -20,7 +20,7 @@ from tests.bench import summaries, tool_calls, transcripts
 from tests.bench.answers import SHAPES, tokens
 
 SHORT, LONG = 8_000, 16_000
-"""Characters of an answer; the long one is twice the short one, so that the growth can be read off."""
+"""Characters of an answer; the long one is twice the short one, to show the growth."""
 
 TOKENS_A_FRAME = 5
 """A model of 100 tokens a second, shown 20 times a second."""
@@ -67,12 +67,12 @@ def best(work: Callable[[], object], rounds: int = ROUNDS) -> float:
 
 
 def render_once(text: str) -> None:
-    """The least that can be done: render the whole answer, once, at its end."""
+    """The minimum: render the whole answer once, at its end."""
     html.render(text)
 
 
 def by_blocks(text: str) -> None:
-    """As the product does it: closed blocks once, the open one at each frame."""
+    """The product's way: closed blocks once, the open one at each frame."""
     growing = GrowingMarkdown()
     for number, token in enumerate(tokens(text)):
         growing.feed(VisibleText(token))
@@ -82,7 +82,7 @@ def by_blocks(text: str) -> None:
 
 
 def each_time_anew(text: str) -> None:
-    """What is done without blocks: the whole answer so far, at each frame."""
+    """Without blocks: the whole answer so far, at each frame."""
     so_far = ""
     for number, token in enumerate(tokens(text)):
         so_far += token
@@ -98,14 +98,14 @@ def events(channel: Channel) -> list[RawEvent]:
 
 
 def admit(stream: list[RawEvent]) -> None:
-    """Everything through one gate."""
+    """Pass everything through one gate."""
     gate = Gate(Audience.END_USER)
     for event in stream:
         gate.admit(event)
 
 
 def assemble(stream: list[RawEvent]) -> None:
-    """Everything into a frame: the work that is done for each token anyway."""
+    """Assemble everything into a frame: work that is done for each token anyway."""
     assembler = Assembler()
     for event in stream:
         assembler.feed(event)

@@ -1,4 +1,4 @@
-"""Long answers as models write them, made from a seed, and their tokens."""
+"""Generates long answers in the style of models from a seed, and splits them into tokens."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SHAPES: dict[str, Callable[[int], str]] = {"prose": prose, "one code block": cod
 
 
 def tokens(text: str) -> list[str]:
-    """The text in pieces about as long as a token."""
+    """The text in pieces of about the length of a token."""
     return [text[start : start + TOKEN_CHARACTERS] for start in range(0, len(text), TOKEN_CHARACTERS)]
 
 

@@ -1,4 +1,4 @@
-"""What the check of reasoning summaries costs: indexing hidden text as it comes, and one line held against all of it."""
+"""Measures the check of reasoning summaries: indexing hidden text as it arrives, and comparing one line with all of it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a call of a tool costs us: turns of a scripted model that calls a trivial function, beside turns in which it calls nothing.
+"""Measures the product's cost of a tool call: turns of a scripted model with calls of a trivial function, compared with turns without.
 
-``python -m tests.bench.tool_calls``; ``make bench`` runs it, too. Processor time of all threads, the least of a few rounds, with the
-sampling behind each call, which costs next to nothing here: there is no network in it.
+``python -m tests.bench.tool_calls``; ``make bench`` runs it, too. Processor time of all threads, the minimum of a few rounds, including the
+sampling after each call, which costs almost nothing here: there is no network in it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CALLS = 20
 TURNS = 5
 ROUNDS = 3
 MOST_MILLISECONDS = 5.0
-"""Of ours, for one call, on a processor of 2026."""
+"""The product's share of one call, on a processor of 2026."""
 
 
 def trivial(number: int) -> int:
@@ -63,7 +63,7 @@ async def _measured(person: Any) -> tuple[float, float]:
 
 
 async def costs(script: Callable[[int], None], turn: Callable[[], Awaitable[object]]) -> tuple[float, float]:
-    """Seconds of processor time of a turn without calls, and of each call. ``script``: makes the model call so often in the next turn."""
+    """Seconds of processor time of a turn without calls, and of each call. ``script``: sets the number of calls in the next turn."""
 
     async def least(calls: int) -> float:
         found = []
@@ -75,14 +75,14 @@ async def costs(script: Callable[[int], None], turn: Callable[[], Awaitable[obje
             found.append((time.process_time() - begun) / TURNS)
         return min(found)
 
-    await least(CALLS)  # what is imported and remembered with the first of them
+    await least(CALLS)  # imports and caches of the first calls
     without = await least(0)
     return without, (await least(CALLS) - without) / CALLS
 
 
 @contextmanager
 def scripted() -> Iterator[Callable[[int], None]]:
-    """Turns are answered by a script, and are offered the function, in a process that no test has set up."""
+    """Have turns answered by a script and offered the function, in a process that no test has set up."""
     from django.conf import settings
 
     from chatui.model_servers import connected
@@ -106,7 +106,7 @@ def scripted() -> Iterator[Callable[[int], None]]:
 
 
 def play(backend: Any, name: str, calls: int) -> None:
-    """Let the model call so often in its next turn, once in each sampling, and answer then."""
+    """Have the model make that many calls in its next turn, one in each sampling, and then answer."""
     from tests.support.scripted import answer
 
     steps = [*(_called(name, number) for number in range(calls)), answer("Done.")]

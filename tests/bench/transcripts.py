@@ -1,4 +1,4 @@
-"""What it costs to read a transcript: whole, in pieces, per frame, and beside openai-harmony reading the same conversation as tokens.
+"""Measures reading a transcript: whole, in pieces, per frame, and compared with openai-harmony reading the same conversation as tokens.
 
 ``python -m tests.bench.transcripts``; ``make bench`` runs it, too. Times are processor time, the best of a few.
 """
@@ -37,7 +37,7 @@ def main() -> int:
 
 
 def growth() -> None:
-    """Reading whole documents of growing size."""
+    """Read whole documents of growing size."""
     print("Reading a whole document. The last column is the time per byte, as a multiple of that of the first row:")
     print(f"  {'bytes':>12}{'parse':>14}{'Reader':>14}{'check':>14}{'JSON':>14}   parse, time per byte")
     first = 0.0
@@ -54,7 +54,7 @@ def growth() -> None:
 
 
 def pieces() -> None:
-    """The incremental reader at several sizes of pieces."""
+    """Run the incremental reader with several sizes of pieces."""
     text = document.dump(conversation(1_000_000))
     print("The incremental reader, a document of 1 MB in pieces:")
     for size in PIECES:
@@ -66,7 +66,7 @@ def pieces() -> None:
 
 
 def per_frame() -> None:
-    """What one frame costs beside its text."""
+    """The cost of one frame in addition to its text."""
     print("To open and close a frame:")
     header = "version: 2.2\n\n"
     call = "<|start|>assistant to=functions.x call_id=c{}<|channel|>commentary<|constrain|>json<|message|>{{}}<|call|>\n"
@@ -128,7 +128,7 @@ def with_id(header: Header, call_id: str) -> Header:
 
 
 def read(parts: Sequence[str] | Sequence[bytes]) -> None:
-    """Everything through one reader. The text may end anywhere."""
+    """Pass everything through one reader. The text may end anywhere."""
     reader = Reader()
     for part in parts:
         for _event in reader.feed(part):
@@ -142,7 +142,7 @@ def even(text: str, count: int) -> list[str]:
 
 
 def stream(encoding: Any, tokens: list[int]) -> None:
-    """Everything through openai-harmony's parser, read as its documentation reads it."""
+    """Pass everything through openai-harmony's parser, used as its documentation says."""
     from openai_harmony import StreamableParser
 
     parser = StreamableParser(encoding, role=None)
@@ -152,7 +152,7 @@ def stream(encoding: Any, tokens: list[int]) -> None:
 
 
 def vocabulary() -> tuple[Any, Callable[[Sequence[Frame]], list[int]]] | None:
-    """openai-harmony's encoding and our way to its tokens; None, with a sentence, where there is no vocabulary."""
+    """openai-harmony's encoding and our conversion to its tokens; None, with a printed sentence, if there is no vocabulary."""
     try:
         fetched = importlib.import_module("chatui.model_servers.vocabulary").fetch(importlib.import_module("tests.llama.fixture").CACHE)
         ours = importlib.import_module("renderer.harmony.vocabulary").Vocabulary.read(fetched)

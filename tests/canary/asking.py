@@ -1,4 +1,4 @@
-"""Asking as one of the people of the matrix, and taking back what the asking changed."""
+"""Sends requests as one of the people of the matrix, and rolls back their changes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ADDRESS = "192.0.2.7"
 
 
 def client_for(person: User | None, **options: Any) -> Client:
-    """A browser of that person; an error on the server is an answer, as it is for people."""
+    """A browser of that person; a server error is a response, as it is for people."""
     client = Client(raise_request_exception=False, REMOTE_ADDR=ADDRESS, **options)
     if person is not None:
         client.force_login(person)
@@ -57,7 +57,7 @@ def client_for(person: User | None, **options: Any) -> Client:
 
 
 def client_of(name: str, world: World, **options: Any) -> Client:
-    """A browser of one of the kinds of people; that of the holder of a share link comes from there, with all that it got."""
+    """A browser of one of the kinds of people; a share link's holder has opened the link and has its cookies."""
     if name != HOLDER:
         return client_for(world.people["both" if name == "opened" else name], **options)
     path = f"/s/{world.hers.link.token}/"
@@ -68,12 +68,12 @@ def client_of(name: str, world: World, **options: Any) -> Client:
 
 
 def open_view(world: World) -> None:
-    """The permitted person's opt-in."""
+    """Open the debug view as the permitted person."""
     debug_requests.open_debug_view(Visitor(world.people["both"], ADDRESS, "page"), world.hers.conversation.pk, "a fault was reported")
 
 
 def places(world: World) -> dict[str, str]:
-    """What stands in for the placeholders of the reviewed table."""
+    """The values of the reviewed table's placeholders."""
     owner, both = world.people["owner"], world.people["both"]
     assert owner is not None and both is not None
     bystander = make_person("bystander")
@@ -170,8 +170,8 @@ def filled(value: Any, values: Mapping[str, str]) -> Any:
 
 
 @contextlib.contextmanager
-def taken_back(*clients: Client) -> Iterator[None]:
-    """What happens inside has not happened afterwards; whoever was signed out is signed in again."""
+def rolled_back(*clients: Client) -> Iterator[None]:
+    """Roll back all changes made inside; anybody who was signed out is signed in again."""
     cookies = [SimpleCookie() for _ in clients]
     for kept, client in zip(cookies, clients, strict=True):
         kept.update(client.cookies)

@@ -1,4 +1,4 @@
-"""A canary, the people who must not see it, and the one who may."""
+"""Fixtures: a canary, the people who must not see it, and the one who may."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import django
 import pytest
 from django.core.cache import cache
 
-# A conftest that is named on the command line is loaded before pytest-django sets Django up; models cannot be imported before that.
+# A conftest named on the command line is loaded before pytest-django sets up Django; models cannot be imported before that.
 django.setup()
 
 from chatui.models import User
@@ -23,7 +23,7 @@ __all__ = ["ada", "backend", "bela", "conversation", "grace", "hank", "sam"]
 
 @pytest.fixture(autouse=True)
 def _clean() -> Iterator[None]:
-    """No attempt at a password that an earlier test made is still counted."""
+    """Forget the password attempts of earlier tests."""
     cache.clear()
     yield
     cache.clear()
@@ -36,7 +36,7 @@ def canary() -> Canary:
 
 @pytest.fixture
 def vera(db: None) -> User:
-    """Staff who may open conversations of others, but not see hidden channels."""
+    """Staff who may open other people's conversations, but not see hidden channels."""
     return make_person("vera", "view_any_conversation", staff=True)
 
 
@@ -46,7 +46,7 @@ BACKENDS = ("add_storedbackend", "change_storedbackend", "delete_storedbackend",
 
 @pytest.fixture
 def olga(db: None) -> User:
-    """Staff who look after accounts, groups and back ends, and may see nothing of conversations."""
+    """Staff who manage accounts, groups and back ends, and may see nothing of conversations."""
     return make_person(
         "olga",
         *ADMIN_PERMISSIONS,
@@ -63,7 +63,7 @@ def olga(db: None) -> User:
 
 @dataclass
 class World:
-    """What was planted, and who is there."""
+    """The planted conversations, and the people."""
 
     canary: Canary
     hers: Planted

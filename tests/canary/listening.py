@@ -1,4 +1,4 @@
-"""Ears at the places where hidden text could get out while it streams: the bus, and a browser's socket."""
+"""Records the places where hidden text could leak while it streams: the bus, and a browser's socket."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _IN_A_SNAPSHOT = {"message_id", "kind", "blocks"}
 _IN_A_PLAIN_END = {"message_id", "at", "names", "rated"}
 
 
-class Ear:
-    """All that went over the bus: to whom, and what."""
+class BusRecorder:
+    """All messages sent over the bus, with their recipients."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.sent: list[tuple[str, dict[str, Any]]] = []
@@ -44,16 +44,16 @@ class Ear:
         patch.setattr(Bus, "send_to", to_process)
 
     def to_end_users(self) -> list[str]:
-        """What went to everybody but the debug audience."""
+        """The messages to everybody but the debug audience."""
         return [json.dumps(message) for target, message in self.sent if not target.endswith("-debug")]
 
     def to_debug(self) -> list[str]:
-        """What went to the debug audience."""
+        """The messages to the debug audience."""
         return [json.dumps(message) for target, message in self.sent if target.endswith("-debug")]
 
 
 def hidden_steps(canary: Canary, names: Iterable[str] = (), *, without: str = "") -> list[Step]:
-    """Frames with every hidden header (or those named, ``without`` one), in pieces, so that a marker is cut in two as tokens are."""
+    """Frames with every hidden header (or those in ``names``, ``without`` one), in pieces, so that a marker is cut in two as tokens are."""
     steps: list[Step] = []
     for what, header in hidden_headers(canary).items():
         if (names and what not in names) or what == without:
@@ -65,7 +65,7 @@ def hidden_steps(canary: Canary, names: Iterable[str] = (), *, without: str = ""
 
 
 def assert_allowed(raw: Iterable[str]) -> None:
-    """Every event of an end user's socket is one of the reviewed list, with no field that is not."""
+    """Assert that every event of an end user's socket is in the reviewed list, with no other fields."""
     for event in (event for text in raw for event in json.loads(text)):
         assert event["type"] in END_USER_EVENTS, event["type"]
         assert set(event) <= END_USER_EVENTS[event["type"]], event

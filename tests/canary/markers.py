@@ -1,4 +1,4 @@
-"""Random words that must never come out again: those of ``manage.py canary``, so that tests and product search in the same way."""
+"""Random words that must never appear: those of ``manage.py canary``, so that tests and product search in the same way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plants markers in the database of a server that a test is about to start, and prints what the test needs to know as JSON."""
+"""Plants markers in the database of a server that a test is about to start, and prints the details as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A database full of hidden text: every kind of hidden frame on several branches, in the bin, in turns and in raw bytes."""
+"""Fills a database with hidden text: every kind of hidden frame on several branches, in the bin, in turns and in raw bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUESTION = "What is the visible question?"
 
 
 def hidden_headers(canary: Canary) -> dict[str, Header]:
-    """One header of every kind that an end user must not see, by what it is. Some hold markers themselves."""
+    """One header of every kind that an end user must not see, by its kind. Some contain markers themselves."""
     name = f"functions.{canary.plant('name of a tool')}"
     return {
         "system": Header("system"),
@@ -60,7 +60,7 @@ def hidden_headers(canary: Canary) -> dict[str, Header]:
 
 @dataclass
 class Planted:
-    """One conversation and what stands in it."""
+    """One conversation and its rows."""
 
     conversation: Conversation
     question: Message
@@ -73,7 +73,7 @@ class Planted:
 
 
 def new_turn(question: Message, canary: Canary, state: str = "completed", code: str = "", **fields: object) -> Turn:
-    """A turn whose columns for staff hold markers."""
+    """A turn whose columns for staff contain markers."""
     now = timezone.now()
     values: dict[str, object] = {
         "conversation": question.conversation,
@@ -98,7 +98,7 @@ def new_turn(question: Message, canary: Canary, state: str = "completed", code: 
 
 
 def append(conversation: Conversation, parent: Message | None, header: Header, body: str, turn: Turn | None = None) -> Message:
-    """Keep a frame, as the product does."""
+    """Store a frame, as the product does."""
     return transcripts.append(
         conversation, parent, Frame(header, body, Terminator.END), _author(header), transcripts.FrameMetadata(turn=turn)
     )
@@ -140,7 +140,7 @@ def plant_abandoned(owner: User, canary: Canary) -> Turn:
 
 
 def _hide_all(row: Conversation, parent: Message, canary: Canary, headers: dict[str, Header], hidden: list[Message], turn: Turn) -> Message:
-    """As ``_hide``, one under the other, in a few statements: most tests of the canary begin with this."""
+    """Like ``_hide`` for each header, one under another, in a few statements: most tests of the canary begin with this."""
     frames = [Frame(header, _body(canary, header, what), Terminator.END) for what, header in headers.items()]
     last = transcripts.append_chain(row, parent, [(frame, _author(frame.header), transcripts.FrameMetadata(turn=turn)) for frame in frames])
     made = list(Message.objects.filter(turn=turn, position__gt=parent.position).order_by("position"))

@@ -1,4 +1,4 @@
-"""Tools of an MCP server and of an OpenAPI document, with markers wherever strangers put words: names, descriptions, replies, errors."""
+"""Tools of an MCP server and of an OpenAPI document, with markers in all their text: names, descriptions, replies, errors."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from tests.chatui.tools.openapi.wiki import listing, spec_of
 from tests.chatui.tools.peer import Asked, peer
 
 WAYS = ("works", "refuses", "fails", "breaks")
-"""What the servers do, as the argument of a call says."""
+"""The behaviours of the servers, selected by the argument of a call."""
 
 
 @contextmanager
 def remote_tools(canary: Canary, directory: Path) -> Iterator[dict[str, Tool]]:
-    """The two tools, by their kind. Each has one argument, ``how``: one of WAYS, and whatever stands behind it."""
+    """The two tools, by their kind. Each has one argument, ``how``: one of WAYS, and any text after it."""
     with peer(_mcp(canary)) as mcp, peer(_api(canary)) as api:
         yield {"mcp": _mcp_tool(canary, mcp.url), "openapi": _api_tool(canary, api.url, directory)}
 
 
 def _named(tool: Tool, canary: Canary, kind: str) -> Tool:
-    # The product makes names of small letters; markers have others.
+    # The product makes names of lower-case letters; markers have others.
     return replace(tool, name=canary.plant(f"name of a tool over {kind}"))
 
 
 SAID: dict[str, Any] = {}
-"""What the MCP server says of its tool."""
+"""The MCP server's description of its tool."""
 
 
 def _mcp(canary: Canary) -> Mcp:

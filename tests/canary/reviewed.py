@@ -1,7 +1,7 @@
 """The reviewed table: every address and every socket command, who may see what there, and what each kind of person gets.
 
-A route or command that is not in here fails a test. Before you add one, answer for it: who may see what, what do the others get, and is
-it recorded where somebody asks for what is hidden? Then write the answer down as an entry, and both the crawl and the matrix exercise it.
+A route or command that is not listed fails a test. Before you add one, decide: who may see what, what do the others get, and is it
+recorded if somebody asks for hidden text? Then write the answer down as an entry; both the crawl and the matrix exercise it.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 PEOPLE = ("anonymous", "owner", "other", "staff", "hidden only", "any only", "admin", "both", "opened")
-"""Columns of the matrix. The conversation is the owner's. ``both`` may see all and has not opted in; ``opened`` is that person after."""
+"""Columns of the matrix. The conversation is the owner's. ``both`` may see all and has not opted in; ``opened`` is that person after it."""
 
 HOLDER = "holder"
 KINDS = (*PEOPLE, HOLDER)
-"""Whoever holds a share link to the owner's conversation gets, beside that one page, what a stranger gets everywhere."""
+"""The holder of a share link to the owner's conversation gets that one page, and everywhere else what a stranger gets."""
 
 ATTEMPT, GRANT, NOTE, COUNTED = "!", "+", "*", "#"
-"""Behind a status: the request leaves exactly one line in the audit log, an E-PERM-VISIBILITY, a grant, or what is about no conversation;
-or it is counted in an open look at hidden channels, with no line of its own. Without a mark it leaves none and is not counted."""
+"""After a status: the request leaves exactly one line in the audit log: an E-PERM-VISIBILITY, a grant, or one about no conversation;
+or it is counted in an open debug view, without a line. Without a mark it leaves none and is not counted."""
 
 
 @dataclass(frozen=True)
 class Ask:
     """One way to exercise a route. ``expected`` has one status per column of PEOPLE; placeholders in ``path`` and ``data`` are ids.
 
-    ``action`` and ``detail`` are what the line in the audit log says. A refused attempt's own words do not get into the log.
+    ``action`` and ``detail`` are the values in the line of the audit log. A refused attempt's own words are not logged.
     """
 
     method: str
@@ -75,9 +75,9 @@ _SIGNS_OUT = "302 " + " ".join(["302*"] * 8)
 _STAFF_SIGN_OUT = "302 302 302 " + " ".join(["302*"] * 6)
 _NOT_THERE = "404 404 404 404 404 404 404 404 404"
 _BY_KEY = "401 401 401 401 401 401 401 401 401"
-"""The addresses for programs: no session opens them. What keys open is in surface/test_programs.py."""
+"""The addresses for programs: no session opens them. surface/test_programs.py tests what keys open."""
 _NEVER = "405 405 405 405 405 405 405 405 405"
-# The admin pages: whoever is no staff is sent to the sign-in.
+# The admin pages: people who are not staff are redirected to the sign-in page.
 _ALL_STAFF = "302 302 302 200 200 200 200 200 200"
 _STAFF_404 = "302 302 302 404 404 404 404 404 404"
 _STAFF_403 = "302 302 302 403 403 403 403 403 403"
@@ -1436,7 +1436,7 @@ ROUTES: tuple[Route, ...] = (
 
 @dataclass(frozen=True)
 class Command:
-    """One command of the socket: what it does, for whom; what each signed-in person is answered, and what the audit log gets."""
+    """One command of the socket: its purpose and audience, the reply to each signed-in person, and the audit log's line."""
 
     type: str
     does: str
@@ -1511,7 +1511,7 @@ UNANSWERED = {
     "pong": "How much of what was sent has been read. It names nothing, and nothing is said.",
     "probe": "Whether the server is there. It names nothing, and the answer says nothing else.",
 }
-"""Commands that are about nobody's conversation, and get no answer about one."""
+"""Commands that concern nobody's conversation, and get no answer about one."""
 
 SOCKETS = {
     "ws/": "Signed-in people from our own pages.",
@@ -1527,7 +1527,7 @@ BUS_MESSAGES = {
     "process.ends": "Without content: come back elsewhere.",
     "session.check": "Without content: look again.",
 }
-"""What a socket receives over the bus: the cases of the consumer."""
+"""The messages that a socket receives over the bus: the cases of the consumer."""
 
 _OF_A_TURN = {"type", "turn", "sequence_number"}
 _OF_AN_END = _OF_A_TURN | {"state", "code", "elapsed", "context", "left_out", "html", "language", "plain"}
@@ -1567,7 +1567,7 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "response.delta.flush": _OF_A_TURN | {"message_id", "block", "html"},
     **{f"response.{end}": _OF_AN_END for end in ("completed", "incomplete", "failed", "cancel")},
 }
-"""All that an end user's socket may ever be sent, with every field that it may have."""
+"""All events that an end user's socket may ever be sent, with all their possible fields."""
 
 DEBUG_EVENTS = {"chatui:frame.opened", "chatui:frame.delta", "chatui:frame.withdrawn", "chatui:frame.closed", "chatui:debug.snapshot"}
-"""What only permitted staff who opted in are sent."""
+"""The events that only permitted staff who opted in are sent."""

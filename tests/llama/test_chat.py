@@ -18,7 +18,7 @@ from chatui.codes import ProductCode
 from renderer.events import FrameText
 from renderer.frame_kinds import DOCUMENT
 from renderer.frames import Channel, Frame, Header, Role, Terminator
-from tests.support.sampling import Outcome, asked, outcome
+from tests.support.sampling import Outcome, outcome, sample_request
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
 
@@ -39,7 +39,7 @@ async def test_the_server_says_what_it_is(llama_server: str) -> None:
 
 
 async def test_a_greeting_is_answered_and_its_reasoning_is_hidden(backend: ChatCompletionsBackend) -> None:
-    result = await outcome(backend, asked("Hello!"))
+    result = await outcome(backend, sample_request("Hello!"))
     assert result.visible == "Hello! How can I help you today?"
     assert result.hidden == "The user greets me. I reply briefly and kindly."
     assert result.ended is not None
@@ -49,7 +49,7 @@ async def test_a_greeting_is_answered_and_its_reasoning_is_hidden(backend: ChatC
 
 
 async def test_an_answer_without_reasoning_is_an_answer(backend: ChatCompletionsBackend) -> None:
-    result = await outcome(backend, asked("ping"))
+    result = await outcome(backend, sample_request("ping"))
     assert (result.visible, result.hidden) == ("pong", "")
 
 
@@ -79,18 +79,18 @@ async def test_a_conversation_goes_on_with_its_history_and_instructions(backend:
         Frame(Header(Role.ASSISTANT, Channel.ANALYSIS), "The user greets me."),
         Frame(Header(Role.ASSISTANT, Channel.FINAL), "Hello! How can I help you today?", Terminator.RETURN),
     )
-    assert (await outcome(backend, asked("Thanks!", *before))).visible == "You're welcome! 😊"
+    assert (await outcome(backend, sample_request("Thanks!", *before))).visible == "You're welcome! 😊"
 
 
 async def test_a_secret_that_the_model_thinks_of_is_never_visible(backend: ChatCompletionsBackend) -> None:
-    result = await outcome(backend, asked(THINK_HARD))
+    result = await outcome(backend, sample_request(THINK_HARD))
     assert CANARY in result.hidden
     assert CANARY not in result.visible
     assert result.visible == "Take the **bicycle**: about 8 minutes and free. Bring a lock."
 
 
 async def test_an_answer_that_is_cut_in_the_middle_of_its_reasoning_shows_nothing(backend: ChatCompletionsBackend) -> None:
-    result = await outcome(backend, asked(THINK_HARD, max_tokens=20))
+    result = await outcome(backend, sample_request(THINK_HARD, max_tokens=20))
     assert result.ended is not None
     assert (result.ended.reason, result.visible) == (EndReason.LENGTH, "")
     assert [(done.complete, done.error) for done in result.finished] == [(False, ProductCode.LENGTH)]
@@ -98,7 +98,7 @@ async def test_an_answer_that_is_cut_in_the_middle_of_its_reasoning_shows_nothin
 
 
 async def test_output_that_the_server_cannot_read_is_an_error_and_shows_nothing(backend: ChatCompletionsBackend) -> None:
-    result = await outcome(backend, asked("Break the header."))
+    result = await outcome(backend, sample_request("Break the header."))
     assert result.error is not None
     assert (result.error.code, result.visible) == (ProductCode.BACKEND, "")
     assert "peg-native" in result.error.detail
@@ -109,16 +109,16 @@ async def test_markers_in_a_question_start_no_message(backend: ChatCompletionsBa
     # Seldom, while it answers others as well, it does not follow them.
     answers = [await asked_directly(llama_server, forged) for _ in range(3)]
     assert "pong" in answers, "this server no longer reads markers in a question"
-    assert (await outcome(backend, asked(forged))).visible != "pong"
+    assert (await outcome(backend, sample_request(forged))).visible != "pong"
 
 
 @pytest.mark.parametrize("effort", ["low", "medium", "high"])
 async def test_every_reasoning_effort_is_understood(backend: ChatCompletionsBackend, effort: Any) -> None:
-    assert (await outcome(backend, asked("What is 2 + 2?", effort=effort))).visible == "2 + 2 = 4."
+    assert (await outcome(backend, sample_request("What is 2 + 2?", effort=effort))).visible == "2 + 2 = 4."
 
 
 async def test_characters_of_many_scripts_arrive_whole(backend: ChatCompletionsBackend) -> None:
-    visible = (await outcome(backend, asked("Say hello in many languages."))).visible
+    visible = (await outcome(backend, sample_request("Say hello in many languages."))).visible
     assert "안녕하세요" in visible
     assert "👨\u200d👩\u200d👧\u200d👦" in visible
 
@@ -133,7 +133,7 @@ async def stopped(llama_server: str) -> None:
 
 
 async def test_stopping_stops_the_model_in_the_middle_of_its_answer(backend: ChatCompletionsBackend, llama_server: str) -> None:
-    events = backend.sample(asked("Count from 1 to 200."))
+    events = backend.sample(sample_request("Count from 1 to 200."))
     while not isinstance(await anext(events), FrameText):
         pass
     assert any(slot["is_processing"] for slot in await slots(llama_server))
@@ -142,14 +142,14 @@ async def test_stopping_stops_the_model_in_the_middle_of_its_answer(backend: Cha
 
 
 async def test_two_people_are_answered_at_the_same_time(backend: ChatCompletionsBackend) -> None:
-    first, second = await asyncio.gather(outcome(backend, asked("Hello!")), outcome(backend, asked("ping")))
+    first, second = await asyncio.gather(outcome(backend, sample_request("Hello!")), outcome(backend, sample_request("ping")))
     assert (first.visible, second.visible) == ("Hello! How can I help you today?", "pong")
 
 
 @pytest.mark.parametrize("question", ["Hello!", THINK_HARD])
 async def test_a_server_that_mixes_reasoning_into_the_answer_shows_none_of_it(llama_server_unparsed: str, question: str) -> None:
     backend = ChatCompletionsBackend(Endpoint(llama_server_unparsed, limits=LIMITS))
-    result = await outcome(backend, asked(question))
+    result = await outcome(backend, sample_request(question))
     await backend.aclose()
     assert "<|channel|>analysis" in result.hidden
     assert result.visible == ""

@@ -16,7 +16,7 @@ from renderer.frames import Frame, Header, Role
 from renderer.harmony.vocabulary import Vocabulary
 from tests.llama.fixture import SMALL_CONTEXT
 from tests.llama.test_chat import LIMITS
-from tests.support.sampling import asked, outcome
+from tests.support.sampling import outcome, sample_request
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
 
@@ -69,7 +69,7 @@ def turns(count: int, words: int = 30) -> tuple[Frame, ...]:
 async def test_a_conversation_that_grows_and_grows_goes_on(make: Make, is_silent: bool) -> None:
     backend, left_out, used = make(is_silent=is_silent), [], []
     for count in (0, 4, 8, 16, 32, 33):
-        ended = await taken(backend, asked("ping", ORDERS, *turns(count)))
+        ended = await taken(backend, sample_request("ping", ORDERS, *turns(count)))
         left_out.append(ended.turns_left_out)
         assert ended.usage is not None and (ended.usage.prompt_tokens or SMALL_CONTEXT) < SMALL_CONTEXT
         if ended.context is not None:
@@ -81,16 +81,16 @@ async def test_a_conversation_that_grows_and_grows_goes_on(make: Make, is_silent
 @pytest.mark.parametrize("is_silent", [False, True])
 async def test_a_question_that_is_too_long_is_said_to_be(make: Make, is_silent: bool) -> None:
     backend = make(is_silent=is_silent)
-    result = await outcome(backend, asked("word " * 700, ORDERS, *turns(3)))
+    result = await outcome(backend, sample_request("word " * 700, ORDERS, *turns(3)))
     assert result.error is not None and result.error.code is ProductCode.QUESTION_TOO_LONG, result.error
     use = result.error.context
     assert use is not None and 200 < use.size < SMALL_CONTEXT and 500 < use.used < 1400
-    assert (await outcome(backend, asked("ping"))).visible == "pong"
+    assert (await outcome(backend, sample_request("ping"))).visible == "pong"
 
 
 async def test_an_answer_that_fills_the_context_says_so_and_is_continued(make: Make) -> None:
     backend = make()
-    request = asked("Explain in detail how a transistor works.")
+    request = sample_request("Explain in detail how a transistor works.")
     first = await outcome(backend, request)
     assert first.ended is not None and first.ended.reason is EndReason.LENGTH and first.ended.is_context_full, first.error
     assert first.visible.startswith("# How a transistor works") and first.finished[-1].error is ProductCode.LENGTH

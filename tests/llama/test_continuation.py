@@ -17,7 +17,7 @@ from renderer.frames import Channel, Frame, Header, Role
 from renderer.harmony.vocabulary import Vocabulary
 from tests.llama.test_chat import CANARY, LIMITS, THINK_HARD
 from tests.llama.test_harmony import KNOWN
-from tests.support.sampling import Outcome, asked, outcome
+from tests.support.sampling import Outcome, outcome, sample_request
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
 
@@ -62,7 +62,7 @@ async def test_by_ids_an_answer_that_was_cut_between_the_bytes_of_a_word_goes_on
 
 
 async def continues_exactly(backend: Backend, question: str, limit: int) -> None:
-    request = asked(question)
+    request = sample_request(question)
     cut = await outcome(backend, replace(request, max_tokens=limit))
     assert cut.ended is not None and cut.ended.reason is EndReason.LENGTH and cut.visible, "the premise: the answer was cut"
     rest = await outcome(backend, continued(request, cut))
@@ -72,7 +72,7 @@ async def continues_exactly(backend: Backend, question: str, limit: int) -> None
 
 
 async def test_an_answer_that_is_cut_twice_goes_on_twice(backend: Backend) -> None:
-    request = asked("Count from 1 to 200.")
+    request = sample_request("Count from 1 to 200.")
     cut = await outcome(backend, replace(request, max_tokens=100))
     request, text = continued(request, cut), cut.visible
     for limit in (80, 80, None):
@@ -81,7 +81,7 @@ async def test_an_answer_that_is_cut_twice_goes_on_twice(backend: Backend) -> No
 
 
 async def test_a_secret_that_was_thought_before_the_cut_does_not_come_with_the_rest(backend: Backend) -> None:
-    request = asked(THINK_HARD)
+    request = sample_request(THINK_HARD)
     cut = await outcome(backend, replace(request, max_tokens=198))
     assert CANARY in cut.hidden and cut.visible
     rest = await outcome(backend, continued(request, cut))
@@ -90,7 +90,7 @@ async def test_a_secret_that_was_thought_before_the_cut_does_not_come_with_the_r
 
 async def test_over_responses_the_model_is_asked_in_words(llama_server: str) -> None:
     backend = ResponsesBackend(Endpoint(llama_server, limits=LIMITS))
-    rest = await outcome(backend, replace(asked("Hello!"), cut_answer=Frame(FINAL, "Hello! How can")))
+    rest = await outcome(backend, replace(sample_request("Hello!"), cut_answer=Frame(FINAL, "Hello! How can")))
     await backend.aclose()
     assert rest.error is None
     assert CANARY not in rest.visible

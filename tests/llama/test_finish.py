@@ -17,7 +17,7 @@ from renderer.frame_kinds import ANALYSIS, ANSWER
 from renderer.frames import Frame
 from renderer.harmony.vocabulary import Vocabulary
 from tests.llama.test_chat import CANARY, LIMITS, THINK_HARD
-from tests.support.sampling import asked, outcome
+from tests.support.sampling import outcome, sample_request
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
 
@@ -43,7 +43,7 @@ def finishing(request: SampleRequest, thought: str) -> SampleRequest:
 
 async def test_no_reasoning_shows_wherever_it_was_cut_and_an_answer_comes(backend: Backend) -> None:
     """Cut by Stop, which can be at any character, and by a limit, which is at a token: both are among so many places."""
-    request = asked(THINK_HARD)
+    request = sample_request(THINK_HARD)
     whole = await outcome(backend, request)
     thought = whole.hidden
     assert CANARY in thought and len(thought) > 400 and whole.visible, "the premise: long reasoning with a secret, then an answer"

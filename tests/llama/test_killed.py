@@ -13,7 +13,7 @@ from renderer.events import Assembler, Finished, FrameOpened, FrameText
 from renderer.gate import Audience, may_see, show
 from renderer.harmony.vocabulary import Vocabulary
 from tests.llama.fixture import Server
-from tests.support.sampling import PATIENT, asked
+from tests.support.sampling import PATIENT, sample_request
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio, pytest.mark.faults]
 
@@ -32,7 +32,7 @@ async def test_a_server_that_is_killed_in_its_answer_leaves_what_it_wrote(
     assembler, finished = Assembler(), list[Finished]()
     is_visible = False
     with pytest.raises(BackendError) as caught:
-        async for event in backend.sample(asked("Count from 1 to 200.")):
+        async for event in backend.sample(sample_request("Count from 1 to 200.")):
             assert not isinstance(event, SampleEnded), "the answer is not whole"
             if isinstance(event, FrameOpened):
                 is_visible = may_see(event.header, Audience.END_USER)

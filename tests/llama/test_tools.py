@@ -29,7 +29,7 @@ from tests.chatui.backends.harmony.test_backend import FIBONACCI
 from tests.llama.test_chat import LIMITS
 from tests.llama.test_harmony import WEATHER
 from tests.support import environment
-from tests.support.sampling import asked, outcome
+from tests.support.sampling import outcome, sample_request
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
 
@@ -49,7 +49,7 @@ async def backend(request: Any, llama_server: str, vocabulary: Vocabulary) -> As
     ("question", "call", "said"), [("What is the weather in Tokyo?", TOKYO, ""), ("Plan a weekend trip to Paris.", PARIS, PLAN)]
 )
 async def test_weather_with_and_without_a_preamble(backend: Backend, question: str, call: tuple[str, str], said: str) -> None:
-    request = replace(asked(question), tools=(WEATHER,))
+    request = replace(sample_request(question), tools=(WEATHER,))
     first = await outcome(backend, request)
     assert (first.calls, first.visible) == ([call], said)
     assert first.ended is not None and first.ended.reason is EndReason.TOOL_CALLS
@@ -71,7 +71,7 @@ async def test_the_browser_is_called_on_analysis_and_its_page_is_cited(
     )
     environment.change(monkeypatch, {"search": "searxng", "search_url": "http://127.0.0.1:9"})
     tools = {each.name: each for each in browser_tools()}
-    request = replace(asked("Search the web for the Harmony format."), tools=tuple(each.definition for each in tools.values()))
+    request = replace(sample_request("Search the web for the Harmony format."), tools=tuple(each.definition for each in tools.values()))
     first = await outcome(backend, request)
     assert first.ended is not None and first.ended.reason is EndReason.TOOL_CALLS and first.visible == ""
     written = [done.frame for done in first.finished]
@@ -92,7 +92,7 @@ async def test_code_for_python_is_called_on_analysis_and_answered_from_its_outpu
     backend = HarmonyCompletionsBackend(
         Endpoint(llama_server, limits=LIMITS), vocabulary=lambda: vocabulary, today=lambda: date(2026, 11, 20)
     )
-    request = replace(asked("Use Python to compute the 10th Fibonacci number."), tools=(PYTHON.definition,))
+    request = replace(sample_request("Use Python to compute the 10th Fibonacci number."), tools=(PYTHON.definition,))
     first = await outcome(backend, request)
     assert first.ended is not None and first.ended.reason is EndReason.TOOL_CALLS
     assert (first.calls, first.visible) == ([FIBONACCI], "")

@@ -42,7 +42,7 @@ def scraped(server: Server) -> dict[str, float]:
 
 
 async def ask(socket: LiveSocket) -> None:
-    await socket.say("send", client_id=str(uuid4()), text=f"What is {SECRET}?", effort="low")
+    await socket.send("send", client_id=str(uuid4()), text=f"What is {SECRET}?", effort="low")
     await socket.until("response.completed", "response.failed")
 
 

@@ -66,7 +66,7 @@ def refusal(environment: dict[str, str], file: Path) -> str:
 
 async def asked(server: Server, client: httpx.Client, question: str) -> str:
     async with LiveSocket(server, client) as socket:
-        await socket.say("send", client_id=str(uuid4()), conversation=None, text=question, effort="low")
+        await socket.send("send", client_id=str(uuid4()), conversation=None, text=question, effort="low")
         ended = await socket.until("response.completed", "response.failed", "response.incomplete", "chatui:refused")
     return str(ended[-1]["type"])
 

@@ -34,7 +34,7 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
 async def ask(server: Server, name: str) -> None:
     client = server.sign_in(name)
     async with asyncio.timeout(60), LiveSocket(server, client) as socket:
-        await socket.say("send", client_id=str(uuid4()), text=f"What is {SECRET}?", effort="low")
+        await socket.send("send", client_id=str(uuid4()), text=f"What is {SECRET}?", effort="low")
         await socket.until("response.completed", "response.failed")
     assert client.get(f"/search/?q={SECRET}").status_code == 200
     assert client.get(f"/nowhere/{SECRET}/").status_code == 404

@@ -72,7 +72,7 @@ class Reader:
 
     async def ask(self, text: str = "Count, please.") -> None:
         """Ask, and follow the answer."""
-        await self._socket.say("send", client_id=str(uuid4()), conversation=None, text=text, effort="low")
+        await self._socket.send("send", client_id=str(uuid4()), conversation=None, text=text, effort="low")
         self.accepted = (await self._socket.until("chatui:accepted", "chatui:refused"))[-1]
         assert self.accepted["type"] == "chatui:accepted", self.accepted
         await self.follow(self._socket)
@@ -80,7 +80,7 @@ class Reader:
     async def follow(self, socket: LiveSocket) -> None:
         """Follow the answer that was asked for through this socket: the one before has ended, or shall read no more."""
         self._socket = socket
-        await socket.say("subscribe", conversation=self.accepted["conversation"])
+        await socket.send("subscribe", conversation=self.accepted["conversation"])
 
     async def read(self) -> None:
         """Read to the end of the answer, or of the connection."""

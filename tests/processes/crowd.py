@@ -31,7 +31,7 @@ class Page:
     async def ask(self, questions: int) -> None:
         """Ask all at once, each in a conversation of its own, and follow the last."""
         for number in range(questions):
-            await self.socket.say("send", client_id=str(uuid4()), conversation=None, text=f"Question {number}", effort="low")
+            await self.socket.send("send", client_id=str(uuid4()), conversation=None, text=f"Question {number}", effort="low")
         for _ in range(questions):
             reply = (await self.socket.until("chatui:accepted", "chatui:refused"))[-1]
             if reply["type"] == "chatui:accepted":
@@ -39,7 +39,7 @@ class Page:
             else:
                 self.refused.append(reply["code"])
         if self.accepted:
-            await self.socket.say("subscribe", conversation=self.accepted[-1]["conversation"])
+            await self.socket.send("subscribe", conversation=self.accepted[-1]["conversation"])
 
     async def read(self) -> None:
         """Read to the end of the answer that is followed."""

@@ -36,7 +36,7 @@ async def _ask(deployment: Deployment) -> None:
     client = server.sign_in("ada")
     assert client.get("/").status_code == 200
     async with asyncio.timeout(60), LiveSocket(server, client) as socket:
-        await socket.say("send", client_id=str(uuid4()), text="Hello", effort="low")
+        await socket.send("send", client_id=str(uuid4()), text="Hello", effort="low")
         await socket.until("response.completed")
 
 

@@ -103,10 +103,10 @@ async def test_a_stopped_model_server_holds_up_nobody_elses_answer(tmp_path: Pat
 
 async def ask(socket: LiveSocket, conversation: str | None, choice: str | None = None) -> str:
     """Ask, and follow. Returns the conversation."""
-    await socket.say("send", client_id=str(uuid4()), conversation=conversation, text="Go on.", effort="low", choice=choice)
+    await socket.send("send", client_id=str(uuid4()), conversation=conversation, text="Go on.", effort="low", choice=choice)
     accepted = (await socket.until("chatui:accepted", "chatui:refused"))[-1]
     assert accepted["type"] == "chatui:accepted", accepted
-    await socket.say("subscribe", conversation=accepted["conversation"])
+    await socket.send("subscribe", conversation=accepted["conversation"])
     return str(accepted["conversation"])
 
 
@@ -139,7 +139,7 @@ async def test_pages_that_read_nothing_cost_a_bounded_amount_of_memory_and_are_s
             await asker.until(*ENDS)  # what one long answer costs is spent
             slow = [await sockets.enter_async_context(LiveSocket(server, client)) for _ in range(SLOW_PAGES)]
             for page in slow:
-                await page.say("subscribe", conversation=conversation)
+                await page.send("subscribe", conversation=conversation)
             before = resident_megabytes(server)
             for _ in range(ANSWERS):
                 await ask(asker, conversation)

@@ -73,7 +73,7 @@ async def running(directory: Path) -> AsyncIterator[Running]:
 
 async def asked(socket: LiveSocket) -> str:
     """What becomes of a new question: the type of the reply, or its code."""
-    await socket.say("send", client_id=str(uuid4()), conversation=None, text="Are you there?", effort="low")
+    await socket.send("send", client_id=str(uuid4()), conversation=None, text="Are you there?", effort="low")
     reply = (await socket.until("chatui:accepted", "chatui:refused"))[-1]
     return str(reply.get("code") or reply["type"])
 

@@ -174,11 +174,11 @@ async def continued(server: Server, turns: list[dict[str, Any]]) -> None:
         for turn in turns:
             ask = {"client_id": str(uuid4()), "conversation": turn["conversation"]}
             if turn["is_empty"]:
-                await socket.say("regenerate", **ask, question=turn["question"], effort="low")
+                await socket.send("regenerate", **ask, question=turn["question"], effort="low")
             else:
-                await socket.say("continue", **ask, turn=turn["turn"])
+                await socket.send("continue", **ask, turn=turn["turn"])
             accepted = (await socket.until("chatui:accepted", "chatui:refused"))[-1]
             assert accepted["type"] == "chatui:accepted", (accepted, turn)
-            await socket.say("subscribe", conversation=turn["conversation"])
+            await socket.send("subscribe", conversation=turn["conversation"])
             ended = (await socket.until("response.completed", "response.failed", "response.incomplete", "chatui:idle"))[-1]
             assert ended["type"] in ("response.completed", "chatui:idle") and ended.get("state", "completed") == "completed", ended

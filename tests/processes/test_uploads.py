@@ -142,7 +142,7 @@ async def test_nobody_waits_for_files_that_others_bring_and_memory_is_bounded(
             before = memory(server, "VmRSS")
             async with asyncio.timeout(400), LiveSocket(server, reader) as socket:
                 asked = {"text": "Count", "effort": "low", "conversation": None, "folder": None, "choice": None}
-                await socket.say("send", client_id=str(uuid4()), **asked, tools_off=None, temporary=None, files=None)
+                await socket.send("send", client_id=str(uuid4()), **asked, tools_off=None, temporary=None, files=None)
                 measured = asyncio.gather(gaps(socket, end), longest(f"{server.url}/healthz", end), longest(idle, end))
                 said = await asyncio.gather(*(bring(server, name, file) for name, file in zip(PEOPLE, files, strict=True)))
                 end.set()

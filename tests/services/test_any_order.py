@@ -130,8 +130,8 @@ class AnyOrder(RuleBasedStateMachine):
 
         async def stop() -> None:
             async with LiveSocket(self.model.server(number), self.model.client) as socket:
-                await socket.say("stop", conversation=known.conversation, turn=known.turn)
-                await socket.say("subscribe", conversation=known.conversation)
+                await socket.send("stop", conversation=known.conversation, turn=known.turn)
+                await socket.send("subscribe", conversation=known.conversation)
                 await socket.until(*ENDS, "chatui:idle")
 
         self.model.do(stop())
@@ -145,7 +145,7 @@ class AnyOrder(RuleBasedStateMachine):
         async def read() -> list[dict[str, Any]]:
             seen: list[dict[str, Any]] = []
             async with LiveSocket(self.model.server(number), self.model.client) as socket:
-                await socket.say("subscribe", conversation=known.conversation)
+                await socket.send("subscribe", conversation=known.conversation)
                 while len(seen) < events and not (seen and seen[-1]["type"] in (*ENDS, "chatui:idle")):
                     seen.append(await socket.next())
             return seen
@@ -241,7 +241,7 @@ class AnyOrder(RuleBasedStateMachine):
         async def ask() -> list[dict[str, Any]]:
             async with LiveSocket(self.model.server(number), self.model.client) as socket:
                 for _ in range(1 + is_doubled):
-                    await socket.say(client_id=client_id, **fields)
+                    await socket.send(client_id=client_id, **fields)
                 return [(await socket.until("chatui:accepted", "chatui:refused"))[-1] for _ in range(1 + is_doubled)]
 
         replies = self.model.do(ask())

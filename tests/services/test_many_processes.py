@@ -43,7 +43,7 @@ def test_the_tables_on_postgresql_are_those_of_the_models(deployment: Deployment
 
 
 async def ask(socket: LiveSocket, text: str) -> dict[str, str]:
-    await socket.say("send", client_id=str(uuid4()), conversation=None, text=text, effort="low")
+    await socket.send("send", client_id=str(uuid4()), conversation=None, text=text, effort="low")
     accepted: dict[str, str] = (await socket.until("chatui:accepted", "chatui:refused"))[-1]
     assert accepted["type"] == "chatui:accepted", accepted
     return accepted
@@ -55,10 +55,10 @@ async def test_a_turn_that_one_process_runs_is_followed_and_stopped_through_the_
     client = one.sign_in("ada")
     async with asyncio.timeout(30), LiveSocket(one, client) as asker, LiveSocket(two, client) as follower:
         accepted = await ask(asker, "Please explain")
-        await follower.say("subscribe", conversation=accepted["conversation"])
+        await follower.send("subscribe", conversation=accepted["conversation"])
         await follower.until("chatui:snapshot")
         await follower.until("response.delta")
-        await follower.say("stop", conversation=accepted["conversation"], turn=accepted["turn"])
+        await follower.send("stop", conversation=accepted["conversation"], turn=accepted["turn"])
         assert (await follower.until(*ENDS))[-1]["type"] == "response.cancel"
 
 
@@ -67,12 +67,12 @@ async def test_a_persons_list_and_a_deletion_reach_the_pages_of_the_other_proces
     one, two = deployment.servers
     client = one.sign_in("ada")
     async with asyncio.timeout(60), LiveSocket(one, client) as asker, LiveSocket(two, client) as aside:
-        await aside.say("probe")
+        await aside.send("probe")
         await aside.until("chatui:alive")
         accepted = await ask(asker, "Please explain")
         listed = (await aside.until("chatui:listed"))[-1]
         assert (listed["conversation"], listed["title"]) == (accepted["conversation"], "Please explain")
-        await aside.say("subscribe", conversation=accepted["conversation"])
+        await aside.send("subscribe", conversation=accepted["conversation"])
         await aside.until("response.delta")
         headers = {"X-CSRFToken": client.get("/").text.split('name="csrf-token" content="')[1].split('"')[0], "Origin": two.url}
         for action in ("delete", "restore"):
@@ -92,7 +92,7 @@ async def test_both_processes_show_the_same_answer(deployment: Deployment) -> No
         accepted = await ask(asker, "Hello!")
         shown = []
         for socket in (asker, follower):
-            await socket.say("subscribe", conversation=accepted["conversation"])
+            await socket.send("subscribe", conversation=accepted["conversation"])
         for socket in (asker, follower):
             first = await socket.until("chatui:snapshot")
             number = first[-1]["sequence_number"]
@@ -110,9 +110,9 @@ async def test_an_answer_that_one_process_cut_is_gone_on_with_in_the_other(deplo
     async with asyncio.timeout(60), LiveSocket(one, client) as asker, LiveSocket(two, client) as other:
         accepted = await ask(asker, "Please truncate.")
         conversation = accepted["conversation"]
-        await asker.say("subscribe", conversation=conversation)
+        await asker.send("subscribe", conversation=conversation)
         assert (await asker.until(*ENDS))[-1]["type"] == "response.incomplete"
-        await other.say("continue", client_id=str(uuid4()), conversation=conversation, turn=accepted["turn"])
+        await other.send("continue", client_id=str(uuid4()), conversation=conversation, turn=accepted["turn"])
         continued = (await other.until("chatui:accepted", "chatui:refused"))[-1]
         assert continued["type"] == "chatui:accepted", continued
         assert (await asker.until(*ENDS))[-1]["type"] == "response.completed"
@@ -138,7 +138,7 @@ async def test_a_back_end_of_the_admin_pages_comes_and_goes_in_every_process_wit
 
     async def answer(server: Server) -> str:
         async with LiveSocket(server, server.sign_in("ada")) as socket:
-            await socket.say("send", client_id=str(uuid4()), conversation=None, text="Hello!", effort="low", choice="tour")
+            await socket.send("send", client_id=str(uuid4()), conversation=None, text="Hello!", effort="low", choice="tour")
             told = (await socket.until("chatui:accepted", "chatui:refused"))[-1]
             return str(told.get("code") or told["type"])
 
@@ -203,7 +203,7 @@ async def test_ten_people_who_ask_at_once_all_get_their_answer(deployment: Deplo
         client = await asyncio.to_thread(server.sign_in, f"person{number}")
         async with LiveSocket(server, client) as socket:
             accepted = await ask(socket, "Hello!")
-            await socket.say("subscribe", conversation=accepted["conversation"])
+            await socket.send("subscribe", conversation=accepted["conversation"])
             end = (await socket.until(*ENDS, "chatui:idle"))[-1]
             return str(end["state"])
 
@@ -221,7 +221,7 @@ async def test_a_turn_of_a_killed_process_is_closed_by_the_other_unasked_and_wha
     async with asyncio.timeout(90), LiveSocket(survivor, client) as follower:
         async with LiveSocket(victim, client) as asker:
             accepted = await ask(asker, "Please explain")
-            await follower.say("subscribe", conversation=accepted["conversation"])
+            await follower.send("subscribe", conversation=accepted["conversation"])
             await follower.until("response.delta.flush")
             await asyncio.sleep(1.5)
             victim.stop(signal.SIGKILL)

@@ -1,1 +1,1 @@
-"""What tests share: servers, sockets and model servers that stand in for real ones."""
+"""Shared test code: servers, sockets and scripted model servers."""

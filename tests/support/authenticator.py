@@ -1,4 +1,4 @@
-"""An authenticator in software, and the browser around it: makes passkeys and signs with them, rightly or in every wrong way."""
+"""A software authenticator and the browser around it: creates passkeys and signs with them, correctly or with any fault."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def decoded(value: str) -> bytes:
 
 @dataclass
 class Authenticator:
-    """One passkey. What a test changes is what it then signs or says."""
+    """One passkey. Tests change its fields to make it sign or report something wrong."""
 
     algorithm: int = ES256
     origin: str = "http://localhost"
@@ -49,7 +49,7 @@ class Authenticator:
         }[self.algorithm]()
 
     def make(self, options: dict[str, Any]) -> str:
-        """What the browser sends after ``navigator.credentials.create``."""
+        """The browser's response after ``navigator.credentials.create``."""
         self.handle = self.handle or decoded(options["user"]["id"])
         self.host = self.host or options["rp"]["id"]
         place = self.credential_id
@@ -58,7 +58,7 @@ class Authenticator:
         return self._sent({"attestationObject": cbor2.dumps(self.attestation | {"authData": data})}, "webauthn.create", options)
 
     def use(self, options: dict[str, Any]) -> str:
-        """What the browser sends after ``navigator.credentials.get``."""
+        """The browser's response after ``navigator.credentials.get``."""
         self.host = self.host or options["rpId"]
         client, data = self._client("webauthn.get", options), self._data(0)
         signed = data + hashlib.sha256(client).digest()

@@ -1,4 +1,4 @@
-"""A browser's socket for tests: the real ASGI application with cookies and Origin, and events as a flat list."""
+"""A browser's WebSocket for tests: the real ASGI application with cookies and Origin, and events as a flat list."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cookie_of(person: User | None) -> str:
 
 
 class BrowserSocket:
-    """``async with BrowserSocket(person) as socket``. Everything that arrives is in ``raw``, as text with each event in full."""
+    """``async with BrowserSocket(person) as socket``. ``raw`` has everything received, as text with each event in full."""
 
     def __init__(
         self, person: User | None, *, origin: str | None = "http://localhost:8000", host: str = "localhost:8000", path: str = "/ws/"
@@ -57,15 +57,15 @@ class BrowserSocket:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._communicator.disconnect()
 
-    async def say(self, type: str, **fields: Any) -> None:
+    async def send(self, type: str, **fields: Any) -> None:
         await self._communicator.send_to(text_data=json.dumps({"type": type, **fields}))
 
-    async def say_raw(self, text: str) -> None:
+    async def send_raw(self, text: str) -> None:
         await self._communicator.send_to(text_data=text)
 
     async def send_message(self, text: str = "What is 2 + 2?", **fields: Any) -> str:
         client_id = str(uuid4())
-        await self.say("send", **{"client_id": client_id, "conversation": None, "text": text, "effort": "medium"} | fields)
+        await self.send("send", **{"client_id": client_id, "conversation": None, "text": text, "effort": "medium"} | fields)
         return client_id
 
     async def next(self, timeout: float = 30.0) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class BrowserSocket:
             self.raw.append(json.dumps(events))
             for event in events:
                 if event["type"] == "chatui:ping":
-                    await self.say("pong", number=event["number"])
+                    await self.send("pong", number=event["number"])
                 else:
                     self._queue.append(event)
         return self._queue.pop(0)
@@ -93,7 +93,7 @@ class BrowserSocket:
         return seen
 
     async def silence(self, seconds: float = 0.3) -> list[dict[str, Any]]:
-        """What arrives within a while."""
+        """Everything that arrives within that time."""
         seen: list[dict[str, Any]] = []
         try:
             async with asyncio.timeout(seconds):
@@ -107,7 +107,7 @@ ENDS = ("response.completed", "response.incomplete", "response.failed", "respons
 
 
 def shown_text(events: list[dict[str, Any]]) -> str:
-    """What a page that follows these events would hold, as HTML, messages in order."""
+    """The HTML that a page following these events would show, messages in order."""
     blocks: dict[tuple[str, int], str] = {}
     for event in events:
         if event["type"] == "chatui:snapshot":

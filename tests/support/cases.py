@@ -1,4 +1,4 @@
-"""The cases of a test: every one of a list in a single test, and random ones in as many rounds as are asked for."""
+"""Runs a test with many cases: every item of a list in a single test, and random ones in a configurable number of rounds."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 ROUNDS = int(os.environ.get("CHATUI_TEST_LONG") or 1)
-"""How often races and faults are tried: once in ``make test``, many times in ``make faults``. Above one, everything is in its long form."""
+"""How often races and faults are tried: once in ``make test``, many times in ``make faults``. Above one, all tests run in long form."""
 EVERY_SHAPE = os.environ.get("CHATUI_TEST_SHAPES") == "all"
-"""Whether whole products of shapes and ways are tried, as in ``make attack``; ``make test`` draws some of each with ``is_drawn``."""
+"""Whether all combinations of shapes and ways are tried, as in ``make attack``; ``make test`` draws some of each with ``is_drawn``."""
 SHOWN = 10
-"""So many failing cases are listed; the rest is counted."""
+"""How many failing cases are listed; the others are counted."""
 
 
 def seeds(count: int) -> range:
-    """The seeds of a test with random damage: as many as it names for each round."""
+    """The seeds of a test with random damage: ``count`` for each round."""
     return range(count * ROUNDS)
 
 
@@ -28,8 +28,10 @@ def example_count(count: int) -> int:
 
 
 def is_drawn(one_in: int, *names: object) -> bool:
-    """Whether the combination of these names is among the one in so many that a short form tries. A hash says it, so it is the same each
-    time and everywhere, and does not change when others come beside it."""
+    """Whether the short form tries the combination of these names, as it does with one in ``one_in``.
+
+    A hash of the names decides, so the choice is the same everywhere and does not change when other combinations are added.
+    """
     return int.from_bytes(sha256("\0".join(map(str, names)).encode()).digest()[:8]) % one_in == 0
 
 
@@ -61,7 +63,7 @@ def for_each(cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[[
 def _failure(test: Callable[..., None], case: object) -> BaseException | None:
     try:
         test(*case) if type(case) is tuple else test(case)  # a NamedTuple is one value
-    # A case that leaves itself out would leave out all behind it, so that counts as a failure as well.
+    # A case that skips itself would skip all cases after it, so that counts as a failure as well.
     except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:  # noqa: BLE001 -- any error is the case's failure
         return error
     return None

@@ -1,4 +1,4 @@
-"""How much work something is, told so that a busy or a slow machine says the same as an idle or a fast one."""
+"""Measures how much work something is, so that a busy or slow machine gives the same result as an idle or fast one."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import time
 from collections.abc import Callable
 
 UNIT_LOOPS = 40_000
-"""How often the loop of one unit turns: about a millisecond of a processor of 2026."""
+"""Iterations of the loop in one unit: about a millisecond on a processor of 2026."""
 
 
 def cost(work: Callable[[], object]) -> float:
-    """The processor time that ``work`` takes, in units: multiples of what a fixed loop takes on this machine right before and after.
+    """The processor time that ``work`` takes, in units: multiples of the time of a fixed loop on this machine right before and after.
 
     Time in which other programs run is not counted, and what they cost by sharing caches is nearly the same for both.
     """
-    gc.disable()  # its walks over all else that a test run holds are not what is measured
+    gc.disable()  # a collection over the whole test run's objects is not to be measured
     try:
         unit = min(_seconds(_unit) for _ in range(3))
         taken = _seconds(work)
@@ -25,14 +25,14 @@ def cost(work: Callable[[], object]) -> float:
 
 
 class Longest:
-    """Which of many steps took the longest: ``units``. As ``cost`` of each, which would cost more than the steps."""
+    """The longest of many steps: ``units``, as ``cost`` of each step, which would cost more than the steps themselves."""
 
     def __init__(self) -> None:
         self.units = 0.0
         self._seconds = 0.0
 
     def run(self, step: Callable[[], object]) -> None:
-        """Run one. The unit is measured only beside a step that took longer than all before."""
+        """Run one step. The unit is measured only after a step that took longer than all before."""
         gc.disable()
         try:
             seconds = _seconds(step)
@@ -44,12 +44,12 @@ class Longest:
 
 
 def costs_at_most(units: float, work: Callable[[], object], *, tries: int = 3) -> bool:
-    """Whether ``work`` takes no more than ``units``, as the best of a few tries says."""
+    """Whether the best of a few tries of ``work`` takes at most ``units``."""
     return any(cost(work) <= units for _ in range(tries))
 
 
 def unit_seconds() -> float:
-    """How long one unit takes now: about a millisecond of a processor of 2026."""
+    """Seconds that one unit takes now: about a millisecond on a processor of 2026."""
     return max(_seconds(_unit) for _ in range(3))
 
 

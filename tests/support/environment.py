@@ -1,4 +1,4 @@
-"""The operator's environment as a test changes it: values that count from now on, for every module of the product."""
+"""Changes the operator's environment for a test: new values take effect at once in every module of the product."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chatui.env import environment
 
 
 class Changed:
-    """The environment with other ``values``, which the test may go on changing."""
+    """The environment with other ``values``, which the test may continue to change."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         self._before = environment()
@@ -22,5 +22,5 @@ class Changed:
 
 
 def change(monkeypatch: pytest.MonkeyPatch, values: dict[str, Any]) -> None:
-    """Make ``values`` count until the test ends."""
+    """Use ``values`` until the test ends."""
     monkeypatch.setattr(settings, "ENVIRONMENT", Changed(values))

@@ -1,4 +1,4 @@
-"""Where the data of tests lies."""
+"""Paths of test data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples a back end to its end and says what came of it."""
+"""Samples a back end to its end and collects the result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from renderer.events import Assembler, Finished
 from renderer.frames import Frame, Header, Role
 from renderer.gate import Audience, may_see, show
 
-# For tests in which nothing is slow but the machine, and for those that wait for a deadline.
+# For tests in which only the machine can be slow, and for those that wait for a deadline.
 PATIENT = Limits(connect=10, first=20, idle=20, overall=60, discover=10, read_interval=0.001)
 HASTY = Limits(connect=1, first=1, idle=1, overall=6, discover=1, read_interval=0.001)
 
@@ -35,12 +35,12 @@ class Outcome:
         return [(done.frame.header.recipient, done.frame.body) for done in self.finished if done.frame.terminator == "<|call|>"]
 
 
-def asked(text: str, *before: Frame, effort: Effort = "medium", max_tokens: int | None = None) -> SampleRequest:
+def sample_request(text: str, *before: Frame, effort: Effort = "medium", max_tokens: int | None = None) -> SampleRequest:
     return SampleRequest((*before, Frame(Header(Role.USER), text)), effort=effort, max_tokens=max_tokens)
 
 
 async def outcome(backend: Backend, request: SampleRequest) -> Outcome:
-    """Every frame that was opened must have been closed, whatever happened: an open one fails the test."""
+    """Collect all frames. Fails if a frame that was opened was not closed, whatever happened."""
     result, assembler = Outcome(), Assembler()
     try:
         async with aclosing(backend.sample(request)) as events:

@@ -19,7 +19,7 @@ Step = SampleEvent | Exception | asyncio.Event
 
 
 def frame(header: Header, text: str, terminator: Terminator = Terminator.END) -> list[SampleEvent]:
-    """A frame, one event a word."""
+    """A frame, with one event for each word."""
     return [FrameOpened(header), *(FrameText(word) for word in text.split(" ") for word in (word + " ",)), FrameClosed(terminator)]
 
 
@@ -32,8 +32,10 @@ def answer(text: str = "Four.", thought: str = "simple arithmetic") -> list[Step
 
 
 class ScriptedBackend:
-    """Set ``script`` before a turn starts, and ``following`` for the samplings after the first. ``requests`` holds what was asked;
-    ``closed`` counts generators that were closed early."""
+    """Set ``script`` before a turn starts, and ``following`` for the samplings after the first.
+
+    ``requests`` has all requests; ``closed`` counts generators that were closed early.
+    """
 
     name = "Scripted"
     kind = "scripted"

@@ -1,4 +1,4 @@
-"""The product as it is really served: ``manage.py serve`` (Daphne) in processes of its own, on loopback, with people to sign in as."""
+"""Runs the real product: ``manage.py serve`` (Daphne) in separate processes, on loopback, with people to sign in as."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tests.support.deployments import accounts, prepared, process
 START_SECONDS = 180
 PASSWORD = "correct horse battery"
 _NO_TLS = False
-"""Servers of tests speak plain HTTP. To read all certificates for each request costs more than most answers."""
+"""Test servers speak plain HTTP. Loading all certificates for each request costs more than most answers."""
 
 
 class Deployment:
     """One data directory (or database) and the server processes over it. ``start`` more than one only with PostgreSQL and Redis.
 
-    It begins with collected static files and a migrated database, so that it starts soon; ``NewDeployment`` with nothing.
+    It begins with collected static files and a migrated database, so that it starts quickly; ``NewDeployment`` with nothing.
     """
 
     is_prepared = True
@@ -36,8 +36,8 @@ class Deployment:
     def __init__(self, data_dir: Path, **environment: str) -> None:
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("CHATUI_")}
         self.environment |= {"CHATUI_DATA_DIR": str(data_dir), "CHATUI_DEMO_TOKENS_PER_SECOND": "0", "PYTHONWARNINGS": "default"}
-        self.environment["CHATUI_TITLES"] = "false"  # the tests of titles ask for them
-        self.environment["CHATUI_DRAIN_SECONDS"] = "1"  # tests that end a server in mid-answer need not wait for it
+        self.environment["CHATUI_TITLES"] = "false"  # the tests of titles switch them on
+        self.environment["CHATUI_DRAIN_SECONDS"] = "1"  # tests that end a server in mid-answer need not wait longer
         self.environment |= environment
         self.program: tuple[str, ...] = ("manage.py",)
         self.servers: list[Server] = []
@@ -45,14 +45,14 @@ class Deployment:
             prepared.prepare(data_dir, database="CHATUI_DATABASE_URL" not in environment)
 
     def start(self, **environment: str) -> Server:
-        """Start a server process, with these variables besides, and wait until it answers."""
+        """Start a server process, with these additional variables, and wait until it answers."""
         server = Server(self.environment | environment, self.program)
         self.servers.append(server)
         server.wait_until_healthy()
         return server
 
     def start_again(self, ended: Server) -> Server:
-        """Start a process in the place of one that has ended: on its port, where a proxy expects it."""
+        """Replace a process that has ended: on its port, where a proxy expects it."""
         ended.stop()
         server = Server(self.environment, self.program, ended.port)
         self.servers[self.servers.index(ended)] = server
@@ -66,8 +66,8 @@ class Deployment:
         return done.stdout
 
     def make_people(self, **people: tuple[bool, list[str]]) -> None:
-        """Make accounts: name=(is staff, permission code names). All have PASSWORD."""
-        accounts.make(self.environment, people, PASSWORD)
+        """Create accounts: name=(is staff, permission code names). All have PASSWORD."""
+        accounts.create(self.environment, people, PASSWORD)
 
     def stop(self) -> None:
         """End every server process."""
@@ -77,16 +77,16 @@ class Deployment:
 
 
 class NewDeployment(Deployment):
-    """As it is before its very first start."""
+    """A deployment before its very first start."""
 
     is_prepared = False
 
 
 class Server:
-    """One process of ``manage.py serve``. ``url`` is its origin; ``console`` what it has printed."""
+    """One process of ``manage.py serve``. ``url`` is its origin; ``console`` is its output."""
 
     def __init__(self, environment: dict[str, str], program: tuple[str, ...] = ("manage.py",), port: int = 0) -> None:
-        """``program``: what Python is told to run; it takes the same arguments as ``manage.py``. ``port``: 0 for a free one."""
+        """``program``: the program that Python runs, with the arguments of ``manage.py``. ``port``: 0 for a free one."""
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._log = tempfile.TemporaryFile("w+")
@@ -96,7 +96,7 @@ class Server:
 
     @property
     def console(self) -> str:
-        """Everything printed so far."""
+        """All output so far."""
         if not self._log.closed:
             self._log.seek(0)
             self._printed = self._log.read()
@@ -110,7 +110,7 @@ class Server:
         return found[1]
 
     def wait_until_healthy(self) -> None:
-        """Until /healthz answers."""
+        """Wait until /healthz answers."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             assert self.process.poll() is None, self.console
@@ -122,7 +122,7 @@ class Server:
         raise AssertionError(f"the server did not answer within {START_SECONDS} s:\n{self.console}")
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
-        """End the process; kill it where it does not end."""
+        """End the process; kill it if it does not end."""
         if self.process.poll() is None:
             self.process.send_signal(how)
             try:
@@ -136,14 +136,14 @@ class Server:
         self._log.close()
 
     def sign_in(self, name: str) -> httpx.Client:
-        """An HTTP client with a session of this person's."""
+        """An HTTP client with this person's session."""
         client = signed_in(self, name)
         self._clients.append(client)
         return client
 
 
 class Reachable(Protocol):
-    """Where people reach the product: a process, or a proxy before several. ``url`` is its origin."""
+    """The address at which people reach the product: a process, or a proxy before several. ``url`` is its origin."""
 
     @property
     def port(self) -> int: ...
@@ -153,13 +153,13 @@ class Reachable(Protocol):
 
 
 def free_port() -> int:
-    """A port of loopback on which nothing listens."""
+    """A loopback port on which nothing listens."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         return int(free.getsockname()[1])
 
 
 def signed_in(place: Reachable, name: str) -> httpx.Client:
-    """An HTTP client with a session of this person's. Whoever asks for it closes it."""
+    """An HTTP client with this person's session. The caller closes it."""
     client = httpx.Client(
         base_url=place.url, trust_env=False, verify=_NO_TLS, timeout=60, headers={"Origin": place.url, "Referer": place.url + "/"}
     )
@@ -188,14 +188,14 @@ class LiveSocket:
     async def __aexit__(self, *_: object) -> None:
         await self._connection.close()
 
-    async def say(self, type: str, **fields: Any) -> None:
+    async def send(self, type: str, **fields: Any) -> None:
         await self._connection.send(json.dumps({"type": type, **fields}))
 
     async def next(self) -> dict[str, Any]:
         while not self._events:
             for event in self._expander.read(str(await self._connection.recv())):
                 if event["type"] == "chatui:ping":
-                    await self.say("pong", number=event["number"])
+                    await self.send("pong", number=event["number"])
                 else:
                     self._events.append(event)
         return self._events.pop(0)

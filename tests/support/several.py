@@ -1,4 +1,4 @@
-"""Several back ends for one test: a file of them, real servers on loopback, and an end that leaves no connection open."""
+"""Several back ends in one test: a file that lists them, real servers on loopback, and cleanup that leaves no connection open."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.support import stub
 Configure = Callable[..., None]
 
 
-def says(text: str) -> Callable[[asyncio.StreamWriter], Any]:
-    """A Chat Completions server that always answers the same, after a thought."""
+def constant_answer(text: str) -> Callable[[asyncio.StreamWriter], Any]:
+    """A Chat Completions server that always gives the same answer, after some reasoning."""
     return stub.plays(
         stub.chunk(reasoning=f"THOUGHT-{text}") + stub.chunk(content=text) + stub.chunk(finish="stop", content="") + stub.DONE
     )
@@ -27,7 +27,7 @@ def says(text: str) -> Callable[[asyncio.StreamWriter], Any]:
 
 @pytest.fixture
 def configure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Configure]:
-    """Call it with the text of a file, or with other settings; nothing of the admin pages is remembered before or after."""
+    """Call it with the text of a file, or with other settings; rows of the admin pages are forgotten before and after."""
     _forget()
     before = environment()
     count = 0
@@ -40,7 +40,7 @@ def configure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Confi
             values["backends_file"].write_text(text, encoding="utf-8")
         monkeypatch.setattr(settings, "ENVIRONMENT", before.model_copy(update={"data_dir": tmp_path, **values}))
 
-    # What a server names is asked in a thread of its own; here nobody asks unless a test says so.
+    # A server's models are requested in a separate thread; here nothing is requested unless a test does it.
     monkeypatch.setattr(available, "_ask", lambda spec, key: None)
     set_up()
     yield set_up
@@ -49,7 +49,7 @@ def configure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Confi
 
 @pytest_asyncio.fixture
 async def closing(configure: Configure) -> AsyncIterator[None]:
-    """Closes what the test connected."""
+    """Close everything that the test connected."""
     yield
     configure()
     _forget()

@@ -1,4 +1,4 @@
-"""A little HTTP server on loopback that plays a scripted answer, badly if asked to; it counts connections that a client dropped."""
+"""A small HTTP server on loopback that plays a scripted answer, faulty if requested; it counts connections that a client dropped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Request:
 
 @dataclass
 class Stub:
-    """What the server saw. ``answer`` plays the answer to a POST; ``models`` is the answer to ``GET /v1/models``, None for 404."""
+    """The requests that the server received. ``answer`` plays the answer to a POST; ``models`` answers ``GET /v1/models``, None for 404."""
 
     answer: Callable[[asyncio.StreamWriter], Awaitable[None]]
     models: object = None
@@ -98,7 +98,7 @@ async def running(answer: Callable[[asyncio.StreamWriter], Awaitable[None]], **o
     finally:
         server.close()
         await server.wait_closed()
-        # A connection that the client has closed ends by itself; one that it left open would be a leak of the client's.
+        # A connection that the client has closed ends by itself; one left open would be a leak in the client.
         _, left_open = await asyncio.wait(stub.connections, timeout=2) if stub.connections else (set(), set())
         for task in left_open:
             task.cancel()
@@ -127,7 +127,7 @@ def plays(raw: bytes, *, seed: int | None = None) -> Callable[[asyncio.StreamWri
 def responds(
     status: str, body: bytes, headers: str = "", content_type: str = "application/json"
 ) -> Callable[[asyncio.StreamWriter], Awaitable[None]]:
-    """A plain HTTP answer."""
+    """Sends a plain HTTP response."""
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         head = f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n{headers}Content-Length: {len(body)}\r\n\r\n"

@@ -1,4 +1,4 @@
-"""A model server and a summarizer for tests: the one thinks until it is let go, the other says what a test scripts."""
+"""A model server and a summarizer for tests: the one thinks until it is released, the other plays scripted lines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Says = str | float | Exception | Sequence[SampleEvent]
 
 
 class Summarizer:
-    """Plays one of ``says`` for each request, the last one again and again: a line, seconds of silence, an error, or raw events."""
+    """Plays one of ``says`` for each request, then repeats the last: a line, seconds of silence, an error, or raw events."""
 
     name, kind, is_demo = "Summarizer", "scripted", False
 
@@ -78,8 +78,8 @@ def _line(text: str) -> list[SampleEvent]:
     return [*thought, FrameOpened(FINAL), FrameText(text), FrameClosed(Terminator.RETURN), SampleEnded(EndReason.STOP)]
 
 
-def use(patch: pytest.MonkeyPatch, model: ScriptedBackend, summarizer: Summarizer | None, **fields: object) -> None:
-    """The turn is answered by ``model``; with a summarizer, that one sums up. The pauses are short."""
+def install(patch: pytest.MonkeyPatch, model: ScriptedBackend, summarizer: Summarizer | None, **fields: object) -> None:
+    """Have turns answered by ``model`` and, if given, summarized by ``summarizer``. The pauses are short."""
     values: dict[str, object] = {"name": "big", "kind": "demo", "summaries": "none"}
     if summarizer is not None:
         values |= {"summaries": "model", "summarizer": "small/small-model", "summary_review": False}

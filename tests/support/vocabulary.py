@@ -1,4 +1,4 @@
-"""pytest fixtures: the vocabulary of gpt-oss, and openai-harmony with it. Import them in a conftest that needs them."""
+"""Fixtures: the vocabulary of gpt-oss, and openai-harmony with it. Import them in a conftest that needs them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.llama.fixture import CACHE
 
 @pytest.fixture(scope="session")
 def rank_file() -> Path:
-    """The rank file, in the cache that the llama.cpp test server uses too; fetched the first time."""
+    """The rank file, in the cache that the llama.cpp test server also uses; fetched the first time."""
     try:
         return fetch(CACHE)
     except (VocabularyError, OSError) as error:
@@ -31,13 +31,13 @@ def vocabulary(rank_file: Path) -> Vocabulary:
 
 @cache
 def _read(rank_file: Path) -> Vocabulary:
-    """Once for each process: a fixture that several conftests import is several fixtures."""
+    """Read once per process: a fixture that several conftests import is several fixtures."""
     return Vocabulary.read(rank_file)
 
 
 @pytest.fixture(scope="session")
 def oracle(rank_file: Path) -> Any:
-    """openai-harmony's own encoding: what ours is compared with."""
+    """openai-harmony's own encoding, with which ours is compared."""
     import openai_harmony
 
     before = os.environ.get(DIRECTORY_VARIABLE)

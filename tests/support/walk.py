@@ -1,4 +1,4 @@
-"""The walk of a message as ARCHITECTURE.md tells it: the files that its numbered steps name."""
+"""The path of a message as described in ARCHITECTURE.md: the files that its numbered steps name."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the commands in the Makefile call: programs that look after the checkout, none of them part of the product."""
+"""Programs that the Makefile runs: they maintain the checkout and are not part of the product."""

@@ -1,4 +1,4 @@
-"""``make check``: everything that can be said of the code without running it, one line for each, and all that failed at the end.
+"""``make check``: all checks that do not run the product, one line for each, with a list of failures at the end.
 
 Usage: ``python -m tests.tools.check [NAME …]``; without a name, all of them.
 """
@@ -24,7 +24,7 @@ MANAGE = [sys.executable, "-W", "error", "manage.py"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: its name, the command that exits with 0 if all is well, and a sentence where it cannot be run."""
+    """One check: its name, the command, which exits with 0 on success, and a sentence if it cannot be run."""
 
     name: str
     command: Callable[[], list[str]]
@@ -32,7 +32,7 @@ class Check:
 
 
 def checks() -> list[Check]:
-    """All checks, the fast ones first and the longest last."""
+    """All checks, the fastest first and the longest last."""
     return [
         Check("format", lambda: [str(BIN / "ruff"), "format", "--check", "--output-format=concise", "."]),
         Check("lint", lambda: [str(BIN / "ruff"), "check", "--output-format=concise", "."]),
@@ -54,7 +54,7 @@ def _no_hadolint() -> str | None:
 
 
 def main(names: list[str]) -> int:
-    """Run the checks that are named, or all; 1 if any failed."""
+    """Run the named checks, or all; 1 if any failed."""
     chosen = [check for check in checks() if not names or check.name in names]
     unknown = set(names) - {check.name for check in chosen}
     if unknown:
@@ -69,7 +69,7 @@ def main(names: list[str]) -> int:
 
 
 def _failed(chosen: list[Check], environment: dict[str, str]) -> list[str]:
-    """The names of those that fail, in their order. One runs beside the others: the longest, which stands last."""
+    """The names of failed checks, in order. The longest, which is last in the list, runs in parallel with the others."""
     with ThreadPoolExecutor(1) as beside:
         last = beside.submit(_run, chosen[-1], environment)
         failed = [check.name for check in chosen[:-1] if not _run(check, environment)]
@@ -77,7 +77,7 @@ def _failed(chosen: list[Check], environment: dict[str, str]) -> list[str]:
 
 
 def _environment(data: str) -> Iterator[tuple[str, str]]:
-    """The environment of a check: no setting of this person's own, and data that is thrown away."""
+    """The environment of a check: none of the developer's own settings, and a temporary data directory."""
     yield from ((name, value) for name, value in os.environ.items() if not name.startswith("CHATUI_"))
     yield "CHATUI_DATA_DIR", data
 

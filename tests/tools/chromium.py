@@ -1,4 +1,4 @@
-"""Finds the Chromium that the browser tests drive; as ``python -m tests.tools.chromium`` it installs Debian's where it may."""
+"""Finds the Chromium that the browser tests drive; ``python -m tests.tools.chromium`` installs Debian's if permitted."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from tests.tools import debian
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 HEADLESS = "chromium-headless-shell"
-"""The same engine without windows, tabs and their processes: a page takes a quarter less of the processor."""
+"""The same engine without windows, tabs and their processes: a page takes a quarter less processor time."""
 PLACES = (Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"), Path("/Applications/Chromium.app/Contents/MacOS/Chromium"))
 
-# Chromium alone brings no font: text would be measured and photographed as empty boxes.
+# Chromium itself has no fonts: text would be measured and photographed as empty boxes.
 PACKAGES = ("chromium", "fonts-dejavu-core", "fonts-noto-color-emoji")
-# Two megabytes for all of Chinese, Japanese and Korean.
+# Two megabytes cover all of Chinese, Japanese and Korean.
 FONTS = ("fonts-wqy-microhei",)
 
 
 def find() -> Path | None:
-    """The browser: ``CHATUI_CHROMIUM`` if set, else the first on the PATH; None where there is none."""
+    """The browser: ``CHATUI_CHROMIUM`` if set, otherwise the first on the PATH; None if there is none."""
     named = os.environ.get("CHATUI_CHROMIUM")
     if named:
         return Path(named) if os.access(named, os.X_OK) else None
@@ -34,13 +34,13 @@ def find() -> Path | None:
 
 
 def find_headless() -> Path | None:
-    """What most tests drive: the browser that ``CHATUI_CHROMIUM`` names, else the light one, else whichever there is."""
+    """The browser of most tests: the one named by ``CHATUI_CHROMIUM``, otherwise the headless build, otherwise any."""
     light = None if os.environ.get("CHATUI_CHROMIUM") else shutil.which(HEADLESS)
     return Path(light) if light else find()
 
 
 def has_fonts() -> bool:
-    """Whether Chinese and Korean can be drawn. Where nobody can tell, such as on a Mac, they are taken to be there."""
+    """Whether Chinese and Korean can be drawn. Where this cannot be determined, such as on a Mac, they are assumed to be installed."""
     lister = shutil.which("fc-list")
     if lister is None:
         return True
@@ -48,7 +48,7 @@ def has_fonts() -> bool:
 
 
 def why_not() -> str:
-    """One plain sentence for whoever reads that the browser tests were left out."""
+    """One sentence that says why the browser tests were skipped."""
     named = os.environ.get("CHATUI_CHROMIUM")
     if named:
         return f"CHATUI_CHROMIUM names {named}, which is no program that can be run."
@@ -56,13 +56,13 @@ def why_not() -> str:
 
 
 def main() -> int:
-    """Make sure that there is a browser if that can be done. Never an error: the tests say what they could not run."""
+    """Install a browser if possible. Never an error: the tests report what they could not run."""
     if find() is None and not os.environ.get("CHATUI_CHROMIUM") and debian.may_install():
         print("Installing Chromium for the browser tests; this takes a minute, the first time only.")
         if not debian.install(*PACKAGES):
             print("Chromium could not be installed; what apt-get said is above.")
     if find() is not None and not os.environ.get("CHATUI_CHROMIUM") and not shutil.which(HEADLESS) and debian.may_install():
-        debian.install(HEADLESS)  # older systems have none; then all tests drive the whole browser
+        debian.install(HEADLESS)  # older systems have none; then all tests drive the full browser
     if not has_fonts() and debian.may_install() and not debian.install(*FONTS):
         print("Fonts for Chinese and Korean could not be installed; what apt-get said is above.")
     if find() is None:

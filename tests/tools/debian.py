@@ -1,4 +1,4 @@
-"""Installs packages of Debian, where that is possible and allowed."""
+"""Installs Debian packages, where that is possible and permitted."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import subprocess
 
 
 def may_install() -> bool:
-    """Whether this is a Debian-like machine on which this person may install packages."""
+    """Whether this is a Debian-like machine on which this user may install packages."""
     return shutil.which("apt-get") is not None and os.geteuid() == 0
 
 
 def install(*packages: str) -> bool:
-    """Install these packages. The package lists are fetched only if the first try fails for want of them."""
+    """Install these packages. The package lists are fetched only if the first try fails without them."""
     command = ["apt-get", "install", "--yes", "--no-install-recommends", "-qq", *packages]
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for prepare in (None, ["apt-get", "update", "-qq"]):

@@ -1,7 +1,7 @@
-"""Carries out the steps of the Dockerfile in a clean directory, without Docker: a rehearsal, not a build.
+"""Runs the steps of the Dockerfile in a clean directory, without Docker: a rehearsal, not a build.
 
-What it shows: the steps are in an order that works, nothing that they need is left out of the image, the pins install, the product starts
-as the plain user, and the health check passes. What it cannot show: that the base image is as expected, and anything about Docker itself.
+It shows that the steps are in a working order, that the image lacks nothing that they need, that the pins install, that the product starts
+as the plain user, and that the health check passes. It cannot check the base image, or anything about Docker itself.
 
 Usage: ``python -m tests.tools.docker_steps``
 """
@@ -30,7 +30,7 @@ PASSED_OVER = ("FROM", "EXPOSE", "VOLUME")
 
 @dataclass(slots=True)
 class Rehearsal:
-    """The clean directory and what the steps so far have made of it. ``top`` stands for the image's ``/``."""
+    """The clean directory and the state after the steps so far. ``top`` represents the image's ``/``."""
 
     top: Path
     python: Path
@@ -46,14 +46,14 @@ class Rehearsal:
         return self.top / self.workdir.lstrip("/")
 
     def variables(self) -> dict[str, str]:
-        """What a step finds in its environment. Absolute paths of the image mean places below ``top``."""
+        """The environment of a step. Absolute paths of the image are mapped below ``top``."""
         mapped = {name: str(self.top / value.lstrip("/")) if value.startswith("/") else value for name, value in self.environment.items()}
         usual = {"PATH": f"{self.python.parent}:/usr/bin:/bin", "HOME": str(self.top), "LANG": "C.UTF-8"}
         return {**usual, **_pip_settings(), **self.arguments, **mapped}
 
 
 def main() -> int:
-    """Carry out every step, then start the product as the image would. 0 if all went well."""
+    """Run every step, then start the product as the image would. 0 on success."""
     interpreter = _interpreter()
     with tempfile.TemporaryDirectory(prefix="chatui-image-") as directory:
         top = Path(directory)
@@ -62,7 +62,7 @@ def main() -> int:
         rehearsal = Rehearsal(top, top / "python" / "bin" / "python")
         for step in steps((ROOT / "Dockerfile").read_text(encoding="utf-8")):
             print(f"  {step.splitlines()[0][:110]}", flush=True)
-            carry_out(rehearsal, step)
+            run_step(rehearsal, step)
         good = starts(rehearsal)
     print("The steps of the Dockerfile work in a clean directory. No image was built." if good else "The product did not start.")
     return 0 if good else 1
@@ -74,11 +74,11 @@ def steps(text: str) -> list[str]:
     return [step.strip() for step in re.sub(r"\s*\\\n\s*", " ", lines).splitlines() if step.strip()]
 
 
-def carry_out(rehearsal: Rehearsal, step: str) -> None:  # noqa: C901 - one case for each word of a Dockerfile
-    """Do one instruction.
+def run_step(rehearsal: Rehearsal, step: str) -> None:  # noqa: C901 - one case for each word of a Dockerfile
+    """Run one instruction.
 
     Raises:
-        ValueError: an instruction that this rehearsal does not know; it must be taught before the Dockerfile uses it.
+        ValueError: an instruction that this rehearsal does not support; add it here before the Dockerfile uses it.
         subprocess.CalledProcessError: a RUN step failed.
     """
     word, _, rest = step.partition(" ")
@@ -109,7 +109,7 @@ def carry_out(rehearsal: Rehearsal, step: str) -> None:  # noqa: C901 - one case
 
 
 def starts(rehearsal: Rehearsal) -> bool:
-    """Start the product as the image's user, on a free port of the loopback, and ask its health check until it passes."""
+    """Start the product as the image's user, on a free loopback port, and poll its health check until it passes."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = str(probe.getsockname()[1])
     command = [word.replace("0.0.0.0", "127.0.0.1").replace("8000", port) for word in rehearsal.command]
@@ -132,7 +132,7 @@ def starts(rehearsal: Rehearsal) -> bool:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy what ``.dockerignore`` lets through: this project's names what goes in, then what of it does not."""
+    """Copy the files that ``.dockerignore`` permits: this project's lists inclusions first, then exclusions."""
     rules = [line for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     name = source.relative_to(ROOT).as_posix()
     if not any(rule == f"!{name}" for rule in rules):
@@ -145,17 +145,17 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _without_chown(command: str) -> str:
-    """Only root may give files away. Anybody else starts the product as themselves, and owns them already."""
+    """Only root may change owners. Anybody else starts the product as themselves, and owns the files already."""
     return command if os.geteuid() == 0 else re.sub(r"chown -R \S+ \S+", "true", command)
 
 
 def _pip_settings() -> dict[str, str]:
-    """Where a machine gets its packages from is its own matter, in the rehearsal as elsewhere."""
+    """The rehearsal uses the machine's own package source, like everything else."""
     return {name: value for name, value in os.environ.items() if name.startswith("PIP_")} | {"PIP_QUIET": "1"}
 
 
 def _interpreter() -> str:
-    """A Python that the image's plain user may start too: one in the home of root is closed to it."""
+    """A Python that the image's plain user can also start: one in root's home directory is not accessible."""
     own = Path(sys.base_prefix, "bin", "python3")
     readable = all(parent.stat().st_mode & 0o005 == 0o005 for parent in own.resolve().parents)
     return str(own) if readable or os.geteuid() != 0 else "/usr/bin/python3"

@@ -1,4 +1,4 @@
-"""Finds the programs that tests of faults and of the sandbox need; as ``python -m tests.tools.fault_programs`` it installs Debian's."""
+"""Finds the programs for tests of faults and of the sandbox; ``python -m tests.tools.fault_programs`` installs Debian's."""
 
 from __future__ import annotations
 
@@ -9,26 +9,25 @@ import sys
 from tests.tools import debian
 
 PACKAGES = {"haproxy": "haproxy", "faketime": "faketime"}
-"""Each program, and the package of Debian that has it."""
+"""Each program, and its Debian package."""
 SANDBOX = {"bwrap": "bubblewrap"}
-"""What the tool ``python`` needs. Its tests fail without it, where the others are left out."""
+"""The tool ``python`` needs it. Its tests fail without it; the others are skipped."""
 PLACES = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/local/sbin"])
-"""Debian puts a server's program where only root's shell looks."""
+"""Debian installs server programs where only root's shell looks."""
 
 
 def find(program: str) -> str | None:
-    """Where a program is; None where there is none."""
+    """The path of a program; None if it is not installed."""
     return shutil.which(program, path=PLACES)
 
 
 def why_not(program: str) -> str:
-    """One plain sentence for whoever reads that a test was left out."""
+    """One sentence that says why a test was skipped."""
     return f"There is no {program} on this machine (Debian: apt-get install {(PACKAGES | SANDBOX)[program]})."
 
 
 def main() -> int:
-    """Make sure that they are there if that can be done; those for faults if tests of services will run. Never an error: tests say what
-    they miss."""
+    """Install the programs if possible, those for faults only if tests of services will run. Never an error: tests report missing ones."""
     wanted = SANDBOX | (PACKAGES if os.environ.get("CHATUI_TEST_DATABASE_URL") else {})
     missing = [program for program in wanted if find(program) is None]
     if missing and debian.may_install():

@@ -1,4 +1,4 @@
-"""Makes the PNG icons of the installed app from ``static/icons/favicon.svg``: ``python -m tests.tools.icons``. It takes Chromium."""
+"""Draws the PNG icons of the installed app from ``static/icons/favicon.svg``: ``python -m tests.tools.icons``. Needs Chromium."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ WHOLE = re.compile(r'<rect width="24" height="24" rx="6"')
 
 
 def main() -> int:
-    """Draw each size anew."""
+    """Draw all sizes."""
     path = chromium.find()
     if path is None:
         print(chromium.why_not())
         return 1
     mark = (FOLDER / "favicon.svg").read_text(encoding="utf-8")
-    # A maskable icon fills its square, and what matters is in the middle; so is the icon of iOS, which rounds it by itself.
+    # A maskable icon fills its square with its content in the middle; so does the icon for iOS, which rounds the corners itself.
     filled = WHOLE.sub('<rect x="-4" y="-4" width="32" height="32"', mark).replace('viewBox="0 0 24 24"', 'viewBox="-3 -3 30 30"')
     drawings = {"app-192": (192, mark), "app-512": (512, mark), "app-maskable-512": (512, filled), "app-180": (180, filled)}
     with sync_playwright() as playwright:

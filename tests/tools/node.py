@@ -1,4 +1,4 @@
-"""Finds Node.js and npm for the JavaScript checks: the pinned ones in the virtual environment, else those on the PATH."""
+"""Finds Node.js and npm for the JavaScript checks: the pinned ones in the virtual environment, otherwise those on the PATH."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ OLDEST = 20
 
 
 def program(name: str) -> str | None:
-    """The path of ``node`` or ``npm``. Pinned first, so that the checks say the same on every machine."""
+    """The path of ``node`` or ``npm``. Pinned first, so that the checks give the same result on every machine."""
     pinned = Path(sys.executable).parent / name
     return str(pinned) if pinned.exists() else shutil.which(name)
 
 
 def why_not() -> str | None:
-    """Why the JavaScript checks cannot run here, as one plain sentence; None if they can."""
+    """Why the JavaScript checks cannot run here, as one sentence; None if they can."""
     node = program("node")
     if node is None or program("npm") is None:
         return "there is no Node.js with npm on this machine, neither in the virtual environment nor on the PATH."
@@ -33,26 +33,26 @@ def why_not() -> str | None:
 
 
 def why_not_test() -> str | None:
-    """The same for the JavaScript tests, which may also not be there: ``node --test`` would then look for some everywhere."""
+    """The same for the JavaScript tests, which may also be missing: ``node --test`` would then search everywhere."""
     return why_not() or (None if test_files() else "there are no JavaScript tests.")
 
 
 def typescript() -> list[str]:
-    """The command that calls the pinned TypeScript compiler. Raises what ``install`` raises."""
+    """The command of the pinned TypeScript compiler. Raises the errors of ``install``."""
     return [program("node") or "node", str(install("typescript") / "bin" / "tsc")]
 
 
 @cache
 def axe() -> str:
-    """The script of the pinned accessibility engine, which browser tests run in pages. Raises what ``install`` raises."""
+    """The script of the pinned accessibility engine, which browser tests run in pages. Raises the errors of ``install``."""
     return (install("axe-core") / "axe.min.js").read_text(encoding="utf-8")
 
 
 def install(package: str) -> Path:
-    """The directory of an installed package; npm installs all of them if the lock file is not the one installed.
+    """The directory of a package; npm installs all packages if the lock file differs from the installed one.
 
     Raises:
-        subprocess.CalledProcessError: npm failed; ``output`` is what it said.
+        subprocess.CalledProcessError: npm failed; ``output`` is its output.
     """
     place = CHECKS / "node_modules" / package
     stamp = CHECKS / "node_modules" / ".installed"
@@ -65,6 +65,6 @@ def install(package: str) -> Path:
 
 
 def test_files() -> list[str]:
-    """The JavaScript tests. Named one by one, because what ``node --test`` makes of a directory differs between versions."""
+    """The JavaScript tests, listed one by one, because versions of ``node --test`` treat directories differently."""
     names = (path for path in CHECKS.rglob("*.test.*js") if "node_modules" not in path.parts)
     return sorted(str(path.relative_to(ROOT)) for path in names)

@@ -1,4 +1,4 @@
-"""Processes that tests start through another program: ended with everything that they started."""
+"""Runs a program for tests and ends it together with all processes that it started."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from contextlib import contextmanager, suppress
 
 @contextmanager
 def running(command: list[str], environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    """The process, silent, until the block ends. The ``node`` of a virtual environment is a script that starts the real one, and to end the
-    script alone would leave the other."""
+    """The process, without output, until the block ends.
+
+    The ``node`` of a virtual environment is a script that starts the real one; ending only the script would leave the other.
+    """
     silent = subprocess.DEVNULL
     with subprocess.Popen(command, stdin=silent, stdout=silent, stderr=silent, env=dict(environment), start_new_session=True) as process:
         try:

@@ -1,4 +1,4 @@
-"""One test over many cases runs them all, and says which failed."""
+"""One test over many cases runs them all, and lists those that failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of the Makefile say truly what they did, and what they could not do."""
+"""The commands of the Makefile report correctly what they did and what they could not do."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def test_that_needs_a_browser(): pass
 
 @pytest.fixture
 def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Notes of our own, so that those of the run that this is part of stay as they are."""
+    """Separate notes, so that those of the surrounding test run stay unchanged."""
     monkeypatch.setattr(not_run, "NOTES", tmp_path / "notes" / "not-run.txt")
     return not_run.NOTES
 
 
 def summary_of(tmp_path: Path, **variables: str) -> str:
-    """The summary that pytest prints for ``STRANGE`` with this project's settings and these variables, none other of ours."""
+    """The summary that pytest prints for ``STRANGE`` with this project's settings and only these variables."""
     (tmp_path / "test_strange.py").write_text(STRANGE, encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CHATUI_")} | variables
     command = [sys.executable, "-m", "pytest", "-p", "no:django", "-p", "tests.conftest", "-c", str(ROOT / "pyproject.toml")]

@@ -1,4 +1,4 @@
-"""The Dockerfile and compose.yaml describe the product as it is: the same pins, everything that runs, a plain user, real settings."""
+"""The Dockerfile and compose.yaml match the product: the same pins, all files that run, a plain user, real settings."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import yaml
 
 from chatui.env import Environment
 from tests.support.places import ROOT
-from tests.tools.docker_steps import Rehearsal, carry_out, steps
+from tests.tools.docker_steps import Rehearsal, run_step, steps
 
 STEPS = steps((ROOT / "Dockerfile").read_text(encoding="utf-8"))
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 
 
 def words(instruction: str) -> list[str]:
-    """What stands after each ``instruction``."""
+    """The arguments of each ``instruction``."""
     return [step.partition(" ")[2].strip() for step in STEPS if step.startswith(f"{instruction} ")]
 
 
@@ -37,7 +37,7 @@ def test_the_packages_for_traces_can_be_built_in_and_hold_all_others() -> None:
     assert usual < with_traces and any(pin.startswith("opentelemetry-sdk==") for pin in with_traces - usual)
     assert "!requirements-traces.txt" in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     rehearsal = Rehearsal(ROOT, ROOT / "python")
-    carry_out(rehearsal, "ARG REQUIREMENTS=requirements-traces.txt")
+    run_step(rehearsal, "ARG REQUIREMENTS=requirements-traces.txt")
     assert rehearsal.variables()["REQUIREMENTS"] == "requirements-traces.txt"
 
 

@@ -1,4 +1,4 @@
-"""The search for unused code finds what nothing uses, and leaves alone what only a library calls."""
+"""The search for unused code finds code that nothing uses, and ignores code that only a library calls."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""``make check``: no code of the product that nothing uses, found by vulture; what only a test uses is unused.
+"""``make check``: finds unused code of the product with vulture; code that only tests use counts as unused.
 
-Usage: ``python -m tests.tools.unused``. vulture reads Python only, so this adds what templates and strings name, and leaves out what a
-framework calls: whatever overrides something of a library's class. The rest that has to stay is in ``STAYS``, with the reason.
+Usage: ``python -m tests.tools.unused``. vulture reads only Python, so this adds names from templates and strings, and leaves out code
+that a framework calls: anything that overrides a member of a library's class. Other exceptions are in ``STAYS``, with the reason.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.support.places import ROOT
 PRODUCT = ("chatui", "renderer", "manage.py")
 GENERATED = "*/migrations/*"
 
-# A function that one of these has registered is called by the library.
+# A function registered by one of these is called by the library.
 REGISTERED = ["@register", "@admin.register", "@field_validator", "@model_validator"]
 
 STAYS = {
@@ -61,11 +61,11 @@ STAYS = {
     "is_cancelled": "called by tools that teams write",
     "raise_for_error": "see there",
 }
-"""Names, or patterns of names, that are found unused and must stay, and why."""
+"""Names, or patterns of names, that are reported as unused but must stay, and why."""
 
 
 def main() -> int:
-    """Print what nothing uses; 1 if there is anything."""
+    """Print all unused names; 1 if there are any."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatui.settings")
     django.setup()
     found = unused(ROOT, PRODUCT)
@@ -78,14 +78,14 @@ def main() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Unused:
-    """A name that nothing uses, and the line that says where it stands."""
+    """An unused name, and a line with its place."""
 
     name: str
     line: str
 
 
 def unused(root: Path, product: Iterable[str]) -> list[Unused]:
-    """What nothing uses below these files and directories of ``root``, from which they can be imported."""
+    """The unused names below these files and directories of ``root``, from which they can be imported."""
     places = [root / name for name in product]
     sources = [source for place in places for source in ([place] if place.is_file() else place.rglob("*.py"))]
     search = vulture.Vulture(ignore_decorators=REGISTERED)
@@ -111,7 +111,7 @@ def _named_in_templates(root: Path) -> Iterator[str]:
 
 
 def _named_in_strings(sources: Iterable[Path]) -> Iterator[str]:
-    """The last part of a dotted name, the handler of a message ``like.this``, and the columns of a look-up of Django's."""
+    """The last part of a dotted name, the handler of a message ``like.this``, and the columns of a Django look-up."""
     for path in sources:
         for node in ast.walk(_tree(path)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and _NAME.fullmatch(node.value):
@@ -122,7 +122,7 @@ def _named_in_strings(sources: Iterable[Path]) -> Iterator[str]:
 
 
 def _is_called_by_a_library(root: Path, path: Path, name: str, line: int) -> bool:
-    """Whether it overrides something of a library's class, is a parameter of what does, a setting of Django, or in a class ``Meta``."""
+    """Whether it overrides a member of a library's class, is a parameter of such a member, a setting of Django, or in a class ``Meta``."""
     if path.name == "settings.py":
         return hasattr(global_settings, name)
     tree = _tree(root / path)
@@ -134,7 +134,7 @@ def _is_called_by_a_library(root: Path, path: Path, name: str, line: int) -> boo
 
 
 def _around(tree: ast.Module, line: int, kind: tuple[type[ast.AST], ...]) -> Iterator[str]:
-    """The names of the classes, or functions, that a line lies in, the outermost first."""
+    """The names of the classes, or functions, around a line, the outermost first."""
     for node in ast.walk(tree):
         if isinstance(node, kind) and isinstance(node, _Named) and node.lineno <= line <= (node.end_lineno or line):
             yield node.name
@@ -144,7 +144,7 @@ _Named = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def _library_bases(path: Path, classes: list[str]) -> Iterator[type]:
-    """What the outermost of these classes inherits of, as far as it is not ours."""
+    """The library classes from which the outermost of these classes inherits."""
     if not classes:
         return
     made = getattr(importlib.import_module(".".join(path.with_suffix("").parts)), classes[0], None)

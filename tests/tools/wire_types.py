@@ -1,4 +1,4 @@
-"""Makes ``static/js/wire/wire.js`` from ``chatui.wire``, so that the page and the server have one contract: ``make wire``."""
+"""Generates ``static/js/wire/wire.js`` from ``chatui.wire``, so that page and server share one contract: ``make wire``."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ HEAD = """\
 """
 WIDTH = 120
 GLUE = "\x00"
-"""Stands for a space at which no line is broken."""
+"""Represents a space at which lines must not be broken."""
 TEXTS: tuple[object, ...] = (str, SafeHtml, VisibleText, wire.Reference)
 NUMBERED = {"turn": "string", "sequence_number": "number"}
 
 
 def source() -> str:
-    """The whole file."""
+    """The content of the file."""
     events = [*wire.END_USER_EVENTS, *(event for event in wire.DEBUG_PAGE_EVENTS if event not in wire.END_USER_EVENTS)]
     steps = [event for event in events if issubclass(event, wire.TurnEvent)]
     asks = [command for command in wire.COMMANDS if issubclass(command, wire.Ask)]
@@ -55,7 +55,7 @@ def source() -> str:
 
 
 def required(event: type[wire.Event]) -> dict[str, str]:
-    """The fields that the event always has, with what JavaScript's ``typeof`` says of them; "array" for a list."""
+    """The fields that the event always has, with their types as in JavaScript's ``typeof``; "array" for a list."""
     hints = get_type_hints(event)
     always = {field.name: _kind(hints[field.name]) for field in _fields(event) if NoneType not in get_args(hints[field.name])}
     return (NUMBERED if issubclass(event, wire.TurnEvent) else {}) | always
@@ -78,7 +78,7 @@ def _fields(kind: type[Item] | type[wire.Command]) -> list[Field[Any]]:
 
 
 def _optional(kind: type, hint: object) -> str:
-    """An event leaves out what is None; a command says it."""
+    """An event leaves out fields that are None; a command includes them."""
     return "?" if NoneType in get_args(hint) and not issubclass(kind, wire.Command) else ""
 
 

@@ -1,6 +1,6 @@
-"""``python -m tests.bench.delivery``: what bringing answers from the model server to the pages costs, beside two relays in the same run.
+"""``python -m tests.bench.delivery``: the cost of delivering answers from the model server to pages, next to two relays in the same run.
 
-Fails where a turn did, or where a ratio falls behind the committed one by more than noise.
+Fails if a turn failed, or if a ratio is worse than the committed one by more than noise.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LEAST_RUNS = 3
 def main() -> int:
     """Measure, print and judge."""
     options = _options()
-    # Ended from outside, it ends what it has started.
+    # When it is terminated, it ends the processes that it has started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     stores = Stores(options.database, options.redis)
     with priority.raised():
@@ -58,7 +58,7 @@ def _options() -> argparse.Namespace:
 
 
 def _run(options: argparse.Namespace, stores: Stores) -> Iterator[tuple[Figure, Verdict | None]]:
-    """Every figure, printed as soon as it is known."""
+    """Every figure, printed as soon as it is measured."""
     committed = judging.read(stores.name)
     plan = _plan(options)
     print(f"The way to the page, over {stores.name}; load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores before.")
@@ -90,7 +90,7 @@ def _plan(options: argparse.Namespace) -> Plan:
 def _figures(measuring: Measuring, plan: Plan, upstream: ModelServer, stores: Stores) -> Iterator[Figure]:
     yield from measuring.figures()
     if "statements" in plan.parts:
-        # A server of its own, as counting costs time.
+        # On a separate server, because counting costs time.
         with processes.product(upstream, 1, stores, is_counted=True) as counted:
             yield from statements(counted)
 

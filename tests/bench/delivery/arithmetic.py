@@ -1,4 +1,4 @@
-"""The bench's own arithmetic: percentiles, and the search for the largest number that still works."""
+"""The benchmark's arithmetic: percentiles, and the search for the largest number that still works."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ STEP = 1.25
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
-    """The smallest of the ``ordered`` values that is not less than ``share`` percent of them; 0 where there are none."""
+    """The smallest of the ``ordered`` values that is not less than ``share`` percent of them; 0 if there are none."""
     if not ordered:
         return 0.0
     return ordered[max(0, math.ceil(len(ordered) * share / 100) - 1)]
 
 
 def steps(least: int, most: int) -> list[int]:
-    """Numbers from ``least`` to ``most``, each about a quarter more than the one before."""
+    """Numbers from ``least`` to ``most``, each about a quarter larger than the one before."""
     count = round(math.log(most / least, STEP))
     return [round(least * (most / least) ** (number / count)) for number in range(count + 1)]
 
 
 def largest(numbers: Sequence[int], works: Callable[[int], bool]) -> int:
-    """The largest of the rising ``numbers`` that works, where all below it do; 0 where none does. Tries few of them."""
+    """The largest of the rising ``numbers`` that works, if all below it do; 0 if none does. Tries only a few."""
     low, high = 0, len(numbers)
     while low < high:
         between = (low + high) // 2

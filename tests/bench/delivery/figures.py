@@ -1,4 +1,4 @@
-"""What a run has found out: one figure per thing that was measured, with a number for each server."""
+"""The results of a run: one figure per measurement, with a number for each server."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tests.bench.delivery.load.job import Outcome
 
 PRODUCT, RELAY, FLOOR = "product", "relay", "floor"
 PAGES = "pages"
-"""The product as pages ask it, where it is measured as programs ask it."""
+"""The product as used by pages, where it is measured as used by programs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """``key`` names it for good. ``values`` are by server, in ``unit``; ``base`` is the server that the product is compared with.
+    """``key`` identifies it permanently. ``values`` are by server, in ``unit``; ``base`` is the server that the product is compared with.
 
-    ``is_more_better``: of streams, not of costs. ``is_judged``: False where other programs on the measured core made it meaningless.
+    ``is_more_better``: for streams, not costs. ``is_judged``: False if other programs on the measured core made it meaningless.
     """
 
     key: str
@@ -30,7 +30,7 @@ class Figure:
 
     @property
     def ratio(self) -> float | None:
-        """The product's number as a multiple of the base's of this run; the number itself where that has none; None where it has 0."""
+        """The product's number as a multiple of the base's in this run; the number itself if the base has none; None if the base has 0."""
         ours, others = self.values[PRODUCT], self.values.get(self.base)
         if others is None:
             return ours
@@ -47,7 +47,7 @@ def middle(outcomes: Outcomes, number: Callable[[Outcome], float]) -> dict[str, 
 
 
 def cpu_per_token(outcome: Outcome) -> float:
-    """Milliseconds, which are seconds for 1,000."""
+    """Milliseconds per token, which are seconds per 1,000."""
     return outcome.cpu / max(1, outcome.tokens) * 1000
 
 
@@ -57,12 +57,12 @@ def cpu_per_turn(outcome: Outcome) -> float:
 
 
 def bytes_per_token(outcome: Outcome) -> float:
-    """Of the socket, with everything that comes on it from the question to the end."""
+    """Bytes of everything on the socket from the question to the end."""
     return outcome.received / max(1, outcome.tokens)
 
 
 def cpu_per_flush(outcomes: Outcomes, turn: Mapping[str, float]) -> dict[str, float]:
-    """Milliseconds per frame with text, where ``turn`` is what a turn costs that has next to none."""
+    """Milliseconds per frame with text. ``turn``: the cost of a turn with almost none."""
     return {
         server: median(max(0.0, found.cpu * 1000 - turn[server] * found.turns) / max(1, found.frames) for found in rounds)
         for server, rounds in outcomes.items()

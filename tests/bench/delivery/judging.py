@@ -1,4 +1,4 @@
-"""Holds the figures of a run against the committed ones. A ratio may fall behind by as much as runs of the same code differ."""
+"""Compares the figures of a run with the committed ones. A ratio may be worse by as much as runs of the same code differ."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.bench.delivery.figures import Figure
 COMMITTED = Path(__file__).with_name("committed.json")
 LEAST_MARGIN = 0.1
 SAFETY = 1.5
-"""The margin is this much more than the largest difference that a few runs have shown: a few runs have not shown everything."""
+"""The margin exceeds the largest difference of a few runs by this factor, because a few runs do not show every difference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """A ratio as it was committed. ``margin``: by which share of it other runs of the same code may differ."""
+    """A committed ratio. ``margin``: the share by which other runs of the same code may differ from it."""
 
     ratio: float
     margin: float
@@ -33,29 +33,29 @@ class Verdict:
 
     @property
     def is_worse(self) -> bool:
-        """By more than noise."""
+        """Whether it is worse by more than noise."""
         return self.change > self.committed.margin
 
     @property
     def is_better(self) -> bool:
-        """By more than noise: time to commit the new ratios."""
+        """Whether it is better by more than noise: time to commit the new ratios."""
         return self.change < -self.committed.margin / (1 + self.committed.margin)
 
 
 def read(store: str) -> dict[str, Committed]:
-    """The committed ratios over that store (``sqlite`` or ``services``), by the keys of their figures."""
+    """The committed ratios for that store (``sqlite`` or ``services``), by the keys of their figures."""
     return {key: Committed(**values) for key, values in json.loads(COMMITTED.read_text()).get(store, {}).items()}
 
 
 def write(store: str, ratios: Mapping[str, Committed]) -> None:
-    """Commit to these from now on; what was not measured stays."""
+    """Commit these ratios; those that were not measured stay."""
     everything = json.loads(COMMITTED.read_text())
     everything.setdefault(store, {}).update({key: asdict(committed) for key, committed in ratios.items()})
     COMMITTED.write_text(json.dumps(everything, indent=2) + "\n")
 
 
 def judge(figure: Figure, committed: Committed | None) -> Verdict | None:
-    """None where there is nothing to compare."""
+    """The verdict; None if there is nothing to compare."""
     ratio = figure.ratio
     if committed is None or ratio is None or not figure.is_judged:
         return None
@@ -65,7 +65,7 @@ def judge(figure: Figure, committed: Committed | None) -> Verdict | None:
 
 
 def settle(runs: Sequence[Iterable[Figure]]) -> dict[str, Committed]:
-    """What to commit after several runs: the middle of their ratios, and a margin that covers all of them."""
+    """The ratios to commit after several runs: the medians, each with a margin that covers all runs."""
     ratios: dict[str, list[float]] = {}
     for run in runs:
         for figure in run:

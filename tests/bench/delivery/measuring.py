@@ -1,4 +1,4 @@
-"""The measurements of a run, one function each. The servers take turns, so that what disturbs the machine disturbs all of them."""
+"""The measurements of a run, one function each. The servers take turns, so that disturbances affect all of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MOST_STREAMS = 600
 LATE_SECONDS = 0.15
 WAITING_IS_MUCH = 0.15
 OTHERS_ARE_SLOW = 0.9
-"""Share of their core from which on the load and the model server might be what is slow."""
+"""Share of their core above which the load and the model server might be the bottleneck."""
 
 SHORT_PARTS = ("idle", "streams", "turns", "bursts", "statements")
 PARTS = (*SHORT_PARTS, "deflate", "growth", "programs", "most")
@@ -48,12 +48,12 @@ class Plan:
 
     @property
     def people(self) -> int:
-        """How many pages are open at most."""
+        """The largest number of pages open at once."""
         return MOST_STREAMS if "most" in self.parts else max(*self.bursts, STREAMS)
 
 
 class Measuring:
-    """One run over these servers. ``notes`` are what its reader has to know."""
+    """One run over these servers. ``notes`` are remarks for the reader of the report."""
 
     def __init__(self, plan: Plan, targets: Sequence[Target]) -> None:
         self._plan = plan
@@ -65,7 +65,7 @@ class Measuring:
         self.faults: list[str] = []
 
     def figures(self) -> Iterator[Figure]:
-        """All that can be measured on these servers, each figure as soon as it is known."""
+        """All figures of these servers, each as soon as it is measured."""
         if "idle" in self._plan.parts:
             yield Figure("idle_memory", "memory, idle", "MB", self._memory())
         self._all(5, 50, rounds=1)
@@ -90,7 +90,7 @@ class Measuring:
         per_token, per_token_page = middle(streamed, cpu_per_token), middle(fetching, cpu_per_token)
         yield Figure("cpu_token", f"CPU per 1,000 tokens, {STREAMS} streams", "s", per_token, is_judged=quiet)
         yield Figure("cpu_token_page", "  with what the page fetches", "s", per_token_page, is_judged=_is_quiet(fetching))
-        # The bare relay's latencies are next to nothing with a tail of chance. The floor's are those of its frames, and steady.
+        # The bare relay's latencies are close to zero with a random tail. The floor's are those of its frames, and steady.
         p50, p99 = _milliseconds(streamed, "p50"), _milliseconds(streamed, "p99")
         yield Figure("p50", f"added latency p50, {STREAMS} streams (x floor)", "ms", p50, is_judged=quiet, base=FLOOR)
         yield Figure("p99", "  p99 (x floor)", "ms", p99, is_judged=quiet, base=FLOOR)
@@ -129,7 +129,7 @@ class Measuring:
         yield Figure("growth", "a token of 8,000 as a multiple of one of 500", "", {PRODUCT: cpu_per_token(long) / per_token[PRODUCT]})
 
     def _programs(self) -> Iterator[Figure]:
-        """Programs that ask by the API, beside pages: the same server, the same answers."""
+        """Programs that use the API, compared with pages: the same server, the same answers."""
         asked: dict[str, list[Outcome]] = {PRODUCT: [], PAGES: [], RELAY: []}
         targets = {PAGES: self._product, PRODUCT: self._product.as_programs()}
         targets |= {target.name: target for target in self._targets if target.name == RELAY}
@@ -152,7 +152,7 @@ class Measuring:
         yield Figure("most_streams", f"most streams with p99 within {LATE_SECONDS * 1000:.0f} ms", "", most, is_more_better=True)
 
     def _keeps_up(self, target: Target, streams: int) -> bool:
-        """Whether it does, at the first or at the second try: a disturbed one proves nothing."""
+        """Whether the target does, at the first or second try: a single failure may be a disturbance."""
         for _ in range(2):
             outcome = processes.run(target.job(streams, 150, RATE))
             if outcome.p99 <= LATE_SECONDS and not outcome.faults:
@@ -172,7 +172,7 @@ class Measuring:
         return outcomes
 
     def _with_page(self, streams: int, tokens: int, **more: Any) -> tuple[Outcomes, Outcomes]:
-        """What came without and with the product's fetches. The others fetch nothing, and are the same in both."""
+        """The outcomes without and with the product's fetches. The other servers fetch nothing, and are the same in both."""
         plain: dict[str, list[Outcome]] = {target.name: [] for target in self._targets}
         fetching = []
         for _ in range(self._plan.rounds):
@@ -190,7 +190,7 @@ class Measuring:
 
 
 def statements(target: Target, turns: int = 10) -> Iterator[Figure]:
-    """What one turn asks of the database, on a product that counts it and has nothing else to do."""
+    """The SQL statements of one turn, on a product that counts them and is otherwise idle."""
     processes.run(target.job(1, 1, RATE, turns=2))
     found = processes.run(target.job(1, 10, RATE, turns=turns))
     fetching = processes.run(target.job(1, 10, RATE, turns=turns, fetches=True))
@@ -212,6 +212,6 @@ def _milliseconds(outcomes: Outcomes, what: str) -> Mapping[str, float]:
 
 
 def _is_quiet(outcomes: Outcomes) -> bool:
-    """Whether the relay, which waits for nothing of its own, had its core when it wanted it. A server that has to wait does more at a time:
-    it is later, sends fewer frames, and even seems to be cheaper."""
+    """Whether the relay never had to wait for its core. A server that has to wait does more at a time: it is later, sends fewer frames, and
+    even seems cheaper."""
     return median(outcome.waited for outcome in outcomes[RELAY]) < WAITING_IS_MUCH

@@ -1,4 +1,4 @@
-"""Lets other programs disturb a run less, for whoever may: the machine's owner, or root."""
+"""Reduces disturbance by other programs during a run, if permitted (root or the machine's owner)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 HIGH = -20
-# Linux shares a core between terminal sessions first, where this file is, and by the priority of processes only within each.
+# Linux first shares a core between terminal sessions, and applies the priority of processes only within each.
 _SESSION = Path("/proc/self/autogroup")
 
 
 @contextlib.contextmanager
 def raised() -> Iterator[None]:
-    """This process, what it starts, and its session, while the context is open."""
+    """Raise the priority of this process, its children, and its session, while the context is open."""
     usual, usual_of_session = os.getpriority(os.PRIO_PROCESS, 0), ""
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, HIGH)

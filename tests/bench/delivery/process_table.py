@@ -1,4 +1,4 @@
-"""What Linux tells of a process: the processor time that it has used, its memory, and on which core it may run."""
+"""Reads a process's processor time and memory on Linux, and pins it to cores."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def seconds_of(pid: int) -> float:
-    """Processor seconds of all its threads so far, also of those that have ended. Linux counts them in hundredths."""
-    # The name stands in brackets, and may itself hold spaces and brackets.
+    """Processor seconds of all its threads so far, including those that have ended. Linux counts them in hundredths."""
+    # The name is in parentheses, and may itself contain spaces and parentheses.
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 def waited_seconds(pid: int) -> float:
-    """Seconds for which its first thread, which has the event loop, could have run and had no core."""
+    """Seconds for which its first thread, which has the event loop, was ready to run but had no core."""
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
 
 

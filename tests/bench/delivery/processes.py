@@ -1,4 +1,4 @@
-"""The processes of a run: the model server, the product, the relays. The measured ones share one core, everything else has the others."""
+"""The processes of a run: the model server, the product, the relays. The measured ones share one core, all others use the rest."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ for number in range({count}):
 
 @dataclass(frozen=True, slots=True)
 class ModelServer:
-    """Where the model server is."""
+    """The model server's address and process."""
 
     url: str
     pid: int
@@ -55,20 +55,20 @@ class ModelServer:
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Addresses of a PostgreSQL server and of Redis; empty for SQLite, and for what is kept in memory."""
+    """Addresses of a PostgreSQL server and of Redis; empty for SQLite, and for storage in memory."""
 
     database: str = ""
     redis: str = ""
 
     @property
     def name(self) -> str:
-        """By which ratios are committed."""
+        """The name under which ratios are committed."""
         return "services" if self.database or self.redis else "sqlite"
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A server under load. ``counter`` is the file in which it counts SQL statements, empty where it does not."""
+    """A server under load. ``counter`` is the file in which it counts SQL statements, empty if it does not."""
 
     name: str
     port: int
@@ -79,7 +79,7 @@ class Target:
     keys: tuple[str, ...] = ()
 
     def as_programs(self) -> Target:
-        """The same server, as programs with keys ask it."""
+        """The same server, as used by programs with keys."""
         return replace(self, name="program", cookies=tuple(f"Bearer {key}" for key in self.keys))
 
     def job(self, streams: int, tokens: int, rate: int, **more: object) -> Job:
@@ -89,7 +89,7 @@ class Target:
 
 
 def run(job: Job) -> Outcome:
-    """Carry out a job in a process of its own, away from the measured core."""
+    """Run a job in a separate process, away from the measured core."""
     command = [sys.executable, "-m", "tests.bench.delivery.load"]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         pin(process.pid, OTHERS)
@@ -101,7 +101,7 @@ def run(job: Job) -> Outcome:
 
 @contextlib.contextmanager
 def model_server() -> Iterator[ModelServer]:
-    """Start one."""
+    """Start the model server."""
     port = free_port()
     with started([sys.executable, "-m", "tests.bench.delivery.servers.upstream", str(port)], port, OTHERS) as pid:
         yield ModelServer(f"http://127.0.0.1:{port}", pid)
@@ -119,7 +119,7 @@ def relay(kind: str, upstream: ModelServer) -> Iterator[Target]:
 
 @contextlib.contextmanager
 def chainlit(program: str, upstream: ModelServer) -> Iterator[Target]:
-    """Chainlit, which the developer has installed somewhere; ``program`` is its command."""
+    """Chainlit, installed separately by the developer; ``program`` is its command."""
     port = free_port()
     application = str(ROOT / "tests/bench/delivery/servers/chainlit_app.py")
     with tempfile.TemporaryDirectory(prefix="chatui-bench-") as place:
@@ -130,19 +130,19 @@ def chainlit(program: str, upstream: ModelServer) -> Iterator[Target]:
 
 @contextlib.contextmanager
 def product(upstream: ModelServer, people: int, stores: Stores, *, is_counted: bool = False) -> Iterator[Target]:
-    """The product as it is served, with so many people who are signed in."""
+    """The product, served as usual, with that many people signed in."""
     with tempfile.TemporaryDirectory(prefix="chatui-bench-") as place, _database(stores.database) as database:
         counter = f"{place}/statements" if is_counted else ""
         counting = {"DJANGO_SETTINGS_MODULE": COUNTING, "BENCH_STATEMENTS": counter} if is_counted else {}
         kept = {"CHATUI_DATABASE_URL": database, "CHATUI_REDIS_URL": stores.redis}
         deployment = Deployment(Path(place), CHATUI_BACKEND_URL=upstream.url, CHATUI_LOG_LEVEL="WARNING", **kept)
-        # Which warnings Python looks for is not what is measured.
+        # Python's warning filters are not to be measured.
         del deployment.environment["PYTHONWARNINGS"]
         try:
             server = deployment.start(**counting)
             pin(server.process.pid, MEASURED)
-            # Each page is another person's, as the product limits what one of them may do at a time. They have sessions and no
-            # passwords: checking hundreds of them is another bench.
+            # Each page belongs to a different person, because the product limits each person's load. They have sessions and no
+            # passwords: hashing hundreds of them is not what is measured.
             cookies = deployment.manage("shell", "--no-imports", "-c", MAKE_SESSIONS.format(count=people))
             made = cookies.split()
             yield Target("product", server.port, server.process.pid, upstream, tuple(made[::2]), counter, tuple(made[1::2]))
@@ -152,7 +152,7 @@ def product(upstream: ModelServer, people: int, stores: Stores, *, is_counted: b
 
 @contextlib.contextmanager
 def _database(url: str) -> Iterator[str]:
-    """The address of a new database on that PostgreSQL server, dropped in the end. An empty ``url`` stays empty, which means SQLite."""
+    """The address of a new database on that PostgreSQL server, dropped at the end. An empty ``url`` stays empty, which means SQLite."""
     if not url:
         yield ""
         return
@@ -166,14 +166,14 @@ def _database(url: str) -> Iterator[str]:
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens on."""
+    """A port of this machine on which nothing listens."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         return int(free.getsockname()[1])
 
 
 @contextlib.contextmanager
 def started(command: list[str], port: int, cores: set[int], **environment: str) -> Iterator[int]:
-    """A process on these cores that listens on ``port``; its pid."""
+    """Start a process on these cores that listens on ``port``; yields its pid."""
     process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment})
     try:
         pin(process.pid, cores)

@@ -1,4 +1,4 @@
-"""Prints figures: a line for each, with a number for each server, the ratio, and what was committed."""
+"""Prints figures: a line for each, with a number for each server, the ratio, and the committed ratio."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tests.bench.delivery.judging import Verdict
 
 
 def head(servers: Sequence[str]) -> str:
-    """The line above the figures."""
+    """The header line of the figures."""
     return f"{'':52}{'':>4}" + "".join(f"{server:>10}" for server in servers) + f"{'x relay':>10}  committed"
 
 
 def line(figure: Figure, servers: Sequence[str], verdict: Verdict | None) -> str:
-    """One figure."""
+    """The line of one figure."""
     numbers = "".join(f"{_short(figure.values[server]) if server in figure.values else '':>10}" for server in servers)
     ratio = f"{figure.ratio:.2f}" if len(figure.values) > 1 and figure.ratio is not None else ""
     said = _against(verdict) if figure.is_judged else "not judged: the relay had to wait for its core"

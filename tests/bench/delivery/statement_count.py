@@ -1,4 +1,4 @@
-"""A count of SQL statements that two processes share: the server adds to it, the load reads it."""
+"""A count of SQL statements shared by two processes: the server increments it, the load reads it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BYTES = 8
 
 
 class StatementCount:
-    """The count in that file, which is made where it is not there yet."""
+    """The count in that file, which is created if it does not exist."""
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
@@ -21,10 +21,10 @@ class StatementCount:
 
     @property
     def value(self) -> int:
-        """How many there have been."""
+        """The number of statements so far."""
         return int.from_bytes(self._shared[:_BYTES], "little")
 
     def add(self) -> None:
-        """One more."""
+        """Count one statement."""
         with self._lock:
             self._shared[:_BYTES] = (self.value + 1).to_bytes(_BYTES, "little")

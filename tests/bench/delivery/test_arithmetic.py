@@ -1,4 +1,4 @@
-"""The bench's own arithmetic."""
+"""The benchmark's arithmetic."""
 
 from __future__ import annotations
 

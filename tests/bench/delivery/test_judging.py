@@ -1,4 +1,4 @@
-"""Ratios of a run are held against the committed ones."""
+"""Ratios of a run are compared with the committed ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bench itself, in small: every server that it measures answers, and each word arrives once."""
+"""The benchmark itself, in small: every server that it measures answers, and each word arrives once."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, Route, expect
 from tests.browser.chat import Chat
 from tests.browser.visits import Visits
 from tests.support.served import Server
-from tests.tools.messages.page import of_page
+from tests.tools.messages.page import page_sentences
 
 pytestmark = pytest.mark.browser
 
@@ -194,7 +194,7 @@ def pseudo(route: Route) -> None:
     head = answer.text().partition("speak({")[0]
     tail = "\n})();" if "(()=>{" in head else ""  # where scripts are joined, a module is the body of a function
     entries = {}
-    for item in of_page():
+    for item in page_sentences():
         key = f"{item.context}\x04{item.id}" if item.context else item.id
         entries[key] = [stretched(item.id), stretched(item.plural)] if item.plural else stretched(item.id)
     route.fulfill(response=answer, body=f"{head}speak({{ plural: (n) => Number(n !== 1), entries: {json.dumps(entries)} }});{tail}")

@@ -1,4 +1,4 @@
-"""The core promise around the web: what a model searched for, found and read stays hidden, but for a page that its answer cites."""
+"""The core guarantee for the web: a model's queries, results and pages stay hidden, except a page that its answer cites."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-import chatui.asgi  # noqa: F401 - sets up logging, which must not happen in the middle of a test: what is logged would not be seen
+import chatui.asgi  # noqa: F401 - sets up logging, which must not happen in the middle of a test, because its log lines would be missed
 from chatui.backends.base import EndReason
 from chatui.models import Message, OpenedPage, Turn, User
 from chatui.tools.browser import tools
 from renderer.frames import Header, Terminator
 from tests.canary.leaks.test_streaming import assert_silent, begin, everything_of, pages_of
-from tests.canary.listening import Ear, open_debug_view
+from tests.canary.listening import BusRecorder, open_debug_view
 from tests.canary.markers import Canary
 from tests.chatui.fetching.peers import page, serving
 from tests.chatui.tools.browser.browsing import set_up
@@ -41,8 +41,8 @@ async def test_nothing_that_was_searched_found_or_read_gets_out_unless_it_is_cit
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.DEBUG, "chatui")  # other packages log warnings only, because their other lines quote what they send
-    layer = Ear(monkeypatch)
+    caplog.set_level(logging.DEBUG, "chatui")  # other packages log only warnings, because their other lines quote the data that they send
+    layer = BusRecorder(monkeypatch)
     path, title, text = canary.plant("path of a page"), canary.plant("title of a page"), canary.plant("text of a page")
     name, about = canary.plant("title of a result"), canary.plant("words about a result")
 

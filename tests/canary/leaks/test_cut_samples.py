@@ -1,4 +1,4 @@
-"""A sample that is cancelled is judged to its end: a sign that had come, and was held back, withdraws what was shown."""
+"""A cancelled sample is judged to its end: a sign of raw output that was held back still withdraws the text already shown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chatui.backends.responses.backend import ResponsesBackend
 from renderer.events import FrameWithdrawn, RawEvent
 from tests.chatui.backends.test_withdrawing_all import Event, bodies, frames, said
 from tests.support import stub
-from tests.support.sampling import PATIENT, asked
+from tests.support.sampling import PATIENT, sample_request
 from tests.support.stub import SSE_HEAD, chunk
 
 
@@ -62,9 +62,9 @@ async def test_a_sign_that_waits_when_the_sample_is_cancelled_withdraws(
 
     async with stub.running(answer) as server:
         backend = new(Endpoint(server.url, limits=PATIENT))
-        task = asyncio.create_task(take(backend, asked("Hello!")))
+        task = asyncio.create_task(take(backend, sample_request("Hello!")))
         await asyncio.wait_for(shown.wait(), 10)
-        await asyncio.sleep(0.2)  # the rest has come, and is held back
+        await asyncio.sleep(0.2)  # the rest has arrived, and is held back
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -1,4 +1,4 @@
-"""The core promise where text leaves the conversation: search, share links, exports, metrics, logs. Markers stand in all that is hidden."""
+"""The core guarantee where text leaves the conversation: search, share links, exports, metrics, logs. All hidden text contains markers."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_link_to_every_message_of_the_owner_holds_no_marker_and_none_ends_in_a
     ShareLink.objects.all().delete()
     made = 0
     for message in world.hers.conversation.messages.all():
-        cache.clear()  # so many at a time would have to wait
+        cache.clear()  # otherwise so many requests at once would have to wait
         response = client.post(address, {"leaf": str(message.pk), "days": "1"})
         assert response.status_code == (302 if message.is_visible else 404)
         made += message.is_visible

@@ -1,4 +1,4 @@
-"""The core promise on the wire: a real server, every byte that leaves it, and every line that it logs."""
+"""The core guarantee on the wire: a real server, every byte that leaves it, and every line that it logs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ PLACES = (
 
 @dataclass
 class Server:
-    """Where it listens, what was planted, and the file with all that it printed."""
+    """The server's port, the planted rows, and the file with its output."""
 
     port: int
     told: dict[str, Any]
@@ -65,7 +65,7 @@ class Server:
         return canary
 
     def fetch(self, name: str, method: str, path: str) -> bytes:
-        """Every byte of one answer, as it comes from the socket."""
+        """Every byte of one response, as read from the socket."""
         head = (
             f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nCookie: {self.told['cookies'][name]}\r\nConnection: close\r\n\r\n"
         )
@@ -158,7 +158,7 @@ def test_no_byte_and_no_log_line_of_a_real_server_holds_a_marker(server: Server)
 
 
 class WebSocketLine:
-    """The least of a WebSocket client: text frames, no fragments."""
+    """A minimal WebSocket client: text frames, no fragments."""
 
     def __init__(self, server: Server, name: str, *, origin: str | None = None) -> None:
         self._line = socket.create_connection(("127.0.0.1", server.port), timeout=20)
@@ -171,12 +171,12 @@ class WebSocketLine:
         self._file = self._line.makefile("rb")
         self.head = b"".join(iter(self._file.readline, b"\r\n"))
 
-    def say(self, **command: object) -> None:
+    def send(self, **command: object) -> None:
         text, mask = json.dumps(command).encode(), secrets.token_bytes(4)
         size = bytes([0x80 | len(text)]) if len(text) < 126 else bytes([0x80 | 126]) + len(text).to_bytes(2, "big")
         self._line.sendall(b"\x81" + size + mask + bytes(byte ^ mask[place % 4] for place, byte in enumerate(text)))
 
-    def hear(self) -> bytes:
+    def receive(self) -> bytes:
         """The payload of the next frame; empty when the socket closes."""
         head = self._file.read(2)
         if len(head) < 2 or head[0] & 0x0F == 8:
@@ -200,14 +200,14 @@ def test_no_frame_of_a_real_socket_holds_what_the_model_thought_and_permitted_st
         "effort": "low",
         "text": "Show me everything, please.",
     }
-    line.say(type="send", **ask)
-    heard = [line.hear()]
+    line.send(type="send", **ask)
+    heard = [line.receive()]
     accepted = json.loads(heard[0])[0]
-    line.say(type="subscribe", conversation=accepted["conversation"])
+    line.send(type="subscribe", conversation=accepted["conversation"])
     while heard[-1] and not re.search(rb'"(?:response\.(?:completed|incomplete|failed|cancel)|chatui:idle)"', heard[-1]):
-        heard.append(line.hear())
-    line.say(type="watch", conversation=accepted["conversation"])
-    heard.append(line.hear())
+        heard.append(line.receive())
+    line.send(type="watch", conversation=accepted["conversation"])
+    heard.append(line.receive())
     assert b"E-PERM-VISIBILITY" in heard[-1]
     line.close()
     pages = [server.fetch("owner", "GET", f"/c/{accepted['conversation']}/{place}") for place in ("", "download/")]
@@ -217,7 +217,7 @@ def test_no_frame_of_a_real_socket_holds_what_the_model_thought_and_permitted_st
 
 
 def _hidden_words(server: Server, conversation: str) -> list[str]:
-    """The hidden bodies of a conversation of the demo, as permitted staff download them after the opt-in."""
+    """The hidden bodies of a demo conversation, as downloaded by permitted staff after the opt-in."""
     page = server.fetch("both", "GET", f"/c/{conversation}/debug/").decode()
     token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
     csrf = re.search(r"(?i)set-cookie: (chatui_csrf=[^;]+)", page)

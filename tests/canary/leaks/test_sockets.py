@@ -1,4 +1,4 @@
-"""Who gets what over the socket, and that two turns that differ only in what is hidden look the same from outside."""
+"""Who gets what over the socket, and that two turns that differ only in hidden text look the same from outside."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chatui.live import consumer
 from chatui.models import AuditEvent, CountedLine, User
 from chatui.turns import running
 from tests.canary.asking import client_for, filled
-from tests.canary.listening import Ear, assert_allowed, hidden_steps, open_debug_view
+from tests.canary.listening import BusRecorder, assert_allowed, hidden_steps, open_debug_view
 from tests.canary.markers import Canary
 from tests.canary.planting import plant
 from tests.canary.reviewed import ATTEMPT, COMMANDS, COUNTED, GRANT, Command
@@ -67,7 +67,7 @@ async def test_each_person_is_answered_what_was_reviewed_and_the_audit_log_holds
         person = await User.objects.aget(username=NAMES[name])
         before, looked = await AuditEvent.objects.acount(), await counted()
         async with BrowserSocket(person) as socket:
-            await socket.say(command.type, **filled(command.fields, values | {"client_id": str(uuid4())}))
+            await socket.send(command.type, **filled(command.fields, values | {"client_id": str(uuid4())}))
             first = (await socket.silence(0.25) if not expected else [await socket.next()]) or [{}]
             assert expected or not socket.raw
             assert_allowed(socket.raw)
@@ -82,7 +82,7 @@ async def test_each_person_is_answered_what_was_reviewed_and_the_audit_log_holds
 
 
 async def counted() -> int:
-    """How many streams were counted in looks at hidden channels."""
+    """How many streams were counted in debug views."""
     return sum([row.counts.get("debug stream", 0) async for row in CountedLine.objects.filter(key__startswith="look:")])
 
 
@@ -105,9 +105,9 @@ async def test_not_found_and_not_yours_are_the_same_bytes_on_the_socket(
         async with BrowserSocket(person) as socket:
             for command in COMMANDS:
                 if command.type == "watch" and person == grace:
-                    continue  # whoever may open any conversation may know that there is none
+                    continue  # people who may open any conversation may know that it does not exist
                 for ids in (values, nothing):
-                    await socket.say(command.type, **filled(command.fields, ids | {"client_id": values["client_id"]}))
+                    await socket.send(command.type, **filled(command.fields, ids | {"client_id": values["client_id"]}))
                     await socket.next()
                 assert socket.raw[-1] == socket.raw[-2], command.type
 
@@ -116,7 +116,7 @@ async def test_not_found_and_not_yours_are_the_same_bytes_on_the_socket(
 async def test_a_stranger_gets_nothing_but_good_bye(db: None) -> None:
     async with BrowserSocket(None) as socket:
         for command in COMMANDS:
-            await socket.say(command.type, conversation=str(uuid4()), client_id=str(uuid4()), effort="low", text="x")
+            await socket.send(command.type, conversation=str(uuid4()), client_id=str(uuid4()), effort="low", text="x")
         events = await socket.until("closed")
         assert {event.get("code") for event in events} <= {"E-X-SIGNED-OUT", consumer.CLOSE_SIGNED_OUT}
 
@@ -127,7 +127,7 @@ async def test_what_ends_a_session_closes_its_sockets(
     way: str, canary: Canary, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if way in ("deactivated", "password on the admin pages"):
-        monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05)  # these are noticed by the regular look
+        monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05)  # these are noticed by the regular check
     ada.is_staff = True
     await database_sync_to_async(ada.save)()
 
@@ -188,14 +188,14 @@ async def _frames(person: User, backend: ScriptedBackend, before: Sequence[Step]
             await asyncio.wait_for(backend.waiting.wait(), 5)
             backend.waiting.clear()
             await asyncio.sleep(0.1)
-            await socket.say("subscribe", conversation=accepted["conversation"])
+            await socket.send("subscribe", conversation=accepted["conversation"])
             await socket.until("chatui:snapshot")
             gate.set()
         await socket.until(*ENDS)
         assert_allowed(socket.raw)
         events = [event for text in socket.raw for event in json.loads(text)]
     for event in events:
-        for clock in ("elapsed", "seconds", "thought"):  # what anybody sees who looks at a watch
+        for clock in ("elapsed", "seconds", "thought"):  # visible to anybody with a watch
             assert isinstance(event.pop(clock, 0), int)
         event.pop("url", None)
     return [_ID.sub("ID", json.dumps(event, sort_keys=True)) for event in events if event["type"] != "chatui:working"] + [
@@ -216,8 +216,10 @@ async def test_turns_that_differ_only_in_what_is_hidden_look_the_same_from_outsi
 
 
 def _last_of_each(events: list[str]) -> list[str]:
-    """Events without those whose number depends on where the 50 ms between two frames fell: growing blocks, and what counts them. When a
-    question was asked, and when its answer was there, is no secret."""
+    """Events without those whose number depends on the timing of the 50 ms frames: growing blocks, and their counters.
+
+    When a question was asked, and when its answer was ready, is not secret.
+    """
     kept = [event for event in events if '"type": "response.delta"' not in event and '"type": "chatui:preamble.delta"' not in event]
     return [re.sub(r'"sequence_number": \d+|"updated_at": "[^"]*"|datetime=\\"[^"]*"', "", event) for event in kept]
 
@@ -229,7 +231,7 @@ async def test_sequence_numbers_count_only_what_this_audience_gets(canary: Canar
     async with BrowserSocket(ada) as socket:
         await socket.send_message()
         accepted = (await socket.until("chatui:accepted"))[-1]
-        await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.send("subscribe", conversation=accepted["conversation"])
         first = (await socket.until("chatui:snapshot"))[-1]["sequence_number"]
         gate.set()
         numbers = [event["sequence_number"] for event in await socket.until(*ENDS) if "sequence_number" in event]
@@ -238,7 +240,7 @@ async def test_sequence_numbers_count_only_what_this_audience_gets(canary: Canar
 
 @pytest.mark.asyncio
 async def test_if_the_audit_line_cannot_be_written_the_socket_says_nothing_hidden(
-    canary: Canary, layer: Ear, ada: User, sam: User, grace: User, monkeypatch: pytest.MonkeyPatch
+    canary: Canary, layer: BusRecorder, ada: User, sam: User, grace: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = await settle_rows(canary, ada)
     await open_debug_view(grace, values["conversation"])
@@ -250,15 +252,15 @@ async def test_if_the_audit_line_cannot_be_written_the_socket_says_nothing_hidde
     monkeypatch.setattr("chatui.audit_log.aggregation._count", disk_is_full)
     for person in (ada, sam, grace):
         async with BrowserSocket(person) as socket:
-            await socket.say("watch", conversation=values["conversation"])
+            await socket.send("watch", conversation=values["conversation"])
             assert (await socket.next())["code"] == "E-X-INTERNAL"
             await socket.silence(0.1)
             assert not canary.found(*socket.raw)
 
 
 @pytest.fixture
-def layer(monkeypatch: pytest.MonkeyPatch) -> Ear:
-    return Ear(monkeypatch)
+def layer(monkeypatch: pytest.MonkeyPatch) -> BusRecorder:
+    return BusRecorder(monkeypatch)
 
 
 @pytest.mark.asyncio
@@ -266,7 +268,7 @@ async def test_the_chain_of_the_audit_log_holds_when_many_ask_at_once(ada: User,
     async def knock(person: User) -> None:
         async with BrowserSocket(person) as socket:
             for _ in range(5):
-                await socket.say("watch", conversation=str(uuid4()))
+                await socket.send("watch", conversation=str(uuid4()))
                 assert (await socket.next(20))["code"] == "E-PERM-VISIBILITY"
 
     await asyncio.gather(*(knock(person) for person in (ada, bela, sam, hank)))

@@ -1,4 +1,4 @@
-"""The core promise, at rest: markers stand in everything hidden that is stored, and no answer to anybody without the right holds one."""
+"""The core guarantee at rest: all stored hidden text contains markers, and no response to anybody without the right contains one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chatui.models import Conversation, Message, Turn, TurnPiece, User
 from chatui.store import requests, transcripts
 from chatui.web import conversations
 from renderer.markup import html
-from tests.canary.asking import client_for, client_of, filled, open_view, places, taken_back, whole
+from tests.canary.asking import client_for, client_of, filled, open_view, places, rolled_back, whole
 from tests.canary.conftest import World
 from tests.canary.planting import QUESTION, VISIBLE, plant_abandoned
 from tests.canary.reviewed import KINDS, ROUTES
@@ -32,7 +32,7 @@ ODD = ("HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")
 
 
 def everything_stored() -> str:
-    """Every text and every byte of the tables that hold what was said."""
+    """Every text and every byte of the tables that store conversations."""
     found: list[str] = []
     for model in (Message, Turn, TurnPiece, Conversation):
         for row in model.objects.values_list():
@@ -45,7 +45,7 @@ def everything_stored() -> str:
 
 @dataclass(frozen=True, order=True)
 class Asked:
-    """An address with real ids, and the fields that are sent along. ``name``: the same without the ids, which differ each time."""
+    """An address with real ids, and the fields to be sent. ``name``: the same without the ids, which differ each time."""
 
     name: str
     path: str
@@ -70,19 +70,22 @@ def addresses(world: World, step: int = 12) -> list[Asked]:
 
 
 def crawl(client: Client, asked: list[Asked], ways: list[tuple[str, str]], one_in: int) -> list[tuple[str, bytes]]:
-    """Every byte that comes back, with what it was the answer to. Nothing of it lasts. ``ways``: methods, each with what is accepted; the
-    first is tried at each address, of the others one in so many, and all in ``make attack``."""
+    """Every byte of the responses, each with its request. Changes are rolled back.
+
+    ``ways``: methods, each with what is accepted; the first is tried at each address, of the others one in ``one_in``, and all in
+    ``make attack``.
+    """
     answers: list[tuple[str, bytes]] = []
     for one, (method, accept) in product(asked, ways):
         if accept == "application/json" and one.path.startswith("/admin/"):
-            continue  # Django's own pages, which know no JSON
+            continue  # Django's own pages, which do not support JSON
         if not EVERY_SHAPE and (method, accept) != ways[0] and not is_drawn(one_in, one.name, method, accept):
             continue
-        with taken_back(client):
+        with rolled_back(client):
             body = one.body if method not in ("GET", "HEAD") else ""
             answer = client.generic(method, one.path, body, content_type="application/x-www-form-urlencoded", headers={"accept": accept})
             answers.append((f"{method} {one.path} ({accept})", whole(answer)))
-            # Where an opt-in leads to, hidden text is what the person asked for.
+            # After an opt-in, hidden text is what the person asked for.
             if one.path.startswith("/c/") and answer.status_code == 302 and not one.path.endswith("/debug/open/"):
                 answers.append((f"what {method} {one.path} leads to", whole(client.get(answer["Location"]))))
     return answers
@@ -95,7 +98,7 @@ def sessions() -> str:
 def assert_silent(
     world: World, answers: list[tuple[str, bytes]], caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """No marker in any answer, session, log line or on the console."""
+    """Assert that no marker is in any response, session, log line or on the console."""
     leaks = {asked: found for asked, answer in answers if (found := world.canary.found(answer))}
     assert not leaks
     assert not world.canary.found(sessions()), "in a session"
@@ -148,7 +151,7 @@ def test_no_odd_method_brings_a_marker_out(
     name: str, world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     client = client_of(name, world)
-    asked = {one.path: one for one in addresses(world)}  # each address once: what is sent along is for methods that the product knows
+    asked = {one.path: one for one in addresses(world)}  # each address once: fields are sent only with methods that the product supports
     assert len(asked) > 100
     assert_silent(world, crawl(client, list(asked.values()), [(method, "text/html") for method in ODD], 8), caplog, capfd)
 
@@ -242,7 +245,7 @@ def test_every_forced_error_page_holds_no_marker(
     expect(403, client.get(f"{path}debug/"))
     expect(404, client.get(f"{path}nothing/"))
     expect(405, client.get(f"{path}rename/"))
-    # A row that was damaged on disk: what stands in it must not come out with the error.
+    # A row damaged on disk: its content must not appear with the error.
     Message.objects.filter(pk=world.hers.final.pk).update(text=f"<|start|>assistant {world.canary.plant('damaged row')} and so on")
     for place in ("", "download/", f"turns/{world.hers.turn.pk}/", f"messages/{world.hers.final.pk}/text/"):
         expect(500, client.get(path + place))

@@ -1,4 +1,4 @@
-"""The core promise, in motion: markers stream through every hidden frame, and no socket, page or group of end users gets one."""
+"""The core guarantee in motion: markers stream through every hidden frame, and no end user's socket, page or group gets one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatui.turns import leases, publisher, running
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Header
 from tests.canary.asking import client_for, whole
-from tests.canary.listening import Ear, assert_allowed, hidden_steps, open_debug_view
+from tests.canary.listening import BusRecorder, assert_allowed, hidden_steps, open_debug_view
 from tests.canary.markers import Canary
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
@@ -29,8 +29,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def layer(monkeypatch: pytest.MonkeyPatch) -> Ear:
-    return Ear(monkeypatch)
+def layer(monkeypatch: pytest.MonkeyPatch) -> BusRecorder:
+    return BusRecorder(monkeypatch)
 
 
 @pytest.fixture(autouse=True)
@@ -39,10 +39,10 @@ def _all_logs(caplog: pytest.LogCaptureFixture) -> None:
 
 
 async def reached(backend: ScriptedBackend) -> None:
-    """The script stands at its next gate."""
+    """Wait until the script is at its next gate."""
     await asyncio.wait_for(backend.waiting.wait(), 10)
     backend.waiting.clear()
-    await asyncio.sleep(2 * publisher.FLUSH_SECONDS)  # of this event loop: what came before has been flushed
+    await asyncio.sleep(2 * publisher.FLUSH_SECONDS)  # of this event loop: everything earlier has been flushed
 
 
 @database_sync_to_async
@@ -52,7 +52,7 @@ def pages_of(person: User | None, *paths: str) -> list[bytes]:
 
 
 async def everything_of(person: User | None, accepted: dict[str, str]) -> list[bytes]:
-    """What a person can fetch of a conversation, whatever state it is in."""
+    """Everything that a person can fetch of a conversation, whatever its state."""
     at, turn = f"/c/{accepted['conversation']}/", f"turns/{accepted['turn']}/"
     hidden = [key async for key in Message.objects.filter(is_visible=False).values_list("pk", flat=True)][:4]
     return await pages_of(
@@ -70,11 +70,13 @@ async def everything_of(person: User | None, accepted: dict[str, str]) -> list[b
 async def begin(socket: BrowserSocket, **fields: object) -> dict[str, str]:
     await socket.send_message("What is the question?", **fields)
     accepted: dict[str, str] = (await socket.until("chatui:accepted"))[-1]
-    await socket.say("subscribe", conversation=accepted["conversation"])
+    await socket.send("subscribe", conversation=accepted["conversation"])
     return accepted
 
 
-def assert_silent(canary: Canary, layer: Ear, caplog: pytest.LogCaptureFixture, sockets: list[BrowserSocket], *pages: bytes) -> None:
+def assert_silent(
+    canary: Canary, layer: BusRecorder, caplog: pytest.LogCaptureFixture, sockets: list[BrowserSocket], *pages: bytes
+) -> None:
     for socket in sockets:
         assert_allowed(socket.raw)
         assert not canary.found(*socket.raw)
@@ -86,7 +88,7 @@ def assert_silent(canary: Canary, layer: Ear, caplog: pytest.LogCaptureFixture, 
 @pytest.mark.asyncio
 async def test_nothing_hidden_gets_out_while_it_streams_and_permitted_staff_see_it_all(
     canary: Canary,
-    layer: Ear,
+    layer: BusRecorder,
     ada: User,
     bela: User,
     sam: User,
@@ -120,23 +122,23 @@ async def test_nothing_hidden_gets_out_while_it_streams_and_permitted_staff_see_
         for socket in strangers:
             await socket.__aenter__()
             for command in ("subscribe", "watch", "stop"):
-                await socket.say(command, conversation=accepted["conversation"], turn=accepted["turn"])
-        await watcher.say("watch", conversation=accepted["conversation"])
+                await socket.send(command, conversation=accepted["conversation"], turn=accepted["turn"])
+        await watcher.send("watch", conversation=accepted["conversation"])
         assert (await watcher.next())["code"] == "E-X-OPT-IN"
         await watcher.silence(0.2)
         assert not canary.found(*watcher.raw), "before the opt-in"
         assert not layer.to_debug(), "nobody watches, so nothing is even sent to those who might"
         await open_debug_view(grace, accepted["conversation"])
-        await watcher.say("watch", conversation=accepted["conversation"])
+        await watcher.send("watch", conversation=accepted["conversation"])
         await watcher.until("chatui:debug.snapshot")
-        await late.say("subscribe", conversation=accepted["conversation"])
+        await late.send("subscribe", conversation=accepted["conversation"])
         assert (await late.until("chatui:snapshot"))[-1]["working"] is True
         thinking.set()
         await reached(backend)
         for person in (ada, bela, sam, None):
             pages += await everything_of(person, accepted)
         async with BrowserSocket(ada) as third:
-            await third.say("subscribe", conversation=accepted["conversation"])
+            await third.send("subscribe", conversation=accepted["conversation"])
             snapshot = (await third.until("chatui:snapshot"))[-1]
             assert "Half of an" in json.dumps(snapshot), "the premise: the reload comes in the middle of the answer"
             middle.set()
@@ -159,7 +161,7 @@ async def test_nothing_hidden_gets_out_while_it_streams_and_permitted_staff_see_
 
 
 async def _stop(socket: BrowserSocket, accepted: dict[str, str]) -> None:
-    await socket.say("stop", conversation=accepted["conversation"], turn=accepted["turn"])
+    await socket.send("stop", conversation=accepted["conversation"], turn=accepted["turn"])
 
 
 async def _delete(socket: BrowserSocket, accepted: dict[str, str]) -> None:
@@ -185,7 +187,7 @@ Act = Callable[[BrowserSocket, dict[str, str]], Awaitable[None]]
         (_nothing, lambda word: ValueError(word), "failed"),
         (_nothing, lambda word: FrameOpened(Header(word)), "failed"),
         (_nothing, lambda word: SampleEnded(EndReason.LENGTH, None, None), "incomplete"),
-        (_nothing, lambda word: SampleEnded(EndReason.STOP, None, None), "incomplete"),  # a tool was asked for
+        (_nothing, lambda word: SampleEnded(EndReason.STOP, None, None), "incomplete"),  # a tool was called
         (_delete, asyncio.Event, None),
     ],
     ids=["stopped", "server failed", "our fault", "odd value", "frame in a frame", "cut", "no answer", "deleted"],
@@ -196,7 +198,7 @@ async def test_nothing_hidden_gets_out_however_a_turn_ends(
     last: Callable[..., object],
     state: str | None,
     canary: Canary,
-    layer: Ear,
+    layer: BusRecorder,
     ada: User,
     backend: ScriptedBackend,
     caplog: pytest.LogCaptureFixture,
@@ -216,7 +218,7 @@ async def test_nothing_hidden_gets_out_however_a_turn_ends(
         if state:
             assert (await tab.until(*ENDS, "chatui:idle"))[-1]["state"] == state
         await running.settle()
-        await late.say("subscribe", conversation=accepted["conversation"])
+        await late.send("subscribe", conversation=accepted["conversation"])
         await late.silence(0.1)
         pages = await everything_of(ada, accepted)
         assert_silent(canary, layer, caplog, [tab, late], *pages)
@@ -227,11 +229,11 @@ async def test_nothing_hidden_gets_out_however_a_turn_ends(
 
 @pytest.mark.asyncio
 async def test_nothing_hidden_gets_out_of_edits_and_regenerated_answers(
-    canary: Canary, layer: Ear, ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
+    canary: Canary, layer: BusRecorder, ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
 ) -> None:
     pages: list[bytes] = []
     async with BrowserSocket(ada) as tab:
-        # Without a call, behind which no answer is shown.
+        # Without a call, after which no answer is shown.
         backend.script = [*hidden_steps(canary, without="tool call"), *answer("The first.", canary.plant("first thought"))]
         accepted = await begin(tab)
         await running.settle()
@@ -239,7 +241,7 @@ async def test_nothing_hidden_gets_out_of_edits_and_regenerated_answers(
             thought = canary.plant(f"thought of {kind}")
             backend.script = [*hidden_steps(canary, without="tool call"), *answer(f"After {kind}.", thought)]
             ask = {"client_id": str(uuid4()), "conversation": accepted["conversation"], "question": accepted["question"]}
-            await tab.say(kind, **ask, effort="low", text="Another question?")
+            await tab.send(kind, **ask, effort="low", text="Another question?")
             accepted = (await tab.until("chatui:accepted"))[-1]
             await running.settle()
             turn = await Turn.objects.aget(pk=accepted["turn"])
@@ -252,7 +254,7 @@ async def test_nothing_hidden_gets_out_of_edits_and_regenerated_answers(
 
 @pytest.mark.asyncio
 async def test_nothing_hidden_gets_out_while_cut_answers_are_gone_on_with(
-    canary: Canary, layer: Ear, ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
+    canary: Canary, layer: BusRecorder, ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
 ) -> None:
     pages: list[bytes] = []
     cut: list[Step] = [FrameOpened(FINAL), FrameText("One, "), FrameClosed(None, ProductCode.LENGTH)]
@@ -264,9 +266,9 @@ async def test_nothing_hidden_gets_out_while_cut_answers_are_gone_on_with(
             gate = asyncio.Event()
             backend.script = [*hidden_steps(canary), *cut, gate, *hidden_steps(canary), ended(EndReason.LENGTH)]
             ask = {"client_id": str(uuid4()), "conversation": accepted["conversation"], "turn": accepted["turn"]}
-            await tab.say("continue", **ask)
+            await tab.send("continue", **ask)
             accepted = (await tab.until("chatui:accepted"))[-1]
-            await late.say("subscribe", conversation=accepted["conversation"])
+            await late.send("subscribe", conversation=accepted["conversation"])
             await late.until("chatui:snapshot")
             gate.set()
             await running.settle()
@@ -282,7 +284,13 @@ async def test_nothing_hidden_gets_out_while_cut_answers_are_gone_on_with(
 
 @pytest.mark.asyncio
 async def test_the_operators_secrets_stay_inside(
-    canary: Canary, layer: Ear, ada: User, grace: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture, settings: Settings
+    canary: Canary,
+    layer: BusRecorder,
+    ada: User,
+    grace: User,
+    backend: ScriptedBackend,
+    caplog: pytest.LogCaptureFixture,
+    settings: Settings,
 ) -> None:
     secrets = {name: canary.plant(name) for name in ("instructions", "backend_key", "secret_key")}
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update=secrets)
@@ -354,7 +362,7 @@ def _disk_is_full(*args: object, **kwargs: object) -> None:
 async def test_a_watcher_whose_permission_cannot_be_asked_again_sees_no_more(
     canary: Canary, ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The permission is withdrawn, and the database does not answer: that must close the stream, not end the asking."""
+    """The permission is revoked, and the database does not respond: that must close the stream, not end the checks."""
     monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05)
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "before"), gate, *hidden_steps(canary, ["analysis"]), *answer()]
@@ -362,7 +370,7 @@ async def test_a_watcher_whose_permission_cannot_be_asked_again_sees_no_more(
         accepted = await begin(hers)
         await reached(backend)
         await open_debug_view(grace, accepted["conversation"])
-        await watcher.say("watch", conversation=accepted["conversation"])
+        await watcher.send("watch", conversation=accepted["conversation"])
         await watcher.until("chatui:debug.snapshot")
         monkeypatch.setattr("chatui.permissions.access._debuggable", _disk_is_full)
         await database_sync_to_async(grace.user_permissions.clear)()
@@ -377,12 +385,12 @@ async def test_a_watcher_whose_permission_cannot_be_asked_again_sees_no_more(
 async def test_a_watcher_whose_look_at_the_next_turn_cannot_be_recorded_sees_nothing_of_it(
     canary: Canary, ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second watcher, whose look was recorded, makes the runner publish; the first is still in the group."""
+    """A second watcher, whose access was recorded, makes the runner publish; the first is still in the group."""
     async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher, BrowserSocket(grace) as second:
         accepted = await begin(hers)
         await running.settle()
         await open_debug_view(grace, accepted["conversation"])
-        await watcher.say("watch", conversation=accepted["conversation"])
+        await watcher.send("watch", conversation=accepted["conversation"])
         await watcher.until("chatui:idle")
         gate = asyncio.Event()
         backend.script = [*frame(ANALYSIS, "before"), gate, *hidden_steps(canary, ["analysis"]), *answer()]
@@ -390,7 +398,7 @@ async def test_a_watcher_whose_look_at_the_next_turn_cannot_be_recorded_sees_not
             patch.setattr("chatui.audit_log.aggregation._count", _disk_is_full)
             await hers.send_message("And now?", conversation=accepted["conversation"])
             await reached(backend)
-        await second.say("watch", conversation=accepted["conversation"])
+        await second.send("watch", conversation=accepted["conversation"])
         await second.until("chatui:debug.snapshot")
         gate.set()
         await running.settle()
@@ -412,7 +420,7 @@ async def test_a_watcher_who_closes_the_debug_view_sees_no_more(
         accepted = await begin(hers)
         await reached(backend)
         await open_debug_view(grace, accepted["conversation"])
-        await watcher.say("watch", conversation=accepted["conversation"])
+        await watcher.send("watch", conversation=accepted["conversation"])
         await watcher.until("chatui:debug.snapshot")
         await database_sync_to_async(lambda: client_for(grace).post(f"/c/{accepted['conversation']}/debug/close/"))()
         assert (await watcher.until("closed"))[-1]["code"] == consumer.CLOSE_FORBIDDEN

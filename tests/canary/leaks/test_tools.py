@@ -1,4 +1,4 @@
-"""The core promise around tools: markers stand in their names, descriptions, arguments, replies and errors, and people get none of them."""
+"""The core guarantee for tools: their names, descriptions, arguments, replies and errors contain markers, and people get none of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
-import chatui.asgi  # noqa: F401 - sets up logging, which must not happen in the middle of a test: what is logged would not be seen
+import chatui.asgi  # noqa: F401 - sets up logging, which must not happen in the middle of a test, because its log lines would be missed
 from chatui.backends.base import EndReason
 from chatui.models import Message, Turn, User
 from chatui.tools import catalogue
@@ -22,7 +22,7 @@ from chatui.tools.functions import tool, tool_of
 from chatui.tools.tool import Tool, ToolError
 from renderer.frames import Header, Terminator
 from tests.canary.leaks.test_streaming import assert_silent, begin, everything_of, pages_of
-from tests.canary.listening import Ear, open_debug_view
+from tests.canary.listening import BusRecorder, open_debug_view
 from tests.canary.markers import Canary
 from tests.canary.remote_tools import WAYS, remote_tools
 from tests.support import environment
@@ -39,7 +39,7 @@ def remote(canary: Canary, tmp_path: Path) -> Iterator[dict[str, Tool]]:
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, canary: Canary, remote: dict[str, Tool]) -> dict[str, str]:
-    """Tools that hold markers wherever their authors put words, and tools of other servers; returns their names by what they do."""
+    """Tools with markers wherever their authors write text, and tools of other servers; returns their names by what they do."""
     said = canary.plant("what a tool returns")
     told = canary.plant("what a tool tells the model of its failure")
     raised = canary.plant("what a tool raises")
@@ -64,7 +64,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, canary: Canary, remote: dict[str, Too
     tools = {each.name: each for each in remote.values()}
     for function in (works, tells, breaks, hangs):
         function.__doc__ = f"Looks up {canary.plant(f'description of {function.__name__}')}."
-        # The product takes small letters only; markers have others.
+        # The product accepts only lower-case letters; markers have others.
         name = names[function.__name__] = canary.plant(f"name of {function.__name__}")
         tools[name] = replace(tool_of(function, "under_test", canary.plant("package of a tool")), name=name)
     monkeypatch.setattr(catalogue, "tools", lambda: tools)
@@ -92,7 +92,7 @@ async def test_nothing_of_a_tool_gets_out_but_the_line_of_its_author(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    layer = Ear(monkeypatch)
+    layer = BusRecorder(monkeypatch)
     names = offer(monkeypatch, canary, remote)
     hidden = canary.plant("argument")
     backend.script = [
@@ -129,7 +129,7 @@ async def test_nothing_of_a_tool_gets_out_but_the_line_of_its_author(
     await open_debug_view(grace, accepted["conversation"])
     [debug] = await pages_of(grace, f"/c/{accepted['conversation']}/debug/")
     seen = canary.found(debug)
-    # What a server says with a status from 500 on is told to nobody, not even the model.
+    # A server's text with a status from 500 on reaches nobody, not even the model.
     for kind, kept_from_all in (("an MCP server", "breaks"), ("an HTTP API", "fails")):
         reached = {way for way in WAYS if f"what {kind} says when it {way}" in seen}
         assert reached == set(WAYS) - {kept_from_all}, "the premise: what the servers said came, and permitted staff see it"

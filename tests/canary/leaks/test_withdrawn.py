@@ -1,4 +1,4 @@
-"""What was shown and then turned out to be reasoning: from that moment it is nowhere that an end user can reach."""
+"""Text that was shown and then recognized as reasoning: from that moment no end user can reach it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frames import Terminator
 from tests.canary.asking import client_for, whole
 from tests.canary.leaks.test_streaming import begin, everything_of, reached
-from tests.canary.listening import Ear, assert_allowed
+from tests.canary.listening import BusRecorder, assert_allowed
 from tests.canary.markers import Canary
 from tests.chatui.store import pieces
 from tests.support.browser_socket import ENDS, BrowserSocket
@@ -34,13 +34,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def layer(monkeypatch: pytest.MonkeyPatch) -> Ear:
-    return Ear(monkeypatch)
+def layer(monkeypatch: pytest.MonkeyPatch) -> BusRecorder:
+    return BusRecorder(monkeypatch)
 
 
 @database_sync_to_async
 def leaves(person: User, conversation: str) -> list[bytes]:
-    """Everything by which text leaves: downloads of each kind, the archive, copies, search, and a share link with its preview."""
+    """All ways in which text leaves: downloads of each kind, the archive, copies, search, and a share link with its preview."""
     client: Client = client_for(person)
     at = f"/c/{conversation}/"
     got = [whole(client.get(f"{at}download/?format={file_format.value}")) for file_format in Format]
@@ -55,7 +55,7 @@ def leaves(person: User, conversation: str) -> list[bytes]:
 
 
 async def until_saved(header: str, text: str) -> None:
-    """Until the last piece of the turn that has a header has this one, and some piece has this text."""
+    """Wait until the last piece with a header has this one, and some piece has this text."""
     turn = await Turn.objects.aget()
     async with asyncio.timeout(10):
         while True:
@@ -68,14 +68,14 @@ async def until_saved(header: str, text: str) -> None:
 
 @database_sync_to_async
 def frames_of_turn() -> list[tuple[object, str | None]]:
-    """What a sweep would make of the pieces: the frames, each with its channel."""
+    """The frames that a sweep would build from the pieces, each with its channel."""
     return [(key, frame.header.channel) for key, frame in turn_pieces.frames_of(Turn.objects.get())]
 
 
 @pytest.mark.parametrize("last", ["answer", "nothing", "stop"])
 @pytest.mark.asyncio
 async def test_what_is_withdrawn_is_in_no_stream_page_download_search_or_copy_any_more(
-    last: str, canary: Canary, layer: Ear, ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
+    last: str, canary: Canary, layer: BusRecorder, ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     word = canary.plant("text that is withdrawn")
@@ -95,11 +95,11 @@ async def test_what_is_withdrawn_is_in_no_stream_page_download_search_or_copy_an
         await reached(backend)
         await until_saved("<|channel|>analysis", "")
         assert [header for _, header in await frames_of_turn()] == ["analysis"], "a process that dies now keeps nothing that people may see"
-        await late.say("subscribe", conversation=accepted["conversation"])
+        await late.send("subscribe", conversation=accepted["conversation"])
         await late.until("chatui:snapshot")
         kept.set()
         if last == "stop":
-            await tab.say("stop", conversation=accepted["conversation"], turn=accepted["turn"])
+            await tab.send("stop", conversation=accepted["conversation"], turn=accepted["turn"])
         await tab.until(*ENDS)
         await running.settle()
         pages = await everything_of(ada, accepted) + await leaves(ada, accepted["conversation"])

@@ -1,4 +1,4 @@
-"""The first account, signing in and out, and the walls around forms: throttles, tokens against forged requests, redirects."""
+"""The first account, signing in and out, and the protection of forms: throttles, CSRF tokens, redirects."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_of_two_people_with_a_good_code_at_once_one_gets_the_account() -> None:
         thread.start()
     for thread in threads:
         thread.join(30)
-    # Whoever comes when the codes are gone already is told that theirs is no good.
+    # After the codes are used up, a visitor is told that theirs is invalid.
     assert len(answers) == 4 and 302 in answers and set(answers) <= {200, 302}
     assert User.objects.count() == 1
     assert not FirstAccountCode.objects.exists()
@@ -154,7 +154,7 @@ def test_a_form_without_its_token_is_refused_on_every_route(ada: User, grace: Us
     for ask in (ask for route in ROUTES for ask in route.asks if ask.method == "POST"):
         path = ask.path.format_map(keys)
         if path.startswith(("/v1/", "/scim/")) or path.endswith("/logout/"):
-            continue  # for programs, whose key or token no browser sends by itself: a session counts for nothing there
+            continue  # for programs, whose key or token no browser sends by itself: a session has no effect there
         response = client.post(path, {"title": "x"})
         assert response.status_code == 403 and b"E-X-COMMAND" in response.content, path
         refused += 1

@@ -1,4 +1,4 @@
-"""The admin pages: nobody changes the audit log, hands out more than they hold, or takes over an account that may do more."""
+"""The admin pages: nobody changes the audit log, gives more permissions than they have, or takes over an account with more."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def line(grace: User) -> AuditEvent:
     "path", ["/audit/", "/admin/chatui/auditevent/", "/admin/chatui/auditevent/add/", "/admin/chatui/auditevent/{line}/change/"]
 )
 def test_no_request_changes_the_audit_log_whatever_permissions_somebody_holds(path: str, line: AuditEvent) -> None:
-    """Not even a superuser of Django's, whom this product never makes."""
+    """Not even a Django superuser, which this product never creates."""
     root = User.objects.create_superuser("root", password=PASSWORD)
     client = client_for(root)
     path = path.format(line=line.pk)
@@ -96,7 +96,7 @@ def test_an_account_that_is_deleted_leaves_its_lines_in_the_log(olga: User, line
     ],
 )
 def test_no_filter_of_the_conversation_list_asks_for_content(query: str, world: World) -> None:
-    """A list that can be filtered by a column tells the column, one letter at a time, and leaves no line in the audit log."""
+    """A list that can be filtered by a column reveals the column, one letter at a time, without a line in the audit log."""
     for name in ("any only", "both"):
         response = client_for(world.people[name]).get(f"/admin/chatui/conversation/?{query}")
         assert response.status_code in (302, 400), f"{name} can filter by it"
@@ -117,7 +117,7 @@ def test_the_conversation_list_shows_neither_title_nor_content(world: World) -> 
 
 
 def test_the_opt_in_page_shows_nothing_of_somebody_elses_conversation(world: World) -> None:
-    """Before the opt-in there is no line in the audit log, so there is nothing of the person's words on the page either."""
+    """Before the opt-in there is no line in the audit log, so the page shows none of the person's words either."""
     page = client_for(world.people["both"]).get(f"/c/{world.hers.conversation.pk}/debug/").content.decode()
     assert "Before you open this view" in page and "A visible title" not in page
 
@@ -212,7 +212,7 @@ def test_an_account_that_may_do_no_more_can_be_looked_after(olga: User) -> None:
 
 
 def test_whoever_looks_after_groups_does_not_change_one_that_holds_more(olga: User) -> None:
-    """Saving it would silently take away what the form does not offer."""
+    """Saving it would silently remove the permissions that the form does not offer."""
     group = Group.objects.create(name="debuggers")
     group.permissions.add(permission("view_hidden_channels"))
     client_for(olga).post(f"/admin/auth/group/{group.pk}/change/", {"name": "debuggers", "permissions": []})

@@ -1,4 +1,4 @@
-"""Whatever staff change about who may do what, whichever way the admin pages offer: it is in the audit log, in words, without secrets."""
+"""Every change of rights by staff, on any admin page, is in the audit log, in words, without secrets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PASSWORDS = {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD, "usable_passw
 
 @pytest.fixture
 def root() -> User:
-    """Holds everything, so that nothing is refused; this product never makes such an account."""
+    """Has all permissions, so that nothing is refused; this product never creates such an account."""
     return User.objects.create_superuser("root", password=PASSWORD)
 
 
@@ -37,7 +37,7 @@ def admin_pages(root: User) -> Client:
 
 
 def recorded(about: str) -> list[tuple[str, str]]:
-    """What the log holds about an account or group, oldest first; each line was looked at whole."""
+    """The log's lines about an account or group, oldest first; each line is checked completely."""
     lines = list(AuditEvent.objects.filter(owner_name=about).order_by("number"))
     for line in lines:
         assert (line.way, line.actor_name, line.address, line.code, line.conversation_id) == ("admin", "root", ADDRESS, "", None)

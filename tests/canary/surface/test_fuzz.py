@@ -1,4 +1,4 @@
-"""Odd input of every shape: no field of any form, no query and no JSON on the socket is answered with a 500 or ends the socket."""
+"""Unusual input of every kind: no form field, query or JSON on the socket causes a 500 or closes the socket."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chatui.live import inbound_queue
 from chatui.models import Conversation, User
 from chatui.turns import running
 from renderer.frames import Header
-from tests.canary.asking import client_for, filled, open_view, places, taken_back
+from tests.canary.asking import client_for, filled, open_view, places, rolled_back
 from tests.canary.conftest import World
 from tests.canary.planting import append
 from tests.canary.reviewed import COMMANDS, ROUTES
@@ -142,7 +142,7 @@ fields = st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=12), words, 
 
 
 def _sendable(data: dict[str, str]) -> dict[str, str]:
-    """What a browser can put into a form: no half characters."""
+    """The data that a browser can put into a form: no lone surrogates."""
     return {_whole(name): _whole(value) for name, value in data.items()}
 
 
@@ -173,7 +173,7 @@ def test_no_field_and_no_query_is_answered_with_a_500(world: World) -> None:
     def try_them(asks: list[Any], number: int, form: dict[str, str], query: dict[str, str], json_wanted: bool) -> None:
         client = clients[number]
         for ask in asks:
-            with taken_back(client):
+            with rolled_back(client):
                 path = filled(ask.path, values).partition("?")[0]
                 headers = {"accept": "application/json" if json_wanted else "text/html"}
                 sent = _sendable(query)
@@ -233,7 +233,7 @@ def test_no_id_in_an_address_is_answered_with_a_500(world: World) -> None:
         for method, path in sorted(with_ids):
             if EVERY_SHAPE or is_drawn(3, "id", method, path, segment):  # make attack tries them all
                 path = path.format_map(dict.fromkeys(places_names(), segment))
-                with taken_back(client):
+                with rolled_back(client):
                     assert client.generic(method, path).status_code < 500, path
 
 
@@ -296,7 +296,7 @@ commands = st.fixed_dictionaries(
     {"type": st.sampled_from([command.type for command in COMMANDS]) | values_of_json},
     optional={key: values_of_json | st.sampled_from(["@conversation", "@question", "@client", "low", "high"]) for key in KEYS},
 )
-# Nearly right: what gets past the first checks finds other faults than what does not.
+# Nearly valid: input that passes the first checks finds other faults.
 nearly = st.fixed_dictionaries(
     {
         "type": st.sampled_from(["send", "edit", "regenerate", "stop", "subscribe"]),
@@ -341,8 +341,8 @@ def test_no_json_on_the_socket_fails_inside_or_ends_the_socket(ada: User, monkey
             for text in texts:
                 for name, value in names.items():
                     text = text.replace(name, value)
-                await socket.say_raw(text or " ")  # a frame without a byte never gets through the server
-            await socket.say("no command", client_id="last")  # is refused under its id
+                await socket.send_raw(text or " ")  # a frame without a byte never gets through the server
+            await socket.send("no command", client_id="last")  # is refused, with its id
             async with asyncio.timeout(20):
                 while (event := await socket.next(20)).get("client_id") != "last":
                     assert event["type"] != "closed" and event.get("code") != "E-X-INTERNAL", texts
@@ -357,13 +357,13 @@ def test_no_json_on_the_socket_fails_inside_or_ends_the_socket(ada: User, monkey
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
 async def test_no_depth_of_json_ends_the_socket(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Something can be just shallow enough to be read and too deep to be written back."""
+    """JSON can be just shallow enough to be read and too deep to be written again."""
     monkeypatch.setattr(inbound_queue, "COMMANDS_BURST", 1e9)
     async with BrowserSocket(ada) as socket:
         for depth in [*range(1, 900, 100), *range(880, 1010, 2), 5000]:
-            await socket.say_raw('{"type": "nothing", "client_id": ' + "[" * depth + "]" * depth + "}")
+            await socket.send_raw('{"type": "nothing", "client_id": ' + "[" * depth + "]" * depth + "}")
             assert (await socket.next())["code"] == "E-X-COMMAND", depth
-        await socket.say_raw('{"type": "nothing", "client_id": ' + "9" * 4299 + "}")
+        await socket.send_raw('{"type": "nothing", "client_id": ' + "9" * 4299 + "}")
         assert (await socket.next())["code"] == "E-X-COMMAND"
 
 
@@ -374,6 +374,6 @@ async def test_bytes_and_long_frames_do_not_end_the_socket(ada: User) -> None:
         for sent in ({"bytes_data": b"\xff\x00"}, {"text_data": "x" * 600_000}, {"bytes_data": b'{"type": "subscribe"}'}):
             await socket._communicator.send_to(**sent)
             assert (await socket.next())["type"] == "chatui:refused"
-        await socket.say("subscribe", conversation=str(uuid4()))
+        await socket.send("subscribe", conversation=str(uuid4()))
         while (await socket.next())["code"] != "E-X-NOT-FOUND":
             pass

@@ -1,4 +1,4 @@
-"""Between the password and the second factor: at every address, on the socket and for programs, a person is a stranger still."""
+"""Between the password and the second factor, a person counts as a stranger: at every address, on the socket and for programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.test import Client
 
 from chatui.accounts.second_factor import enrollment
 from chatui.models import ApiKey, Passkey, RequiredFactor, SecondFactor, User
-from tests.canary.asking import ADDRESS, places, taken_back, whole
+from tests.canary.asking import ADDRESS, places, rolled_back, whole
 from tests.canary.conftest import World
 from tests.canary.reviewed import ROUTES
 from tests.canary.surface.test_matrix import ask_for
@@ -28,11 +28,11 @@ THEIRS = {
     "sign-in/passkeys/new/",
     "sign-in/second-factor/picture.svg",
 }
-"""Where the second factor is shown or set up, and nothing else."""
+"""The addresses where the second factor is shown or set up."""
 
 
 def after_password(person: User) -> Client:
-    """A browser in which the password was right, and a factor is due."""
+    """A browser in which the password was right, and a second factor is required."""
     RequiredFactor.objects.get_or_create(group=Group.objects.get_or_create(name="careful")[0])
     person.groups.add(Group.objects.get(name="careful"))
     client = Client(raise_request_exception=False, REMOTE_ADDR=ADDRESS)
@@ -50,7 +50,7 @@ def test_every_address_answers_as_it_does_a_stranger(name: str, world: World) ->
     wrong = []
     for route in ROUTES:
         for ask in route.asks:
-            with taken_back(client):
+            with rolled_back(client):
                 response = ask_for(client, ask, values)
                 text = whole(response)
             expected = re.sub(r"\D", "", ask.statuses()["anonymous"])
@@ -67,7 +67,7 @@ def test_where_the_factor_is_shown_nothing_else_of_the_account_is(world: World) 
     assert person is not None
     client = after_password(person)
     assert client.get("/sign-in/code/").status_code == 200
-    # With a factor set up, its secret is shown to nobody who has not shown it.
+    # Once a factor is set up, its secret is shown only to people who have used it.
     Passkey.objects.create(user=person, credential_id=b"x", public_key=b"x", name="a phone of hers", site="localhost")
     page = client.get("/sign-in/code/").content.decode()
     assert "a phone of hers" not in page and client.get("/sign-in/second-factor/picture.svg").status_code == 404

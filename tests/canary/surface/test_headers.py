@@ -1,4 +1,4 @@
-"""Every answer carries the headers that keep a browser from doing more than it should, errors and redirects too."""
+"""Every response has the headers that restrict the browser, errors and redirects too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.canary.asking import client_for, filled, open_view, places, taken_back
+from tests.canary.asking import client_for, filled, open_view, places, rolled_back
 from tests.canary.conftest import World
 from tests.canary.reviewed import ROUTES
 
@@ -40,7 +40,7 @@ HEADERS = {
 
 def wrong_with(response: object, path: str, *, is_admin_page: bool) -> list[str]:
     headers = response.headers  # type: ignore[attr-defined]
-    # Where a share link leads on to, nobody may learn the link's address.
+    # A page behind a share link's redirect must not learn the link's address.
     wanted = HEADERS | ({"Referrer-Policy": "no-referrer"} if "X-Robots-Tag" in headers else {})
     found = [f"{path}: {name} is {headers.get(name)!r}" for name, value in wanted.items() if headers.get(name) != value]
     policy = {directive.strip() for directive in headers.get("Content-Security-Policy", "").split(";")}
@@ -71,9 +71,9 @@ def test_every_route_sends_every_header_and_only_pages_of_the_admin_pages_go_wit
         path = filled(ask.path, values)
         if (path in ("/diagram/", "/sw.js") or path.startswith("/files/") or "/debug/files/" in path) and ask.method == "GET":
             continue  # below, and in tests/chatui/web/content/test_files.py
-        with taken_back(client):
+        with rolled_back(client):
             response = client.generic(ask.method, path)
-            # A refusal or a redirect of the admin pages may keep the stricter policy; a page of ours must.
+            # A refusal or a redirect of the admin pages may keep the stricter policy; one of our own pages must.
             is_admin_page = path.startswith("/admin/") and not has_trusted_types(response)
             assert response.status_code != 200 or path.startswith("/admin/") or has_trusted_types(response)
         wrong += wrong_with(response, f"{ask.method} {path}", is_admin_page=is_admin_page)

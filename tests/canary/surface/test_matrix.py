@@ -1,4 +1,4 @@
-"""Who gets what: every reviewed route for every kind of person, with exactly the audit lines that belong to it."""
+"""Who gets what: every reviewed route for every kind of person, with exactly the expected audit lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from chatui.models import AuditEvent, Conversation, CountedLine, User
 from chatui.web import errors
-from tests.canary.asking import ADDRESS, client_for, client_of, filled, open_view, places, taken_back, whole
+from tests.canary.asking import ADDRESS, client_for, client_of, filled, open_view, places, rolled_back, whole
 from tests.canary.conftest import World
 from tests.canary.planting import plant
 from tests.canary.reviewed import ATTEMPT, COUNTED, GRANT, HOLDER, KINDS, NOTE, ROUTES, Ask
@@ -25,18 +25,18 @@ from tests.chatui.conftest import OPENING
 pytestmark = pytest.mark.django_db
 
 WITHOUT = ("anonymous", "other", "staff", "hidden only", "any only", "admin")
-"""Who may change nothing of somebody else's conversation."""
+"""People who may change nothing in somebody else's conversation."""
 OF_CONVERSATIONS = ("c/", "s/", "admin/chatui/conversation", "audit/", "debug/", "search/", "shares/", "download/", "v1/")
-"""Where somebody could read what another one wrote, or what is hidden: these addresses are asked for in ``make test-fast``, too."""
+"""Addresses at which people could read others' text, or hidden text: ``make test-fast`` requests these, too."""
 QUICK = ("other", "hidden only", "any only", HOLDER)
-"""Who asks in ``make test-fast``: a stranger, staff with half of the permission, and whoever has a link; ``make test`` sends everybody."""
+"""The people of ``make test-fast``: a stranger, staff with half of the permission, and a link's holder; ``make test`` uses all."""
 ASKED = [
     (name, about) if name in QUICK and about == "conversations" else pytest.param(name, about, marks=pytest.mark.slow)
     for name in KINDS
     for about in ("conversations", "all else")
 ]
 CLOSING = ("open debug view", "close debug view")
-"""These end an earlier look."""
+"""These end an earlier debug view."""
 WAYS = {
     "revoke somebody's API key": "admin",
     "revoke invitation": "admin",
@@ -57,8 +57,8 @@ def lines_after(number: int) -> list[AuditEvent]:
     return list(AuditEvent.objects.filter(number__gt=number).order_by("number"))
 
 
-def looks() -> Counter[str]:
-    """What was counted in looks at hidden channels: ``action`` and how often."""
+def counted_views() -> Counter[str]:
+    """The counts of debug views: how often each ``action``."""
     return sum((Counter(row.counts) for row in CountedLine.objects.filter(key__startswith="look:")), Counter())
 
 
@@ -67,18 +67,18 @@ def rows_of_conversations() -> list[Any]:
 
 
 def way_of(ask: Ask) -> str:
-    """What is refused for its method alone has come to a page: nothing could have been taken away."""
+    """A request refused for its method alone counts as a page: nothing could have been downloaded."""
     if ask.path.startswith("/manage/"):
         return "admin"
     return "page" if "405" in ask.expected else WAYS.get(ask.action, "page")
 
 
 def mark_of(lines: list[AuditEvent], ask: Ask, person: User | None, path: str) -> str:
-    """``!`` or ``+`` where there is the one line that there should be, all of its columns looked at; else what is wrong."""
+    """``!`` or ``+`` if there is exactly the expected line, with all of its columns checked; otherwise what is wrong."""
     if not lines:
         return ""
     if ask.action == "open debug view" and lines[0].way == "server":
-        del lines[0]  # the sum of the look that a new one replaces
+        del lines[0]  # the totals of the view that a new one replaces
     line = lines[0]
     if line.conversation_id is None and not line.code:
         about = (len(lines), line.action, line.actor, line.address, line.way)
@@ -86,7 +86,7 @@ def mark_of(lines: list[AuditEvent], ask: Ask, person: User | None, path: str) -
     detail = re.sub(r"^after line \d+: ", "", line.detail)
     seen = (len(lines), line.action, line.actor, line.actor_name, line.address, line.way, detail)
     name = person.get_username() if person else ""
-    # The reason of a refused opt-in is a stranger's own words: they do not get into the log.
+    # The reason of a refused opt-in is a stranger's own text, which is not logged.
     expected = (1, ask.action, person, name, ADDRESS, way_of(ask), "" if line.code else ask.detail)
     if seen != expected or str(line.conversation_id) not in path or abs((timezone.now() - line.at).total_seconds()) > 60:
         return f" with {seen}"
@@ -97,7 +97,7 @@ def mark_of(lines: list[AuditEvent], ask: Ask, person: User | None, path: str) -
 def test_each_person_gets_on_every_route_what_was_reviewed_and_the_audit_log_holds_just_that(
     name: str, about: str, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Most answers are refusals, and nothing is looked at here but that they are: the pages that say so are read in other tests.
+    # Most responses are refusals, and only their status is checked here: other tests read these pages.
     monkeypatch.setattr(errors, "render", lambda request, template, context, status: HttpResponse(status=status))
     values = places(world)
     if name == "opened":
@@ -105,15 +105,15 @@ def test_each_person_gets_on_every_route_what_was_reviewed_and_the_audit_log_hol
     person = None if name == HOLDER else world.people["both" if name == "opened" else name]
     client = client_of(name, world)
     wrong: list[str] = []
-    # Each asking is taken back, so that all find the same.
-    conversations, before = rows_of_conversations(), looks()
+    # Each request is rolled back, so that all find the same state.
+    conversations, before = rows_of_conversations(), counted_views()
     last = AuditEvent.objects.order_by("-number").values_list("number", flat=True).first() or 0
     for ask in (ask for route in ROUTES if route.pattern.startswith(OF_CONVERSATIONS) == (about == "conversations") for ask in route.asks):
-        with taken_back(client):
+        with rolled_back(client):
             response = ask_for(client, ask, values)
             mark = mark_of(lines_after(last), ask, person, filled(ask.path, values))
             if ask.action not in CLOSING:
-                counted = list((looks() - before).items())
+                counted = list((counted_views() - before).items())
                 assert not counted or (counted == [(ask.action, 1)] and mark in ("", GRANT)), f"{ask.path}: {counted}"
                 mark = mark or (COUNTED if counted else "")
             got = f"{response.status_code}{mark}"
@@ -137,11 +137,11 @@ def test_staff_who_may_see_hidden_channels_see_those_of_their_own_conversation_a
     assert world.canary.found(whole(client.get(f"/c/{own.conversation.pk}/download/whole/")))
     actions = [line.action for line in lines_after(0)]
     assert actions == ["open debug view", "whole download"]
-    assert looks() == {"debug page": 1, "whole download": 1}
+    assert counted_views() == {"debug page": 1, "whole download": 1}
 
 
 def test_plain_use_of_the_product_leaves_no_line_in_the_audit_log() -> None:
-    """So says the reviewed table, which the test above holds the product to."""
+    """According to the reviewed table, against which the test above checks the product."""
     plain = [ask for route in ROUTES for ask in route.asks if not ask.action and not ask.path.startswith("/admin")]
     assert len(plain) > 100
     assert {ask.path: ask.statuses()["owner"] for ask in plain if not ask.statuses()["owner"].isdigit()} == {}
@@ -153,7 +153,7 @@ _OF_THE_ASKING = re.compile(
 
 
 def comparable(response: HttpResponseBase, *ids: str) -> str:
-    """A response without its incident number, its tokens against forged requests, and the ids that were asked for."""
+    """A response without its incident number, its CSRF tokens, and the requested ids."""
     text = _OF_THE_ASKING.sub(r"\1\2\3", whole(response).decode())
     text = re.sub(r"(?m)^.*chatui_csrf=.*$", "", text)
     for key in ids:
@@ -172,12 +172,12 @@ def test_not_found_and_not_yours_are_the_same_bytes(name: str, accept: str, worl
     for ask in (ask for route in ROUTES for ask in route.asks if "{conversation}" in ask.path and ask.path.startswith("/c/")):
         if ask.statuses()[name][:3] not in ("403", "404"):
             continue
-        with taken_back(client):
+        with rolled_back(client):
             theirs = comparable(ask_for(client, ask, values), *values.values())
-        with taken_back(client):
+        with rolled_back(client):
             missing = ask_for(client, ask, values | {"conversation": nothing})
             if missing.status_code == 404 and ask.statuses()[name].startswith("403"):
-                continue  # somebody who may open any conversation may know that there is none
+                continue  # people who may open any conversation may know that it does not exist
             assert comparable(missing, *values.values()) == theirs, ask.path
         compared += 1
     assert compared >= 12
@@ -222,7 +222,7 @@ def test_a_stranger_is_sent_to_the_sign_in_and_nowhere_else(world: World) -> Non
     values = places(world)
     client = client_for(None)
     for ask in (ask for route in ROUTES for ask in route.asks if ask.statuses()["anonymous"][:3] == "302"):
-        with taken_back(client):
+        with rolled_back(client):
             place = urlsplit(ask_for(client, ask, values)["Location"])
             assert not place.netloc and place.path in (
                 "/",

@@ -1,4 +1,4 @@
-"""The reviewed table is complete: a new address, socket, command, event or table fails here until somebody has thought about it."""
+"""The reviewed table is complete: a new address, socket, command, event or table fails here until somebody has reviewed it."""
 
 from __future__ import annotations
 

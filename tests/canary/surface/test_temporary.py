@@ -1,4 +1,4 @@
-"""A temporary conversation is in no list, and cannot be taken along: every reviewed address is asked, by its owner and by staff."""
+"""A temporary conversation is in no list, and cannot be downloaded: every reviewed address is requested, by its owner and by staff."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from chatui.models import Conversation
-from tests.canary.asking import client_of, filled, places, taken_back, whole
+from tests.canary.asking import client_of, filled, places, rolled_back, whole
 from tests.canary.conftest import World
 from tests.canary.reviewed import ROUTES, Ask
 from tests.canary.surface.test_matrix import ask_for
@@ -25,7 +25,7 @@ REFUSING = {
     "c/<uuid:conversation_id>/messages/<uuid:message_id>/rating/",
     "folders/new/",
 }
-"""What is done with a conversation that stays."""
+"""Actions for conversations that stay."""
 
 OPEN = {
     "c/<uuid:conversation_id>/",
@@ -45,7 +45,7 @@ OPEN = {
     "c/<uuid:conversation_id>/share/revoke/",
     "c/<uuid:conversation_id>/access-notices/dismiss/",
 }
-"""What its page needs while it is there. A new address of a conversation belongs into one of the two sets."""
+"""Addresses that its page needs while it exists. A new address of a conversation belongs in one of the two sets."""
 
 
 def make_temporary(world: World) -> None:
@@ -53,7 +53,7 @@ def make_temporary(world: World) -> None:
 
 
 def asks(world: World) -> list[tuple[str, Ask]]:
-    """What an owner can do with the conversation: everything that names it and works."""
+    """All that an owner can do with the conversation: every request that names it and succeeds."""
     found = [(route.pattern, ask) for route in ROUTES for ask in route.asks if ask.statuses()["owner"].rstrip("!+*#") in ("200", "302")]
     return [(pattern, ask) for pattern, ask in found if "{conversation}" in ask.path or "{conversation}" in ask.data.values()]
 
@@ -65,7 +65,7 @@ def test_every_address_about_a_conversation_was_decided_about(world: World) -> N
     assert {pattern for pattern, _ in named} == REFUSING | OPEN, "decide whether it is for temporary conversations"
     make_temporary(world)
     for pattern, ask in named:
-        with taken_back(client):
+        with rolled_back(client):
             expected = 404 if pattern in REFUSING else int(ask.statuses()["owner"].rstrip("!+*#"))
             assert ask_for(client, ask, values).status_code == expected, (pattern, ask.method)
 
@@ -85,7 +85,7 @@ def test_it_stands_on_no_page_that_lists_conversations(name: str, world: World) 
     def showing() -> set[str]:
         found = set()
         for pattern, path in pages:
-            with taken_back(client):
+            with rolled_back(client):
                 if any(word in whole(client.get(filled(path, values))) for word in (key.encode(), world.hers.final.pk.hex.encode())):
                     found.add(pattern)
         return found

@@ -26,7 +26,7 @@ from renderer.tokens import Token
 from tests.chatui.backends.harmony.test_backend import DAY, LLAMA, SGLANG, VLLM, ids_of, llama, sse, vllm
 from tests.support import stub
 from tests.support.cases import example_count
-from tests.support.sampling import PATIENT, Outcome, asked, outcome
+from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 from tests.support.stub import DONE, chunk
 
 pytestmark = pytest.mark.served
@@ -300,7 +300,7 @@ def test_text_that_repeats_nothing_is_not_held_back() -> None:
 
 @pytest.mark.asyncio
 async def test_the_cut_answer_of_the_demo_goes_on_to_its_end() -> None:
-    question = asked("Please truncate.")
+    question = sample_request("Please truncate.")
     cut = await outcome(DemoBackend(0), question)
     rest = await outcome(DemoBackend(0), replace(question, cut_answer=Frame(FINAL, cut.visible)))
     assert cut.visible.endswith("permissions that") and rest.visible.startswith(" their work needs")
@@ -312,7 +312,7 @@ async def test_the_cut_answer_of_the_demo_goes_on_to_its_end() -> None:
 @pytest.mark.parametrize("text", ["explain", "plan", "hello", "refuse"])
 @pytest.mark.asyncio
 async def test_an_answer_of_the_demo_that_was_stopped_anywhere_goes_on_exactly_there(text: str) -> None:
-    whole = next(done.frame.body for done in reversed((await outcome(DemoBackend(0), asked(text))).finished))
+    whole = next(done.frame.body for done in reversed((await outcome(DemoBackend(0), sample_request(text))).finished))
     for position in (0, 1, len(whole) // 2, len(whole)):
-        rest = await outcome(DemoBackend(0), replace(asked(text), cut_answer=Frame(FINAL, whole[:position])))
+        rest = await outcome(DemoBackend(0), replace(sample_request(text), cut_answer=Frame(FINAL, whole[:position])))
         assert rest.visible == whole[position:]

@@ -15,7 +15,7 @@ from chatui.backends.http1.route import Route
 from chatui.backends.keys import KeyUnusableError, checked, key_of
 from chatui.backends.spec.definition import BackendSpec
 from tests.support import stub
-from tests.support.sampling import HASTY, asked, outcome
+from tests.support.sampling import HASTY, outcome, sample_request
 
 KEY = "sk-7261-do-not-tell"
 
@@ -143,7 +143,7 @@ async def test_a_redirect_is_not_followed_so_the_key_does_not_go_with_it(status:
         location = f"Location: {other.url}/v1/chat/completions\r\n"
         async with stub.running(stub.responds(status, b"{}", location)) as server:
             backend = ChatCompletionsBackend(Endpoint(server.url, key=KEY, model="m", limits=HASTY))
-            result = await outcome(backend, asked("Hello!"))
+            result = await outcome(backend, sample_request("Hello!"))
             await backend.aclose()
         assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}", "the premise: this server gets the key"
         assert result.error is not None and result.visible == ""
@@ -154,7 +154,7 @@ async def test_a_redirect_is_not_followed_so_the_key_does_not_go_with_it(status:
 async def test_a_server_that_quotes_nothing_of_ours_still_gets_no_key_into_an_error() -> None:
     async with stub.running(stub.responds("401 Unauthorized", b'{"error": "bad key"}')) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, key=KEY, model="m", limits=HASTY))
-        result = await outcome(backend, asked("Hello!"))
+        result = await outcome(backend, sample_request("Hello!"))
         await backend.aclose()
     assert isinstance(result.error, BackendError)
     assert KEY not in f"{result.error!r} {result.error.detail} {backend!r} {vars(backend)!r} {vars(backend._upstream)!r}"

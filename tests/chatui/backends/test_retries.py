@@ -17,7 +17,7 @@ from renderer.errors import Code, ErrorCode
 from renderer.events import FrameText
 from tests.chatui.backends.chat.test_backend import then
 from tests.support import stub
-from tests.support.sampling import HASTY, PATIENT, asked
+from tests.support.sampling import HASTY, PATIENT, sample_request
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
@@ -46,7 +46,7 @@ async def sampled(answer: stub.Answer, limits: Limits = PATIENT) -> tuple[str, E
     async with stub.running(answer) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, model="stub", limits=limits))
         try:
-            async with aclosing(retries.sample(backend, asked("Hello!"))) as events:
+            async with aclosing(retries.sample(backend, sample_request("Hello!"))) as events:
                 async for event in events:
                     text += event.text if isinstance(event, FrameText) else ""
                     assert not isinstance(event, SampleEnded) or event.model == "stub"
@@ -99,7 +99,7 @@ async def test_a_server_that_is_started_meanwhile_is_reached() -> None:
     backend = ChatCompletionsBackend(Endpoint(f"http://127.0.0.1:{port}", model="stub", limits=PATIENT))
 
     async def ask() -> str:
-        async with aclosing(retries.sample(backend, asked("Hello!"))) as events:
+        async with aclosing(retries.sample(backend, sample_request("Hello!"))) as events:
             return "".join([event.text async for event in events if isinstance(event, FrameText)])
 
     with pytest.MonkeyPatch.context() as patience:

@@ -24,7 +24,7 @@ from tests.chatui.backends.harmony.test_backend import EXPECTED, SGLANG, recorde
 from tests.chatui.doctor.peers import THOUGHT, VLLM, WORDS, Answer, chat_answers, id_answers, peer, vllm_ids
 from tests.chatui.second_reader.fakes import crashing, hanging, lying
 from tests.support import stub
-from tests.support.sampling import PATIENT, asked
+from tests.support.sampling import PATIENT, sample_request
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
@@ -117,7 +117,7 @@ async def tried(raw: bytes, server: dict[str, Any], vocabulary: Vocabulary) -> T
     async with stub.running(stub.plays(raw), **server) as running:
         backend = HarmonyCompletionsBackend(Endpoint(running.url, limits=PATIENT), vocabulary=lambda: vocabulary)
         try:
-            return await attempt(backend, asked("Hello!"), 60)
+            return await attempt(backend, sample_request("Hello!"), 60)
         finally:
             await backend.aclose()
 

@@ -24,7 +24,7 @@ _OF_DJANGO = ("conf/locale", "contrib/auth/locale", "contrib/admin/locale")
 
 def write(directory: Path) -> None:
     """Compile both, as Django reads them: our own sentences and Django's."""
-    messages = {(item.context, item.id): item.plural for item in found.of_server()}
+    messages = {(item.context, item.id): item.plural for item in found.server_sentences()}
     for place in _OF_DJANGO:
         with (Path(django.__file__).parent / place / "de/LC_MESSAGES/django.po").open("rb") as file:
             for message in read_po(file):

@@ -16,9 +16,9 @@ from tests.tools.messages import catalogue, domains, problems
 def test_every_sentence_is_translated_well_and_none_is_left_over(code: str) -> None:
     for domain, find in domains.DOMAINS.items():
         path = domains.path_of(domain, code)
-        assert path.read_text(encoding="utf-8") == catalogue.brought_up_to_date(path, code, list(find())), "run make messages"
+        assert path.read_text(encoding="utf-8") == catalogue.updated(path, code, list(find())), "run make messages"
         found = catalogue.messages(catalogue.read(path))
-        assert len(found) > 100 and [(one, what) for (_, one), message in found.items() for what in problems.of(message)] == []
+        assert len(found) > 100 and [(one, what) for (_, one), message in found.items() for what in problems.find(message)] == []
 
 
 @pytest.mark.parametrize(
@@ -38,11 +38,11 @@ def test_every_sentence_is_translated_well_and_none_is_left_over(code: str) -> N
     ],
 )
 def test_a_bad_translation_is_told_what_is_wrong(message: Message, words: str) -> None:
-    assert any(words in problem for problem in problems.of(message))
+    assert any(words in problem for problem in problems.find(message))
 
 
 def test_a_good_one_passes_also_where_one_needs_no_number() -> None:
-    assert list(problems.of(Message(("%(n)s day", "%(n)s days"), ("ein Tag", "%(n)s Tage")))) == []
+    assert list(problems.find(Message(("%(n)s day", "%(n)s days"), ("ein Tag", "%(n)s Tage")))) == []
 
 
 def test_only_what_has_changed_is_compiled(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ async def test_a_page_that_comes_late_gets_a_snapshot_and_goes_on_without_gap_or
         accepted = (await first.until("chatui:accepted"))[-1]
         await asyncio.wait_for(backend.waiting.wait(), 5)
         async with BrowserSocket(ada) as late:
-            await late.say("subscribe", conversation=accepted["conversation"])
+            await late.send("subscribe", conversation=accepted["conversation"])
             events = await late.until("chatui:snapshot")
             number = events[-1]["sequence_number"]
             assert events[-1]["messages"][0]["blocks"], "the premise: something was shown before"
@@ -76,7 +76,7 @@ async def test_working_is_said_once_however_long_the_model_thinks(ada: User, bac
     async with BrowserSocket(ada) as socket:
         await socket.send_message()
         accepted = (await socket.until("chatui:accepted"))[-1]
-        await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.send("subscribe", conversation=accepted["conversation"])
         await socket.until("chatui:snapshot")
         gate.set()
         events = await socket.until(*ENDS)
@@ -90,7 +90,7 @@ async def test_nothing_hidden_reaches_the_socket(ada: User, backend: ScriptedBac
     async with BrowserSocket(ada) as socket:
         await socket.send_message()
         accepted = (await socket.until("chatui:accepted"))[-1]
-        await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.send("subscribe", conversation=accepted["conversation"])
         await socket.until(*ENDS, "chatui:idle")
         assert "CANARY" not in "".join(socket.raw)
 
@@ -101,9 +101,9 @@ async def test_stop_is_heard_while_an_answer_streams(ada: User, backend: Scripte
     async with BrowserSocket(ada) as socket:
         await socket.send_message()
         accepted = (await socket.until("chatui:accepted"))[-1]
-        await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.send("subscribe", conversation=accepted["conversation"])
         await socket.until("chatui:snapshot")
-        await socket.say("stop", conversation=accepted["conversation"], turn=accepted["turn"])
+        await socket.send("stop", conversation=accepted["conversation"], turn=accepted["turn"])
         end = (await socket.until(*ENDS, timeout=1.0))[-1]
     assert (end["type"], end["state"]) == ("response.cancel", "stopped")
 
@@ -124,11 +124,11 @@ async def test_somebody_else_cannot_stop_follow_or_write(ada: User, bela: User, 
             {"type": "edit", **ask},
             {"type": "regenerate", **ask},
         ):
-            await his.say_raw(json.dumps(command))
+            await his.send_raw(json.dumps(command))
             refused = await his.next()
             assert (refused["type"], refused["code"]) == ("chatui:refused", "E-X-NOT-FOUND"), command
         gate.set()
-        await hers.say("subscribe", conversation=conversation)
+        await hers.send("subscribe", conversation=conversation)
         await hers.until(*ENDS, "chatui:idle")
         assert await his.silence() == []
     assert await Turn.objects.acount() == 1
@@ -155,7 +155,7 @@ async def test_somebody_else_cannot_stop_follow_or_write(ada: User, bela: User, 
 @pytest.mark.asyncio
 async def test_e_x_command_odd_frames_are_refused_and_the_socket_lives(frame_text: str, ada: User, backend: ScriptedBackend) -> None:
     async with BrowserSocket(ada) as socket:
-        await socket.say_raw(frame_text)
+        await socket.send_raw(frame_text)
         refused = await socket.next()
         assert refused["type"] == "chatui:refused" and refused["code"] in ("E-X-COMMAND", "E-X-NOT-FOUND")
         await socket.send_message()
@@ -166,7 +166,7 @@ async def test_e_x_command_odd_frames_are_refused_and_the_socket_lives(frame_tex
 async def test_e_x_rate_a_flood_of_commands_closes_the_socket(ada: User) -> None:
     async with BrowserSocket(ada) as socket:
         for _ in range(60):
-            await socket.say("nothing")
+            await socket.send("nothing")
         events = await socket.until("closed")
     assert events[-2]["code"] == "E-X-RATE" and socket.close_code == consumer.CLOSE_TOO_FAST
 
@@ -219,12 +219,12 @@ async def test_e_x_too_many_pages_one_person_cannot_take_all_sockets(ada: User, 
             events = await third.until("closed")
         assert events[-2]["code"] == "E-X-TOO-MANY-PAGES" and third.close_code == consumer.CLOSE_TOO_MANY
         async with BrowserSocket(bela) as other:
-            await other.say("subscribe", conversation=str(uuid4()))
+            await other.send("subscribe", conversation=str(uuid4()))
             assert (await other.until("chatui:refused"))[-1]["code"] == "E-X-NOT-FOUND", "somebody else's socket is served"
-        await second.say("subscribe", conversation=str(uuid4()))
+        await second.send("subscribe", conversation=str(uuid4()))
         await second.until("chatui:refused")
     async with BrowserSocket(ada) as later:
-        await later.say("subscribe", conversation=str(uuid4()))
+        await later.send("subscribe", conversation=str(uuid4()))
         await later.until("chatui:refused")
     assert not consumer._open_sockets, "nobody is counted who has left"
 
@@ -258,11 +258,11 @@ async def test_staff_with_the_permission_follow_the_hidden_channels_live(ada: Us
     async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
         await hers.send_message()
         accepted = (await hers.until("chatui:accepted"))[-1]
-        await hers.say("subscribe", conversation=accepted["conversation"])
+        await hers.send("subscribe", conversation=accepted["conversation"])
         await hers.until("chatui:snapshot")
         await open_debug_view(grace, accepted["conversation"])
         await asyncio.wait_for(backend.waiting.wait(), 5)
-        await watcher.say("watch", conversation=accepted["conversation"])
+        await watcher.send("watch", conversation=accepted["conversation"])
         snapshot = (await watcher.until("chatui:debug.snapshot"))[-1]
         assert snapshot["frames"][0]["header"] == {"role": "assistant", "channel": "analysis"}
         assert snapshot["frames"][0]["text"].startswith("first thought")
@@ -281,10 +281,10 @@ async def test_a_watcher_follows_the_next_turn_too(ada: User, grace: User, backe
     async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
         await hers.send_message()
         accepted = (await hers.until("chatui:accepted"))[-1]
-        await hers.say("subscribe", conversation=accepted["conversation"])
+        await hers.send("subscribe", conversation=accepted["conversation"])
         await hers.until(*ENDS, "chatui:idle")
         await open_debug_view(grace, accepted["conversation"])
-        await watcher.say("watch", conversation=accepted["conversation"])
+        await watcher.send("watch", conversation=accepted["conversation"])
         await watcher.until("chatui:idle")
         gate = asyncio.Event()
         backend.script = [*frame(ANALYSIS, "second turn"), gate, *answer()]
@@ -301,7 +301,7 @@ async def test_e_perm_visibility_watching_without_the_permission_is_refused_and_
     conversation = await Conversation.objects.acreate(owner=ada, title="private")
     for person in (ada, bela, sam, hank):
         async with BrowserSocket(person) as socket:
-            await socket.say("watch", conversation=str(conversation.pk))
+            await socket.send("watch", conversation=str(conversation.pk))
             refused = await socket.next()
             assert (refused["type"], refused["code"]) == ("chatui:refused", "E-PERM-VISIBILITY")
     rows = [row async for row in AuditEvent.objects.order_by("number")]
@@ -314,7 +314,7 @@ async def test_e_perm_visibility_watching_without_the_permission_is_refused_and_
 async def test_e_x_opt_in_a_permitted_person_who_has_not_opted_in_is_only_asked_to(ada: User, grace: User) -> None:
     conversation = await Conversation.objects.acreate(owner=ada)
     async with BrowserSocket(grace) as socket:
-        await socket.say("watch", conversation=str(conversation.pk))
+        await socket.send("watch", conversation=str(conversation.pk))
         assert (await socket.next())["code"] == "E-X-OPT-IN"
     assert not await AuditEvent.objects.aexists()
 
@@ -331,7 +331,7 @@ async def test_if_the_audit_row_cannot_be_written_nothing_hidden_is_shown(
 
     monkeypatch.setattr("chatui.audit_log.aggregation._count", disk_is_full)
     async with BrowserSocket(grace) as watcher:
-        await watcher.say("watch", conversation=str(conversation.pk))
+        await watcher.send("watch", conversation=str(conversation.pk))
         refused = await watcher.next()
     assert (refused["type"], refused["code"]) == ("chatui:refused", "E-X-INTERNAL")
 
@@ -352,7 +352,7 @@ async def test_hidden_text_is_not_even_sent_over_the_bus_while_nobody_watches(
     async with BrowserSocket(ada) as socket:
         await socket.send_message()
         accepted = (await socket.until("chatui:accepted"))[-1]
-        await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.send("subscribe", conversation=accepted["conversation"])
         await socket.until(*ENDS, "chatui:idle")
     assert any("Shown." in message for message in sent), "the premise: visible text goes over the bus"
     assert not any("CANARY" in message for message in sent)
@@ -366,7 +366,7 @@ async def test_two_tabs_see_the_same_turn(ada: User, backend: ScriptedBackend) -
         await one.send_message()
         accepted = (await one.until("chatui:accepted"))[-1]
         for tab in (one, two):
-            await tab.say("subscribe", conversation=accepted["conversation"])
+            await tab.send("subscribe", conversation=accepted["conversation"])
             await tab.until("chatui:snapshot")
         gate.set()
         assert shown_text(await one.until(*ENDS)) == shown_text(await two.until(*ENDS)) != ""

@@ -29,7 +29,7 @@ async def test_what_is_open_when_an_answer_is_stopped_is_closed_everywhere_and_s
         events = await socket.until("response.delta.flush", "response.delta")
         while "bicy" not in shown_text(events):
             events += await socket.until("response.delta.flush", "response.delta")
-        await socket.say("stop", conversation=accepted["conversation"], turn=accepted["turn"])
+        await socket.send("stop", conversation=accepted["conversation"], turn=accepted["turn"])
         events += await socket.until(*ENDS)
         await running.settle()
     assert "<strong>bicy</strong>" in shown_text(events)

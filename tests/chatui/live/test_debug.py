@@ -35,7 +35,7 @@ def open_debug_view(person: User, conversation: str) -> None:
 async def begin(socket: BrowserSocket) -> str:
     await socket.send_message()
     conversation: str = (await socket.until("chatui:accepted"))[-1]["conversation"]
-    await socket.say("subscribe", conversation=conversation)
+    await socket.send("subscribe", conversation=conversation)
     return conversation
 
 
@@ -47,7 +47,7 @@ async def test_live_frames_say_why_they_are_hidden_and_visible_ones_say_nothing(
         conversation = await begin(hers)
         await asyncio.wait_for(backend.waiting.wait(), 5)
         await open_debug_view(grace, conversation)
-        await watcher.say("watch", conversation=conversation)
+        await watcher.send("watch", conversation=conversation)
         (first,) = (await watcher.until("chatui:debug.snapshot"))[-1]["frames"]
         gate.set()
         await hers.until(*ENDS)
@@ -84,7 +84,7 @@ async def test_e_x_opt_in_a_view_whose_time_is_over_while_it_streams_is_closed(
     async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
         conversation = await begin(hers)
         await open_debug_view(grace, conversation)
-        await watcher.say("watch", conversation=conversation)
+        await watcher.send("watch", conversation=conversation)
         await watcher.until("chatui:debug.snapshot")
         await watcher.silence(0.2)
         assert watcher.close_code is None, "the premise: while there is time, it goes on"
@@ -130,7 +130,7 @@ async def test_a_permission_that_is_revoked_on_the_admin_pages_ends_the_stream_a
         conversation = await begin(hers)
         await asyncio.wait_for(backend.waiting.wait(), 5)
         await open_debug_view(vera, conversation)
-        await watcher.say("watch", conversation=conversation)
+        await watcher.send("watch", conversation=conversation)
         await watcher.until("chatui:debug.snapshot")
         await take_back(root, vera, group)
         await watcher.until("closed")
@@ -151,12 +151,12 @@ async def test_nothing_streams_to_a_request_until_it_is_approved(
         conversation = await begin(hers)
         await asyncio.wait_for(backend.waiting.wait(), 5)
         await open_debug_view(grace, conversation)
-        await watcher.say("watch", conversation=conversation)
+        await watcher.send("watch", conversation=conversation)
         assert (await watcher.next())["code"] == "E-X-OPT-IN"
         asked = await DebugRequest.objects.aget()
         decide = database_sync_to_async(debug_requests.decide)
         await decide(Visitor(vera, "127.0.0.1", "page"), conversation, asked.pk, approves=True)
-        await watcher.say("watch", conversation=conversation)
+        await watcher.send("watch", conversation=conversation)
         await watcher.until("chatui:debug.snapshot")
         assert "CANARY-THOUGHT" in watcher.raw[-1] and "CANARY-THOUGHT" not in watcher.raw[0]
         gate.set()
@@ -178,14 +178,14 @@ async def test_a_permission_withdrawn_while_watching_closes_the_stream_and_is_no
         if how == "a missing snapshot":
             monkeypatch.setattr(consumer, "SNAPSHOT_SECONDS", 0.05)
             monkeypatch.setattr(running, "ask_snapshot", _no_snapshot)
-        await watcher.say("watch", conversation=accepted["conversation"])
+        await watcher.send("watch", conversation=accepted["conversation"])
         if how == "a missing snapshot":
             await granted(1)
         else:
             await watcher.until("chatui:debug.snapshot", "chatui:idle")
         if how == "another turn":
             gate.set()
-            await hers.say("subscribe", conversation=accepted["conversation"])
+            await hers.send("subscribe", conversation=accepted["conversation"])
             await hers.until(*ENDS, "chatui:idle")
         await database_sync_to_async(grace.user_permissions.clear)()
         if how == "another turn":
@@ -214,7 +214,7 @@ async def test_a_page_that_was_open_comes_back_after_the_permission_has_gone_and
     await database_sync_to_async(grace.user_permissions.clear)()
     for _ in range(6):
         async with BrowserSocket(grace) as socket:
-            await socket.say("watch", conversation=str(conversation.pk))
+            await socket.send("watch", conversation=str(conversation.pk))
             assert (await socket.next())["code"] == "E-PERM-VISIBILITY"
     ways = [line.way async for line in AuditEvent.objects.filter(code="E-PERM-VISIBILITY")]
     assert ways == ["reconnect"] and not await AttemptWarning.objects.aexists()
@@ -227,10 +227,10 @@ async def test_each_turn_that_is_streamed_is_counted_in_the_look_and_none_has_a_
     async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
         await hers.send_message()
         accepted = (await hers.until("chatui:accepted"))[-1]
-        await hers.say("subscribe", conversation=accepted["conversation"])
+        await hers.send("subscribe", conversation=accepted["conversation"])
         await hers.until(*ENDS, "chatui:idle")
         await open_debug_view(grace, accepted["conversation"])
-        await watcher.say("watch", conversation=accepted["conversation"])
+        await watcher.send("watch", conversation=accepted["conversation"])
         await watcher.until("chatui:idle")
         gate = asyncio.Event()
         backend.script = [*frame(ANALYSIS, "second turn"), gate, *answer()]

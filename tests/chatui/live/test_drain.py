@@ -18,9 +18,9 @@ pytestmark = [pytest.mark.served, pytest.mark.asyncio, pytest.mark.faults]
 
 
 async def asking(socket: LiveSocket) -> dict[str, str]:
-    await socket.say("send", client_id=str(uuid4()), conversation=None, text="Please explain", effort="low")
+    await socket.send("send", client_id=str(uuid4()), conversation=None, text="Please explain", effort="low")
     accepted: dict[str, str] = (await socket.until("chatui:accepted", "chatui:refused"))[-1]
-    await socket.say("subscribe", conversation=accepted["conversation"])
+    await socket.send("subscribe", conversation=accepted["conversation"])
     await socket.until("chatui:snapshot")
     return accepted
 

@@ -13,7 +13,7 @@ from renderer.frame_kinds import SUMMARY_NAME
 from tests.chatui.turns.test_summarizing import Watched, kept, watch
 from tests.renderer.summary.test_hostile import PARAPHRASE, Scene, scenes
 from tests.support.scripted import ScriptedBackend
-from tests.support.summarizer import THOUGHT, Summarizer, thinks, use
+from tests.support.summarizer import THOUGHT, Summarizer, install, thinks
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
@@ -32,7 +32,7 @@ def told(scene: Scene) -> list[str]:
 async def watched_while(scene: Scene, line: str, person: User, backend: ScriptedBackend, patch: pytest.MonkeyPatch) -> Watched:
     """A turn that thinks what the scene says, while a summarizer says ``line``."""
     gate, summarizer = asyncio.Event(), Summarizer(line)
-    use(patch, backend, summarizer)
+    install(patch, backend, summarizer)
     backend.script = thinks(gate, thought=f"{THOUGHT} {scene.texts['reasoning']} ")
     watched = await watch(person, gate, lambda: summarizer.judged > 0, scene.texts["seen"])
     assert summarizer.judged > 0, "the premise: the line was judged"

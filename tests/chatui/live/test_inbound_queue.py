@@ -61,7 +61,7 @@ async def test_commands_behind_a_slow_one_are_counted_as_they_come(ada: User, mo
     monkeypatch.setattr(consumer.ChatConsumer, "_run_command", slow)
     async with BrowserSocket(ada) as socket:
         for _ in range(300):
-            await socket.say_raw(json.dumps({"type": "subscribe", "conversation": "x" * 1000}))
+            await socket.send_raw(json.dumps({"type": "subscribe", "conversation": "x" * 1000}))
         await asyncio.sleep(0.2)
         gate.set()
         events = await socket.until("closed")
@@ -78,7 +78,7 @@ async def test_a_socket_that_ends_in_any_way_is_counted_no_more(fault: str, ada:
     socket = BrowserSocket(ada)
     await socket.__aenter__()
     assert sum(consumer._open_sockets.values()) == 1, "the premise"
-    await socket.say_raw("{}")
+    await socket.send_raw("{}")
     with pytest.raises(BaseException, match=r".*"):
         await socket._communicator.wait(timeout=5)
     assert not consumer._open_sockets
@@ -88,7 +88,7 @@ async def test_a_socket_that_ends_in_any_way_is_counted_no_more(fault: str, ada:
 async def test_many_commands_after_the_last_allowed_one_close_the_socket_once(ada: User) -> None:
     async with BrowserSocket(ada) as socket:
         for _ in range(200):
-            await socket.say_raw("{}")
+            await socket.send_raw("{}")
         events = await socket.until("closed")
         assert [event.get("code") for event in events].count("E-X-RATE") == 1
     assert not consumer._open_sockets

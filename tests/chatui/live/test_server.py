@@ -43,7 +43,7 @@ async def test_e_x_other_release_a_page_of_another_release_is_told_to_reload(que
             events = await socket.until("closed")
             assert events[-2]["code"] == "E-X-OTHER-RELEASE" and socket.close_code == consumer.CLOSE_OTHER_RELEASE
         else:
-            await socket.say("subscribe", conversation="nobody's")
+            await socket.send("subscribe", conversation="nobody's")
             assert (await socket.next())["code"] == "E-X-NOT-FOUND"
 
 

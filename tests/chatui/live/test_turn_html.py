@@ -32,7 +32,7 @@ LEFT_HALF: list[Step] = [*frame(ANALYSIS, "HIDDEN-MARK"), *frame(FINAL, "Two and
 
 async def turn(socket: BrowserSocket, **command: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """One turn: what it was accepted as, with the event that began it as ``begun``, and its end."""
-    await socket.say(**{"client_id": str(uuid4()), "conversation": None} | command)
+    await socket.send(**{"client_id": str(uuid4()), "conversation": None} | command)
     accepted = (await socket.until("chatui:accepted"))[-1]
     begun = (await socket.until("response.created"))[-1]
     return accepted | {"begun": begun}, (await socket.until(*ENDS))[-1]
@@ -86,11 +86,11 @@ async def test_every_kind_of_turn_carries_what_a_page_shows(ada: User, backend: 
 async def test_a_stopped_a_continued_and_a_vainly_continued_answer_carry_what_a_page_shows(ada: User, backend: ScriptedBackend) -> None:
     async with BrowserSocket(ada) as socket:
         backend.script = [*LEFT_HALF, asyncio.Event()]
-        await socket.say(client_id=str(uuid4()), conversation=None, **SENT)
+        await socket.send(client_id=str(uuid4()), conversation=None, **SENT)
         cut = (await socket.until("chatui:accepted"))[-1]
         cut["begun"] = (await socket.until("response.created"))[-1]
         await asyncio.wait_for(backend.waiting.wait(), 20)
-        await socket.say("stop", conversation=cut["conversation"], turn=cut["turn"])
+        await socket.send("stop", conversation=cut["conversation"], turn=cut["turn"])
         end = (await socket.until(*ENDS))[-1]
         assert "Continue" in end["html"] and "Stopped" in end["html"]
         await agree(ada, cut, end)
@@ -111,7 +111,7 @@ async def test_an_ask_that_comes_twice_is_answered_with_where_things_are(ada: Us
     async with BrowserSocket(ada) as socket:
         accepted, _ = await turn(socket, **SENT | {"client_id": (key := str(uuid4()))})
         async with BrowserSocket(ada) as again:
-            await again.say(client_id=key, conversation=None, **SENT)
+            await again.send(client_id=key, conversation=None, **SENT)
             events = await again.until("chatui:idle")
     assert [event["type"] for event in events] == ["chatui:accepted", "chatui:idle"]
     assert {event.get("turn") for event in events} == {accepted["turn"]}
@@ -154,7 +154,7 @@ async def test_the_list_of_one_person_is_told_to_their_pages_and_to_nobody_elses
             assert (told["type"], told["conversation"]) == (event, accepted["conversation"])
         await database_sync_to_async(client.post)(f"{accepted['url']}rename/", {"title": "Sums"})
         assert (await aside.next())["title"] == "Sums"
-        await stranger.say("probe")
+        await stranger.send("probe")
         assert await stranger.next() == {"type": "chatui:alive"}, "nothing came before it"
     assert accepted["conversation"] not in "".join(stranger.raw)
 
@@ -165,9 +165,9 @@ async def test_deleting_a_conversation_ends_its_answer_at_once_and_undo_brings_t
     monkeypatch.setattr("chatui.turns.leases.TICK_SECONDS", 3600.0)  # so that it is not this which ends it
     async with BrowserSocket(ada) as socket, BrowserSocket(ada) as other:
         backend.script = [*LEFT_HALF, asyncio.Event()]
-        await socket.say(client_id=str(uuid4()), conversation=None, **SENT)
+        await socket.send(client_id=str(uuid4()), conversation=None, **SENT)
         accepted = (await socket.until("chatui:accepted"))[-1]
-        await other.say("subscribe", conversation=accepted["conversation"])
+        await other.send("subscribe", conversation=accepted["conversation"])
         await other.until("chatui:snapshot")
         await asyncio.wait_for(backend.waiting.wait(), 20)
         client = await database_sync_to_async(signed_in)(ada)

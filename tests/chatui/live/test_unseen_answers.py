@@ -40,15 +40,15 @@ async def test_an_answer_is_being_written_then_new_then_seen(ada: User, bela: Us
         await socket.until(*ENDS)
         assert await marks(ada) == [(False, True)]
 
-        await stranger.say("see", conversation=listed["conversation"])
+        await stranger.send("see", conversation=listed["conversation"])
         assert (await stranger.next())["code"] == "E-X-NOT-FOUND"
         assert await marks(ada) == [(False, True)], "what others say they see is nothing"
-        await socket.say("see", conversation=listed["conversation"])
+        await socket.send("see", conversation=listed["conversation"])
         for page in (socket, aside):
             assert (await page.until("chatui:seen"))[-1]["conversation"] == listed["conversation"]
         assert await marks(ada) == [(False, False)]
-        await socket.say("see", conversation=listed["conversation"])
-        await socket.say("probe")
+        await socket.send("see", conversation=listed["conversation"])
+        await socket.send("probe")
         assert (await socket.next())["type"] == "chatui:alive", "nothing was new, so nothing is told"
     assert listed["conversation"] not in "".join(stranger.raw)
 
@@ -65,7 +65,7 @@ async def test_what_the_person_has_stopped_is_not_new_and_asking_sees_what_was(a
         turn = (await socket.until("chatui:accepted"))[-1]["turn"]
         await asyncio.wait_for(backend.waiting.wait(), 20)
         assert await marks(ada) == [(True, False)]
-        await socket.say("stop", conversation=accepted["conversation"], turn=turn)
+        await socket.send("stop", conversation=accepted["conversation"], turn=turn)
         answered = (await socket.until("chatui:answered"))[-1]
     assert not answered["has_news"]
     assert await marks(ada) == [(False, False)]
@@ -86,6 +86,6 @@ async def test_what_is_in_the_bin_is_not_seen(ada: User, backend: ScriptedBacken
     conversation = await Conversation.objects.acreate(owner=ada, title="Sums", has_news=True)
     async with BrowserSocket(ada) as socket:
         await Conversation.objects.filter(pk=conversation.pk).aupdate(deleted_at=conversation.created_at)
-        await socket.say("see", conversation=str(conversation.pk))
+        await socket.send("see", conversation=str(conversation.pk))
         assert (await socket.next())["code"] == "E-X-NOT-FOUND", "nobody sees what is in the bin"
     assert (await Conversation.objects.aget(pk=conversation.pk)).has_news

@@ -12,7 +12,7 @@ from chatui.model_servers import checks, connected
 from chatui.models import Conversation, User
 from tests.chatui.model_servers.test_several import ask, run
 from tests.support import stub
-from tests.support.several import Configure, says
+from tests.support.several import Configure, constant_answer
 from tests.support.several import closing as closing
 from tests.support.several import configure as configure
 
@@ -31,13 +31,13 @@ model_sampling = {{ "n" = {{ temperature = 0.1 }} }}
 @pytest.mark.served
 @pytest.mark.django_db(transaction=True)
 async def test_what_is_sent_is_recorded_and_what_the_server_rejects_is_not(configure: Configure, closing: None, ada: User) -> None:
-    async with stub.running(says("Hello.")) as server:
+    async with stub.running(constant_answer("Hello.")) as server:
 
         async def strict(writer: asyncio.StreamWriter) -> None:
             if "top_p" in server.requests[-1].body:
                 await stub.responds("400 Bad Request", json.dumps({"error": {"message": "Unknown field: top_p"}}).encode())(writer)
             else:
-                await says("Hello.")(writer)
+                await constant_answer("Hello.")(writer)
 
         server.answer = strict
         configure(FILE.format(url=server.url))

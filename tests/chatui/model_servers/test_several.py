@@ -19,9 +19,9 @@ from chatui.turns import running
 from chatui.turns.start import Ask, AskRefusedError, Kind
 from tests.chatui.conftest import signed_in, store, stored
 from tests.support import stub
-from tests.support.html_text import lean
-from tests.support.sampling import asked, outcome
-from tests.support.several import Configure, says
+from tests.support.html_text import collapsed
+from tests.support.sampling import outcome, sample_request
+from tests.support.several import Configure, constant_answer
 from tests.support.several import closing as closing
 from tests.support.several import configure as configure
 
@@ -213,7 +213,7 @@ def test_a_permission_that_was_taken_back_counts_for_the_next_question_whatever_
 def test_the_page_offers_what_the_person_may_use_and_no_address(configure: Configure, ada: User, bela: User) -> None:
     configure(FOR_READERS)
     ada.groups.add(Group.objects.create(name="readers"))
-    page = lean(signed_in(ada).get("/").content.decode())
+    page = collapsed(signed_in(ada).get("/").content.decode())
     assert '<option value="small" data-effort="medium">small</option>' in page and '<option value="large"' in page
     assert "127.0.0.1:9" not in page
     assert 'name="choice"' not in signed_in(bela).get("/").content.decode(), "one choice is none"
@@ -222,7 +222,7 @@ def test_the_page_offers_what_the_person_may_use_and_no_address(configure: Confi
 def test_the_page_opens_with_the_conversation_s_own_choice(configure: Configure, ada: User, conversation: Conversation) -> None:
     configure(TWO.format(small="http://127.0.0.1:9", large="http://127.0.0.1:9"))
     Conversation.objects.update(choice="large")
-    page = lean(signed_in(ada).get(f"/c/{conversation.pk}/").content.decode())
+    page = collapsed(signed_in(ada).get(f"/c/{conversation.pk}/").content.decode())
     assert '<option value="large/l" data-effort="medium" selected>' in page and "no longer available" not in page
     Conversation.objects.update(choice="vanished")
     page = signed_in(ada).get(f"/c/{conversation.pk}/").content.decode()
@@ -245,7 +245,7 @@ def test_the_demo_among_others_is_told_where_its_answers_are(configure: Configur
     assert "no model is connected" not in client.get("/").content.decode()
     shown = client.get(f"/c/{turn.conversation_id}/turns/{turn.pk}/").content.decode()
     assert "Scripted, no model" in shown and "Guided tour" in shown
-    shown = lean(client.get(f"/c/{other.conversation_id}/turns/{other.pk}/").content.decode())
+    shown = collapsed(client.get(f"/c/{other.conversation_id}/turns/{other.pk}/").content.decode())
     assert "Scripted" not in shown and "<span>a</span><span>m</span>" in shown and "127.0.0.1" not in shown
 
 
@@ -261,7 +261,7 @@ def test_one_back_end_needs_no_label_under_its_answers(configure: Configure, ada
 
 @pytest.mark.asyncio
 async def test_one_conversation_uses_two_servers(configure: Configure, closing: None, ada: User) -> None:
-    async with stub.running(says("I am small.")) as small, stub.running(says("I am large.")) as large:
+    async with stub.running(constant_answer("I am small.")) as small, stub.running(constant_answer("I am large.")) as large:
         configure(TWO.format(small=small.url, large=large.url))
         first = await run(ada, ask())
         second = await run(ada, ask(conversation=str(first.conversation_id), choice="large/xl"))
@@ -279,7 +279,7 @@ async def test_one_conversation_uses_two_servers(configure: Configure, closing: 
 
 @pytest.mark.asyncio
 async def test_the_length_limit_of_a_back_end_comes_before_the_general_one(configure: Configure, closing: None, ada: User) -> None:
-    async with stub.running(says("Hello.")) as server:
+    async with stub.running(constant_answer("Hello.")) as server:
         for own, most in (("max_answer_tokens=77", 77), ("", 55)):
             configure(f'[[backend]]\nname="a"\nurl="{server.url}"\nmodels=["m"]\n{own}\n', max_answer_tokens=55)
             await run(ada, ask())
@@ -301,7 +301,7 @@ async def test_a_back_end_that_vanished_on_the_way_ends_the_turn_with_a_sentence
 async def test_an_edited_address_gets_neither_the_key_nor_a_question(
     configure: Configure, closing: None, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with stub.running(says("Good.")) as good, stub.running(says("Evil.")) as evil:
+    async with stub.running(constant_answer("Good.")) as good, stub.running(constant_answer("Evil.")) as evil:
         monkeypatch.setenv("CHATUI_KEY_ACME", f"{good.url} sk-7261")
         row = await StoredBackend.objects.acreate(name="a", url=good.url, key_name="ACME", model_names="m")
         assert (await run(ada, ask())).state == "completed"
@@ -329,11 +329,11 @@ async def test_a_back_end_is_made_once_and_anew_when_what_is_said_of_it_changes(
 
 @pytest.mark.asyncio
 async def test_a_key_that_was_replaced_is_used_at_once(configure: Configure, closing: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with stub.running(says("Hello.")) as server:
+    async with stub.running(constant_answer("Hello.")) as server:
         configure(f'[[backend]]\nname="a"\nurl="{server.url}"\nmodels=["m"]\nkey_env="THE_KEY"\n')
         for key in ("one", "two"):
             monkeypatch.setenv("THE_KEY", key)
-            await outcome(connected.backend(), asked("Hello!"))
+            await outcome(connected.backend(), sample_request("Hello!"))
             assert server.requests[-1].headers["authorization"] == f"Bearer {key}"
         monkeypatch.delenv("THE_KEY")
         with pytest.raises(BackendError, match="E-X-BACKEND"):
@@ -355,7 +355,7 @@ async def test_an_unwanted_back_end_is_closed_but_not_under_a_running_answer(con
     async with stub.running(slowly) as server:
         configure(TWO.format(small=server.url, large="http://127.0.0.1:9"))
         backend: Any = connected.backend("small")
-        sampling = asyncio.create_task(outcome(backend, asked("Hello!")))
+        sampling = asyncio.create_task(outcome(backend, sample_request("Hello!")))
         while not any(request.method == "POST" for request in server.requests):
             await asyncio.sleep(0.01)
         configure()
@@ -370,12 +370,12 @@ async def test_an_unwanted_back_end_is_closed_but_not_under_a_running_answer(con
 @pytest.mark.asyncio
 async def test_a_closed_back_end_can_be_used_once_more_and_leaves_nothing_open(configure: Configure, closing: None) -> None:
     """A runner may have got it a moment before it was given up."""
-    async with stub.running(says("Hello.")) as server:
+    async with stub.running(constant_answer("Hello.")) as server:
         configure(TWO.format(small=server.url, large="http://127.0.0.1:9"))
         backend: Any = connected.backend("small")
         configure()
         connected.backend()
         await asyncio.gather(*connected._closing)
         assert backend._is_closed, "the premise"
-        assert (await outcome(backend, asked("Hello!"))).visible == "Hello."
+        assert (await outcome(backend, sample_request("Hello!"))).visible == "Hello."
         assert backend._chosen[1]._upstream._client.is_closed

@@ -11,7 +11,7 @@ import pytest
 from chatui.backends.spec.definition import BackendSpec
 from chatui.model_servers.startup_log import announce
 from tests.support import stub
-from tests.support.several import Configure, says
+from tests.support.several import Configure, constant_answer
 from tests.support.several import configure as configure
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
@@ -29,7 +29,7 @@ async def test_the_chosen_format_is_one_line_also_where_the_server_names_no_mode
     configure: Configure, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THE_KEY", "sk-7261")
-    async with stub.running(says("x")) as server:
+    async with stub.running(constant_answer("x")) as server:
         (line,) = await lines_for(BackendSpec(name="a", url=server.url, key_env="THE_KEY"), caplog)
     assert line.startswith("wire format chat chosen for the model server at 127.0.0.1:") and "HTTP 404" in line
     assert "sk-7261" not in caplog.text
@@ -45,7 +45,7 @@ async def test_a_server_that_is_down_is_one_line_too_and_nothing_is_chosen(confi
 async def test_a_dead_address_does_not_keep_the_others_from_being_asked(configure: Configure, caplog: pytest.LogCaptureFixture) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         dead = f"http://127.0.0.1:{free.getsockname()[1]}"
-    async with stub.running(says("x")) as server:
+    async with stub.running(constant_answer("x")) as server:
         chosen, failed = await lines_for(BackendSpec(name="a", url=dead, more_urls=(server.url,)), caplog)
     assert chosen.startswith("wire format chat chosen for the model server at 127.0.0.1:")
     assert failed.startswith("no wire format chosen yet for back end a (address 1 of 2, E-X-BACKEND-UNREACHABLE)")

@@ -260,10 +260,10 @@ async def test_closing_ends_a_streaming_answer_and_a_streaming_debug_view(ada: U
     async with BrowserSocket(ada) as hers, BrowserSocket(vera) as watcher:
         await hers.send_message()
         conversation = (await hers.until("chatui:accepted"))[-1]["conversation"]
-        await hers.say("subscribe", conversation=conversation)
+        await hers.send("subscribe", conversation=conversation)
         await asyncio.wait_for(backend.waiting.wait(), 5)
         await database_sync_to_async(debug_requests.open_debug_view)(Visitor(vera, "", "page"), conversation, OPENING["reason"])
-        await watcher.say("watch", conversation=conversation)
+        await watcher.send("watch", conversation=conversation)
         await watcher.until("chatui:debug.snapshot")
         await close(vera, Cause.PROVISIONING, HERE, source="company")
         await watcher.until("closed")

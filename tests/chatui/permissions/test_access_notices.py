@@ -15,7 +15,7 @@ from chatui.models import Conversation, DebugRequest, User
 from chatui.permissions import debug_requests
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change
-from tests.support.html_text import lean
+from tests.support.html_text import collapsed
 
 pytestmark = pytest.mark.django_db
 
@@ -40,7 +40,7 @@ def opened_by(person: User, conversation: Conversation) -> None:
 def page(person: User, conversation: Conversation) -> str:
     response = signed_in(person).get(f"/c/{conversation.pk}/")
     assert response.status_code == 200
-    return lean(response.content.decode())
+    return collapsed(response.content.decode())
 
 
 @pytest.mark.usefixtures("_told")
@@ -127,12 +127,12 @@ def test_pages_without_a_conversation_tell_of_the_last_one_until_it_is_dismissed
     opened_by(grace, conversation)
     opened_by(grace, other)
     for path in PAGES:
-        text = lean(client.get(path).content.decode())
+        text = collapsed(client.get(path).content.decode())
         assert ELSEWHERE in text and "Another one" in text and "There is a notice in 1 other conversation." in text
         assert "grace" not in text and REASON not in text and f'name="next" value="{path}"' in text
     left = client.post(f"/c/{other.pk}/access-notices/dismiss/", {"next": "/settings/"})
     assert left.headers["Location"] == "/settings/"
-    text = lean(client.get("/settings/").content.decode())
+    text = collapsed(client.get("/settings/").content.decode())
     assert ELSEWHERE in text and "Ada's conversation" in text.replace("&#x27;", "'") and "Another one" not in text
     assert client.post(f"/c/{conversation.pk}/access-notices/dismiss/").headers["Location"] == f"/c/{conversation.pk}/"
     assert ELSEWHERE not in client.get("/settings/").content.decode()

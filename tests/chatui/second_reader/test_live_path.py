@@ -61,7 +61,7 @@ async def test_a_whole_turn_over_token_ids_goes_without_the_second_reader(
         async with BrowserSocket(ada) as socket:
             await socket.send_message("What is 2 + 2?")
             accepted = (await socket.until("chatui:accepted"))[-1]
-            await socket.say("subscribe", conversation=accepted["conversation"])
+            await socket.send("subscribe", conversation=accepted["conversation"])
             events = await socket.until(*ENDS, "chatui:idle", timeout=30)
             await running.settle()
         await backend.aclose()

@@ -25,7 +25,7 @@ async def ended(ada: User) -> tuple[dict[str, object], str]:
     async with BrowserSocket(ada) as socket:
         await socket.send_message()
         conversation = (await socket.until("chatui:accepted"))[-1]["conversation"]
-        await socket.say("subscribe", conversation=conversation)
+        await socket.send("subscribe", conversation=conversation)
         event = (await socket.until(*ENDS))[-1]
     page = await database_sync_to_async(lambda: signed_in(ada).get(f"/c/{conversation}/").content.decode())()
     return event, page

@@ -109,7 +109,7 @@ async def test_a_turn_keeps_what_was_sent_for_it_and_its_owner_is_sent_nothing_o
     async with BrowserSocket(ada) as socket:
         await socket.send_message("Hello")
         accepted = (await socket.until("chatui:accepted"))[-1]
-        await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.send("subscribe", conversation=accepted["conversation"])
         await socket.until(*ENDS, "chatui:idle")
         await running.settle()
         await asyncio.sleep(0)

@@ -378,9 +378,9 @@ async def test_a_page_that_shows_the_cut_answer_gets_only_what_is_new(ada: User,
     old = await Message.objects.aget(channel="final")
     backend.script = rest("'x')\n```\n\nThe end.")
     async with BrowserSocket(ada) as socket:
-        await socket.say("subscribe", conversation=str(first.conversation_id))
+        await socket.send("subscribe", conversation=str(first.conversation_id))
         await socket.until("chatui:idle")
-        await socket.say("continue", client_id=str(uuid4()), conversation=str(first.conversation_id), turn=str(first.pk))
+        await socket.send("continue", client_id=str(uuid4()), conversation=str(first.conversation_id), turn=str(first.pk))
         events = await socket.until(*ENDS)
     created = next(event for event in events if event["type"] == "response.created")
     assert (created["kind"], created["continued_turn"]) == ("continue", str(first.pk))
@@ -405,7 +405,7 @@ async def test_a_page_that_comes_late_gets_the_whole_text_before_and_behind_the_
     for gate in (thinking, writing):
         await asyncio.sleep(0.1)
         async with BrowserSocket(ada) as socket:
-            await socket.say("subscribe", conversation=str(first.conversation_id))
+            await socket.send("subscribe", conversation=str(first.conversation_id))
             snapshots.append([message["blocks"] for message in (await socket.until("chatui:snapshot"))[-1]["messages"]])
             assert SECRET not in "".join(socket.raw)
         gate.set()
@@ -436,7 +436,7 @@ async def test_an_answer_that_turns_out_to_be_a_preamble_is_relabelled_on_the_pa
         await socket.send_message()
         conversation = (await socket.until("chatui:accepted"))[-1]["conversation"]
         await asyncio.wait_for(backend.waiting.wait(), 5)
-        await socket.say("subscribe", conversation=conversation)
+        await socket.send("subscribe", conversation=conversation)
         snapshot = (await socket.until("chatui:snapshot"))[-1]
         gate.set()
         await socket.until(*ENDS)

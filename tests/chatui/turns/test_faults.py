@@ -84,7 +84,7 @@ async def asked_of(ada: User, monkeypatch: pytest.MonkeyPatch, url: str, dialect
     monkeypatch.setattr(retries, "PAUSES", (0.3, 0.1))
     conversation = await Conversation.objects.acreate(owner=ada, title="Geography")
     async with BrowserSocket(ada) as browser:
-        await browser.say("subscribe", conversation=str(conversation.pk))
+        await browser.send("subscribe", conversation=str(conversation.pk))
         await browser.send_message(QUESTION, conversation=str(conversation.pk))
         events = await browser.until(*ENDS, timeout=30)
         await running.settle()

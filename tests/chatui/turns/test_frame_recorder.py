@@ -62,7 +62,7 @@ async def test_text_goes_on_while_the_database_is_locked_and_the_turn_ends_when_
     async with BrowserSocket(ada) as socket:
         await socket.send_message()
         accepted = (await socket.until("chatui:accepted"))[-1]
-        await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.send("subscribe", conversation=accepted["conversation"])
         await socket.until("chatui:snapshot")
         await asyncio.wait_for(backend.waiting.wait(), 10)
         with write_lock():

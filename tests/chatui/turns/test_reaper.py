@@ -39,7 +39,7 @@ async def set_lease(turn: Turn, seconds: float) -> None:
 async def test_pages_that_wait_for_an_answer_of_a_dead_process_are_told(ada: User, backend: ScriptedBackend) -> None:
     turn = (await stored(ada, ask(), "a process that died")).turn
     async with BrowserSocket(ada) as socket:
-        await socket.say("subscribe", conversation=str(turn.conversation_id))
+        await socket.send("subscribe", conversation=str(turn.conversation_id))
         assert await socket.silence(0.2) == [], "the premise: it waits"
         await database_sync_to_async(pieces.leave)(turn.pk, "Half")
         await running._reap()

@@ -87,7 +87,7 @@ async def test_a_history_that_cannot_be_read_fails_the_turn_and_says_so(ada: Use
     started = await keep_question(ada, ask(conversation=first.conversation_id))
     await Message.objects.filter(pk=first.question_id).aupdate(text="no frame at all")
     async with BrowserSocket(ada) as socket:
-        await socket.say("subscribe", conversation=str(started.turn.conversation_id))
+        await socket.send("subscribe", conversation=str(started.turn.conversation_id))
         await asyncio.sleep(0.05)
         running.launch(started)
         turn = await end_of(started)
@@ -167,7 +167,7 @@ async def test_a_receiver_that_fails_does_not_make_a_turn_deaf(ada: User, backen
     bus().join("failing", fail)
     running.ask_snapshot(place_of(started), Audience.END_USER, "failing")
     async with BrowserSocket(ada) as socket:
-        await socket.say("subscribe", conversation=str(started.turn.conversation_id))
+        await socket.send("subscribe", conversation=str(started.turn.conversation_id))
         await socket.until("chatui:snapshot", timeout=1)
         gate.set()
         await socket.until(*ENDS, timeout=5)
@@ -182,7 +182,7 @@ async def test_an_answer_is_written_to_its_end_and_seen_while_redis_is_away(
     backend.script = [*frame(ANALYSIS, "thinking"), gate, *answer("All of it.")]
     started = await begin(ada)
     async with BrowserSocket(ada) as socket:
-        await socket.say("subscribe", conversation=str(started.turn.conversation_id))
+        await socket.send("subscribe", conversation=str(started.turn.conversation_id))
         await socket.until("chatui:snapshot", timeout=relay.ANSWER_SECONDS + 1)
         gate.set()
         assert "All of it." in shown_text(await socket.until(*ENDS, timeout=5))
@@ -293,7 +293,7 @@ async def test_a_page_that_asks_often_waits_for_one_snapshot(ada: User, backend:
     monkeypatch.setattr(running, "ask_snapshot", count)
     async with BrowserSocket(ada) as socket:
         for _ in range(10):
-            await socket.say("subscribe", conversation=str(started.turn.conversation_id))
+            await socket.send("subscribe", conversation=str(started.turn.conversation_id))
         await asyncio.sleep(0.55)
     assert len(looks) <= 10 + 6, "ten answers, and one look again each tenth of a second"
 

@@ -16,7 +16,7 @@ from renderer.summary import frame as summary_frame
 from tests.chatui.turns.test_summarizing import STEP, TRUSTED, kept, server_summary, watch
 from tests.support.cost import costs_at_most
 from tests.support.scripted import ScriptedBackend, answer
-from tests.support.summarizer import Summarizer, thinks, use
+from tests.support.summarizer import Summarizer, install, thinks
 
 QUESTION = "How do I get to work fastest when it rains?"
 
@@ -115,7 +115,7 @@ def test_a_summary_that_is_not_trusted_is_hidden_text(is_trusted: bool) -> None:
 async def test_a_trusted_server_that_sends_its_thoughts_shows_nothing_of_them(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use(monkeypatch, backend, None, **TRUSTED)
+    install(monkeypatch, backend, None, **TRUSTED)
     gate = asyncio.Event()
     raw = "We need to weigh the travel time.\n\nCompared ways to work when it rains\n\nWeighed the travel time"
     backend.script = [*server_summary(raw), gate, *answer(thought="more")]
@@ -132,7 +132,7 @@ async def test_a_server_nobody_vouched_for_writes_no_line_though_a_model_does(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     backend.script = [*server_summary("**Weighing the rain**"), *thinks(gate)]
     watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     assert watched.steps == [STEP]

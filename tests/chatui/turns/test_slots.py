@@ -99,7 +99,7 @@ async def test_a_question_that_waits_is_kept_says_its_place_and_can_be_stopped(
         await asyncio.wait_for(backend.waiting.wait(), 5)
         snapshots = [await begin(second), await begin(third)]
         assert [snapshot["place"] for snapshot in snapshots] == [1, 2]
-        await second.say("stop", conversation=snapshots[0]["conversation"], turn=snapshots[0]["turn"])
+        await second.send("stop", conversation=snapshots[0]["conversation"], turn=snapshots[0]["turn"])
         assert (await second.until(*ENDS))[-1]["state"] == "stopped"
         assert (await third.until("chatui:queued"))[-1]["place"] == 1
         gate.set()
@@ -114,7 +114,7 @@ async def begin(socket: BrowserSocket) -> dict[str, Any]:
     """Ask, and follow. The snapshot, with the conversation."""
     await socket.send_message()
     accepted = (await socket.until("chatui:accepted"))[-1]
-    await socket.say("subscribe", conversation=accepted["conversation"])
+    await socket.send("subscribe", conversation=accepted["conversation"])
     return (await socket.until("chatui:snapshot"))[-1] | {"conversation": accepted["conversation"]}
 
 

@@ -105,7 +105,7 @@ async def turn(
     backend.script = [gate, *answer("Four.")]
     backend.waiting.clear()
     mark = len(statements)
-    await socket.say(client_id=str(uuid4()), **command)
+    await socket.send(client_id=str(uuid4()), **command)
     await asyncio.wait_for(backend.waiting.wait(), 20)
     first = len(statements) - mark
     assert first <= BEFORE_FIRST_TOKEN, statements.since(mark)
@@ -132,10 +132,10 @@ async def test_each_kind_of_turn_takes_few_statements(ada: User, backend: Script
         await turn(socket, backend, statements, {"type": "edit", "question": accepted["question"], "text": "And 3 + 3?", **where})
         backend.script = [*frame(FINAL, "Two and")[:-1], asyncio.Event()]
         backend.waiting.clear()
-        await socket.say(client_id=str(uuid4()), **send(accepted["conversation"]))
+        await socket.send(client_id=str(uuid4()), **send(accepted["conversation"]))
         cut = (await socket.until("chatui:accepted"))[-1]
         await asyncio.wait_for(backend.waiting.wait(), 20)
-        await socket.say("stop", conversation=cut["conversation"], turn=cut["turn"])
+        await socket.send("stop", conversation=cut["conversation"], turn=cut["turn"])
         await running.settle()
         await turn(socket, backend, statements, {"type": "continue", "conversation": cut["conversation"], "turn": cut["turn"]})
     assert await Turn.objects.filter(state="completed").acount() == 5
@@ -235,7 +235,7 @@ async def test_what_a_model_cannot_see_is_not_read(ada: User, backend: ScriptedB
     count, times_cheaper = await compared()
     assert 20 < count < 100 and times_cheaper > 5
     async with BrowserSocket(ada) as socket:
-        await socket.say(client_id=str(uuid4()), **send(conversation.pk))
+        await socket.send(client_id=str(uuid4()), **send(conversation.pk))
         await socket.until("chatui:accepted")
         await running.settle()
     asked = backend.requests[0].frames
@@ -247,11 +247,11 @@ async def test_what_a_model_cannot_see_is_not_read(ada: User, backend: ScriptedB
 async def test_reasoning_above_an_answer_is_not_read_again(ada: User, backend: ScriptedBackend) -> None:
     backend.script = answer("Four.", thought="hidden " * 100)
     async with BrowserSocket(ada) as socket:
-        await socket.say(client_id=str(uuid4()), **send(None))
+        await socket.send(client_id=str(uuid4()), **send(None))
         accepted = (await socket.until("chatui:accepted"))[-1]
         await running.settle()
         backend.script = answer("Eight.", thought="hidden again")
-        await socket.say(client_id=str(uuid4()), **send(accepted["conversation"], "And twice that?"))
+        await socket.send(client_id=str(uuid4()), **send(accepted["conversation"], "And twice that?"))
         await socket.until("chatui:accepted")
         await running.settle()
     last = await Message.objects.order_by("position").alast()

@@ -23,9 +23,9 @@ from renderer.frames import Header, Intent, Terminator
 from renderer.gate import Audience, may_see
 from tests.chatui.conftest import signed_in
 from tests.support.browser_socket import ENDS, BrowserSocket
-from tests.support.html_text import lean
+from tests.support.html_text import collapsed
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, answer, ended, frame
-from tests.support.summarizer import THOUGHT, Says, Summarizer, thinks, use
+from tests.support.summarizer import THOUGHT, Says, Summarizer, install, thinks
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
@@ -68,7 +68,7 @@ async def watch(
     async with BrowserSocket(person) as socket:
         await socket.send_message(text)
         accepted = (await socket.until("chatui:accepted"))[-1]
-        await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.send("subscribe", conversation=accepted["conversation"])
         watched.events = await socket.until("chatui:snapshot", "chatui:idle")
         watched.steps_before = watched.events[-1].get("steps", [])
         if gate is not None:
@@ -111,7 +111,7 @@ async def test_a_step_is_shown_while_the_model_thinks_and_kept_in_front_of_the_a
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
     watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     types = watched.types()
@@ -124,7 +124,7 @@ async def test_a_step_is_shown_while_the_model_thinks_and_kept_in_front_of_the_a
     ]
     assert frames[-2].text == (f"<|start|>assistant name=reasoning_summary intent=preamble<|channel|>commentary<|message|>- {STEP}<|end|>")
     assert frames[-1].parent_id == frames[-2].pk
-    page = lean(await page_of(ada, watched.turn))
+    page = collapsed(await page_of(ada, watched.turn))
     assert re.search(rf'<summary>Thought for [^<]+</summary><ul class="thought-steps"><li dir="auto">{STEP}</li></ul></details>', page)
     assert page.index("<details") < page.index("Take the bicycle.")
 
@@ -134,7 +134,7 @@ async def test_the_summarizer_gets_reasoning_in_increments_and_nothing_else_that
 ) -> None:
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"instructions": ORDERS})
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     first, second = f"{THOUGHT} first part. ", f"{THOUGHT} second part. "
     backend.script = [
         *frame(CALL, '{"query": "CALL-CANARY"}', Terminator.CALL),
@@ -150,7 +150,7 @@ async def test_the_summarizer_gets_reasoning_in_increments_and_nothing_else_that
         await until(lambda: len(summarizer.requests) == 1)
         gate.set()
         await until(lambda: len(summarizer.requests) == 2)
-        await socket.say("stop", conversation=accepted["conversation"], turn=accepted["turn"])
+        await socket.send("stop", conversation=accepted["conversation"], turn=accepted["turn"])
         await running.settle()
     asked = [request.frames[-1].body for request in summarizer.requests]
     assert "first part" in asked[0] and QUESTION in asked[0] and "- none" in asked[0]
@@ -200,7 +200,7 @@ async def test_e_x_summary_blocked_what_must_not_be_shown_is_left_out_and_the_pe
 ) -> None:
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"instructions": ORDERS})
     gate, summarizer = asyncio.Event(), Summarizer(attack, "none")
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
     watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     assert watched.turn.state == "completed"
@@ -219,7 +219,7 @@ async def test_e_x_summary_blocked_what_must_not_be_shown_is_left_out_and_the_pe
 
 async def test_a_copy_of_visible_text_is_no_secret(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     gate, summarizer = asyncio.Event(), Summarizer("Looked at how to get to work in 2031", "none")
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
     watched = await watch(ada, gate, lambda: summarizer.judged > 0, text="How do I get to work? See example.org, page 2031.")
     assert "work in 2031" in watched.raw
@@ -246,12 +246,12 @@ async def test_a_summarizer_that_does_not_work_costs_the_answer_no_time(
     says: Says, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer(says)
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
     async with BrowserSocket(ada) as socket:
         await socket.send_message(QUESTION)
         accepted = (await socket.until("chatui:accepted"))[-1]
-        await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.send("subscribe", conversation=accepted["conversation"])
         await socket.until("chatui:snapshot")
         await until(lambda: len(summarizer.requests) > 0)
         gate.set()
@@ -272,7 +272,7 @@ async def test_the_request_is_broken_off_when_the_answer_begins(
 ) -> None:
     """A server that does both has its hands free for the answer."""
     thinking, writing, summarizer = asyncio.Event(), asyncio.Event(), Summarizer(60.0)
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     backend.script = [*thinks(thinking)[:-3], writing, *thinks()[-3:]]
     async with BrowserSocket(ada) as socket:
         await socket.send_message(QUESTION)
@@ -288,7 +288,7 @@ async def test_what_a_summary_took_is_booked_also_where_the_answer_broke_it_off(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer(60.0)
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
     await watch(ada, gate, lambda: summarizer.running == 1)
     rows = [row async for row in UsageEntry.objects.filter(kind="summary")]
@@ -300,7 +300,7 @@ async def test_what_a_summary_took_is_booked_while_its_turn_runs_so_that_a_proce
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = asyncio.Event()
-    use(monkeypatch, backend, Summarizer(0.0))
+    install(monkeypatch, backend, Summarizer(0.0))
     backend.script = thinks(gate)
     async with BrowserSocket(ada) as socket:
         await socket.send_message(QUESTION)
@@ -320,7 +320,7 @@ async def test_only_a_few_summaries_are_asked_for_at_the_same_time(
     ada: User, bela: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer(0.2)
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
     async with BrowserSocket(ada) as hers, BrowserSocket(bela) as his:
         for socket in (hers, hers, hers, his, his, his):
@@ -338,7 +338,7 @@ async def test_steps_come_at_a_steady_pace_whatever_is_thought(
     """How often a step comes must not tell how much is written."""
     assert summarizing.STEP_SECONDS >= 3.0
     summarizer = Summarizer(STEP, "Weighed the weather", "Looked at the distance", "Thought of the hills")
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     monkeypatch.setattr(summarizing, "STEP_SECONDS", 1.5)
     gates = [asyncio.Event() for _ in range(6)]
     backend.script = thinks(*gates, thought=THOUGHT * 20)
@@ -375,7 +375,7 @@ async def test_a_summary_has_at_most_a_dozen_steps(ada: User, backend: ScriptedB
     )
     gates = [asyncio.Event() for _ in words]
     summarizer = Summarizer(*(f"Thought of {word} and more" for word in words))
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     backend.script = thinks(*gates)
     async with BrowserSocket(ada) as socket:
         await socket.send_message(QUESTION)
@@ -392,19 +392,19 @@ async def test_a_page_that_comes_late_sees_the_steps_and_after_the_answer_began_
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     thinking, writing, summarizer = asyncio.Event(), asyncio.Event(), Summarizer(STEP, "none")
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     backend.script = [*thinks(thinking)[:-2], writing, *thinks()[-2:]]
     async with BrowserSocket(ada) as socket, BrowserSocket(ada) as late, BrowserSocket(ada) as later:
         await socket.send_message(QUESTION)
         accepted = (await socket.until("chatui:accepted"))[-1]
-        await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.send("subscribe", conversation=accepted["conversation"])
         await until_step(socket)
-        await late.say("subscribe", conversation=accepted["conversation"])
+        await late.send("subscribe", conversation=accepted["conversation"])
         snapshot = (await late.until("chatui:snapshot"))[-1]
         assert (snapshot["steps"], snapshot.get("thought"), snapshot["working"]) == ([STEP], None, True)
         thinking.set()
         await socket.until("chatui:thought")
-        await later.say("subscribe", conversation=accepted["conversation"])
+        await later.send("subscribe", conversation=accepted["conversation"])
         snapshot = (await later.until("chatui:snapshot"))[-1]
         assert (snapshot["steps"], snapshot["working"]) == ([STEP], False) and snapshot["thought"] >= 0
         writing.set()
@@ -415,14 +415,14 @@ async def test_a_turn_that_ends_without_an_answer_keeps_the_steps_that_were_seen
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     summarizer = Summarizer(STEP, "none")
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     backend.script = [FrameOpened(ANALYSIS), FrameText(THOUGHT), asyncio.Event()]
     async with BrowserSocket(ada) as socket:
         await socket.send_message(QUESTION)
         accepted = (await socket.until("chatui:accepted"))[-1]
-        await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.send("subscribe", conversation=accepted["conversation"])
         await until_step(socket)
-        await socket.say("stop", conversation=accepted["conversation"], turn=accepted["turn"])
+        await socket.send("stop", conversation=accepted["conversation"], turn=accepted["turn"])
         # What the list of conversations is told may come before or after the end of the turn.
         types = [event["type"] for event in await socket.until(*ENDS) if event["type"] != "chatui:answered"]
         await running.settle()
@@ -436,7 +436,7 @@ async def test_the_model_never_sees_a_summary_again_and_copies_and_titles_go_wit
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
     watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     at = f"/c/{watched.turn.conversation_id}/"
@@ -455,7 +455,7 @@ async def test_the_model_never_sees_a_summary_again_and_copies_and_titles_go_wit
 async def test_where_nobody_sums_up_a_calm_line_tells_the_time(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use(monkeypatch, backend, None)
+    install(monkeypatch, backend, None)
     backend.script = thinks()
     turn = (await watch(ada)).turn
     assert turn.thought_seconds is not None
@@ -465,7 +465,7 @@ async def test_where_nobody_sums_up_a_calm_line_tells_the_time(
 async def test_an_answer_without_hidden_work_says_nothing_of_it(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use(monkeypatch, backend, Summarizer(STEP))
+    install(monkeypatch, backend, Summarizer(STEP))
     backend.script = [*frame(FINAL, "pong", Terminator.RETURN), ended()]
     watched = await watch(ada)
     assert watched.turn.thought_seconds is None and "chatui:thought" not in watched.types()
@@ -475,7 +475,7 @@ async def test_an_answer_without_hidden_work_says_nothing_of_it(
 async def test_the_thinking_that_comes_after_the_answer_is_not_counted(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use(monkeypatch, backend, None)
+    install(monkeypatch, backend, None)
     backend.script = [*frame(FINAL, "pong"), *frame(ANALYSIS, THOUGHT), ended()]
     assert (await watch(ada)).turn.thought_seconds is None
 
@@ -494,7 +494,7 @@ TRUSTED = {"kind": "responses", "url": "http://127.0.0.1:9", "summaries": "serve
 async def test_a_trusted_servers_own_summary_is_checked_and_shown_as_steps(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use(monkeypatch, backend, None, **TRUSTED)
+    install(monkeypatch, backend, None, **TRUSTED)
     gate = asyncio.Event()
     copied = "Weigh the train against the bicycle and against walking"
     assert copied[1:] in THOUGHT, "the premise: it is a copy"
@@ -519,7 +519,7 @@ async def test_a_trusted_servers_own_summary_is_checked_and_shown_as_steps(
 async def test_a_summary_of_a_server_that_comes_right_before_the_answer_is_not_too_late(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use(monkeypatch, backend, None, **TRUSTED)
+    install(monkeypatch, backend, None, **TRUSTED)
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, THOUGHT), gate, *server_summary("**Comparing ways**"), *answer()[-5:]]
     watched = await watch(ada, gate, lambda: backend.waiting.is_set())
@@ -530,7 +530,7 @@ async def test_a_summary_of_a_server_that_comes_right_before_the_answer_is_not_t
 
 @pytest.mark.parametrize("name", ["reasoning_summary", "tool_activity"])
 async def test_a_model_cannot_forge_a_summary(name: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    use(monkeypatch, backend, None)
+    install(monkeypatch, backend, None)
     forged = Header("assistant", "commentary", name=name, intent=Intent.PREAMBLE)
     assert may_see(forged, Audience.END_USER), "the premise: it would be shown as ours"
     backend.script = [*frame(forged, "- I thought very hard"), *answer()]
@@ -544,7 +544,7 @@ async def test_a_back_end_that_trusts_its_server_before_the_turn_does_shows_no_s
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The admin pages may change a back end between the two looks at it that a turn takes."""
-    use(monkeypatch, backend, None)
+    install(monkeypatch, backend, None)
     backend.script = [*frame(SUMMARY, SECRET), *answer()]
     watched = await watch(ada)
     assert SECRET not in watched.raw and SECRET not in await page_of(ada, watched.turn)
@@ -552,7 +552,7 @@ async def test_a_back_end_that_trusts_its_server_before_the_turn_does_shows_no_s
 
 
 async def test_a_plain_preamble_is_no_summary(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    use(monkeypatch, backend, None, **TRUSTED)
+    install(monkeypatch, backend, None, **TRUSTED)
     backend.script = [*frame(PREAMBLE, "I will look it up."), *answer()]
     assert "part-preamble" in await page_of(ada, (await watch(ada)).turn)
 
@@ -569,7 +569,7 @@ async def test_a_reviewed_line_is_shown_only_if_the_review_says_allow(
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"instructions": ORDERS})
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
     summarizer.reviews = says
-    use(monkeypatch, backend, summarizer, summary_review=True)
+    install(monkeypatch, backend, summarizer, summary_review=True)
     backend.script = thinks(gate)
     watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     review = summarizer.requests[1].frames[-1].body
@@ -586,7 +586,7 @@ async def test_a_line_that_a_model_writes_is_reviewed_unless_that_is_switched_of
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
     summarizer.reviews = says
-    use(monkeypatch, backend, summarizer, summary_review=None)
+    install(monkeypatch, backend, summarizer, summary_review=None)
     backend.script = thinks(gate)
     watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     assert (STEP in watched.raw) == is_shown
@@ -599,7 +599,7 @@ async def test_a_line_that_the_check_refuses_is_not_sent_to_the_review(
 ) -> None:
     marker = "kvtrwqmz4711"
     gate, summarizer = asyncio.Event(), Summarizer(f"Compared {marker}", "none")
-    use(monkeypatch, backend, summarizer, summary_review=True)
+    install(monkeypatch, backend, summarizer, summary_review=True)
     backend.script = thinks(gate, thought=f"{THOUGHT} {marker} ")
     await watch(ada, gate, lambda: summarizer.judged > 0)
     assert await Message.objects.filter(error_code="E-X-SUMMARY-BLOCKED").acount() == 1, "the premise: one was refused"
@@ -609,12 +609,12 @@ async def test_a_line_that_the_check_refuses_is_not_sent_to_the_review(
 async def test_hidden_words_are_in_no_event_of_a_summary(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     marker = "kvtrwqmz4711"
     gate, summarizer = asyncio.Event(), Summarizer(f"Compared {marker}", f"Found {marker[::-1]}", STEP, "none")
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     backend.script = thinks(gate, thought=f"{THOUGHT} {marker} ")
     async with BrowserSocket(ada) as socket:
         await socket.send_message(QUESTION)
         accepted = (await socket.until("chatui:accepted"))[-1]
-        await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.send("subscribe", conversation=accepted["conversation"])
         await until(lambda: summarizer.judged > 0)
         gate.set()
         await socket.until(*ENDS, "chatui:idle")

@@ -15,7 +15,7 @@ from renderer.frame_kinds import SUMMARY_NAME
 from renderer.frames import Channel, Header, Terminator
 from tests.chatui.turns.test_summarizing import STEP, TRUSTED, kept, server_summary, watch
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, answer, ended, frame
-from tests.support.summarizer import THOUGHT, Summarizer, thinks, use
+from tests.support.summarizer import THOUGHT, Summarizer, install, thinks
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.faults]
 
@@ -35,7 +35,7 @@ async def test_a_line_that_no_database_takes_is_blocked_and_the_answer_kept(
     odd: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer(f"Looked at {odd} the timetable", "none")
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
     watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     assert watched.turn.state == "completed"
@@ -47,7 +47,7 @@ async def test_a_servers_own_summary_that_no_database_takes_is_blocked_and_the_a
     odd: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = asyncio.Event()
-    use(monkeypatch, backend, None, **TRUSTED)
+    install(monkeypatch, backend, None, **TRUSTED)
     own: list[Step] = [FrameOpened(OWN), FrameText(f"Looked at {odd} the timetable"), FrameClosed(Terminator.END)]
     backend.script = [*own, gate, *frame(FINAL, "Take the bicycle.", Terminator.RETURN), ended()]
     watched = await watch(ada, gate)
@@ -58,7 +58,7 @@ async def test_reasoning_that_no_database_takes_is_summed_up_all_the_same(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
     backend.script.insert(1, FrameText("odd \ud800 half of a sign "))
     watched = await watch(ada, gate, lambda: summarizer.judged > 0)
@@ -72,7 +72,7 @@ async def test_a_summary_that_cannot_be_kept_does_not_cost_the_answer(
 ) -> None:
     monkeypatch.setattr(ledger, "store_summary", fault)
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
     watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     assert watched.turn.state == "completed"
@@ -82,7 +82,7 @@ async def test_a_summary_that_cannot_be_kept_does_not_cost_the_answer(
 async def test_a_check_that_fails_while_the_answer_begins_does_not_cost_the_answer(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use(monkeypatch, backend, None, **TRUSTED)
+    install(monkeypatch, backend, None, **TRUSTED)
     monkeypatch.setattr(summarizing, "POLL_SECONDS", 60.0)  # only the beginning of the answer looks at the line
     monkeypatch.setattr(summary_notes, "check", broken)
     gate = asyncio.Event()
@@ -97,7 +97,7 @@ async def test_after_a_fault_nothing_more_of_a_summary_is_shown(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was lost with the fault is missing in the index, so that a copy of it would pass."""
-    use(monkeypatch, backend, None, **TRUSTED)
+    install(monkeypatch, backend, None, **TRUSTED)
     feed, failed = summary_notes.Notes.feed, asyncio.Event()
 
     def feed_once(notes: summary_notes.Notes, event: Any) -> None:
@@ -119,7 +119,7 @@ async def test_a_summarizer_that_says_nothing_three_times_is_not_asked_a_fourth_
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer("")
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     monkeypatch.setattr(summarizing, "LEAST_CHARS", 0)
     backend.script = thinks(gate)
     watched = await watch(ada, gate, lambda: len(summarizer.requests) >= 3)
@@ -129,7 +129,7 @@ async def test_a_summarizer_that_says_nothing_three_times_is_not_asked_a_fourth_
 async def test_a_servers_summary_that_comes_too_late_for_its_review_is_not_shown(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use(monkeypatch, backend, None, **TRUSTED, summary_review=True)
+    install(monkeypatch, backend, None, **TRUSTED, summary_review=True)
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, THOUGHT), gate, *server_summary("**Comparing ways**"), *answer()[-5:]]
     watched = await watch(ada, gate, backend.waiting.is_set)

@@ -96,7 +96,7 @@ async def test_a_line_comes_over_http_is_checked_and_shown(
         async with BrowserSocket(ada) as socket:
             await socket.send_message(QUESTION)
             accepted = (await socket.until("chatui:accepted"))[-1]
-            await socket.say("subscribe", conversation=accepted["conversation"])
+            await socket.send("subscribe", conversation=accepted["conversation"])
             async with asyncio.timeout(10):
                 while len(asked) < (2 if review == "true" else 1):
                     await asyncio.sleep(0.01)
@@ -124,7 +124,7 @@ async def test_a_bad_summarizer_holds_up_no_token_and_is_hung_up_on(small: Answe
         async with BrowserSocket(ada) as socket:
             await socket.send_message(QUESTION)
             accepted = (await socket.until("chatui:accepted"))[-1]
-            await socket.say("subscribe", conversation=accepted["conversation"])
+            await socket.send("subscribe", conversation=accepted["conversation"])
             async with asyncio.timeout(10):
                 while not [request for request in other.requests if request.method == "POST"]:
                     await asyncio.sleep(0.01)
@@ -167,7 +167,7 @@ async def test_the_real_server_is_model_and_summarizer(
     async with BrowserSocket(ada) as socket:
         await socket.send_message("Think hard: how do I get to work fastest?")
         accepted = (await socket.until("chatui:accepted"))[-1]
-        await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.send("subscribe", conversation=accepted["conversation"])
         await asyncio.wait_for(answered.wait(), 20)
         await asyncio.sleep(0.2)
         relay.let_go()

@@ -32,7 +32,7 @@ async def test_a_page_is_told_what_until_when_and_whom_to_ask(ada: User, backend
     await limit(day_turns=0)
     async with BrowserSocket(ada) as socket:
         asked = str(uuid4())
-        await socket.say("send", client_id=asked, conversation=None, text="Hello?", effort="low")
+        await socket.send("send", client_id=asked, conversation=None, text="Hello?", effort="low")
         refused = (await socket.until("chatui:refused"))[-1]
     assert (refused["client_id"], refused["code"], refused["contact"]) == (asked, "E-X-QUOTA-DAY", "Ask it@example.org for more.")
     until = parse_datetime(refused["until"])
@@ -43,7 +43,7 @@ async def test_a_page_hears_of_a_limit_that_is_near_and_of_none_that_is_far(ada:
     await limit(day_turns=5)
     async with BrowserSocket(ada) as socket:
         for number in range(4):
-            await socket.say("send", client_id=str(uuid4()), conversation=None, text="Hello?", effort="low")
+            await socket.send("send", client_id=str(uuid4()), conversation=None, text="Hello?", effort="low")
             accepted = (await socket.until("chatui:accepted"))[-1]
             await running.settle()
             assert accepted.get("percent") == (80 if number == 3 else None)

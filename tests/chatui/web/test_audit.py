@@ -19,7 +19,7 @@ from chatui.models import AuditEvent, Conversation, User
 from chatui.permissions import access
 from chatui.web import audit as page_of_log
 from tests.chatui.conftest import OPENING, make_person, signed_in
-from tests.support.html_text import lean
+from tests.support.html_text import collapsed
 
 pytestmark = pytest.mark.django_db
 
@@ -190,9 +190,9 @@ def test_a_look_is_one_row_with_its_counts_and_a_file_has_both_lines(grace: User
     assert client.post(f"/c/{conversation.pk}/debug/open/", OPENING).status_code == 302
     for place in ("", "raw/", "raw/"):
         assert client.get(f"/c/{conversation.pk}/debug/{place}").status_code == 200
-    assert "so far 1 × page, 2 × raw text; last" in lean(client.get("/audit/").content.decode())
+    assert "so far 1 × page, 2 × raw text; last" in collapsed(client.get("/audit/").content.decode())
     client.post(f"/c/{conversation.pk}/debug/close/")
-    page = lean(client.get("/audit/").content.decode())
+    page = collapsed(client.get("/audit/").content.decode())
     assert shown(client) == ["open debug view"] and re.search(r"1 × page, 2 × raw text; last \d\d:\d\d:\d\d · line 2", page)
     got = [json.loads(line) for line in client.post("/audit/export/jsonl/", {"whose": "ada"}).content.decode().splitlines()]
     assert [(line["number"], line["action"], line["owner_name"]) for line in got] == [

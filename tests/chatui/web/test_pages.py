@@ -25,7 +25,7 @@ from renderer.frames import Frame, Header, Terminator
 from renderer.ocml import document
 from tests.chatui.conftest import OPENING, PASSWORD, signed_in
 from tests.support.environment import change
-from tests.support.html_text import lean
+from tests.support.html_text import collapsed
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE
 
 pytestmark = pytest.mark.django_db
@@ -232,7 +232,7 @@ def test_the_first_account_is_made_against_the_code_and_has_every_permission_of_
 
 def summary(response: Any) -> str:
     """What a form says on top."""
-    return lean(response.content.decode().partition('class="form-problem"')[2].partition("</div>")[0])
+    return collapsed(response.content.decode().partition('class="form-problem"')[2].partition("</div>")[0])
 
 
 def test_a_form_says_on_top_what_is_wrong_further_down_and_leads_there(ada: User) -> None:

@@ -16,7 +16,7 @@ from renderer.frame_kinds import is_answer
 from renderer.frames import Channel
 from renderer.harmony.vocabulary import Vocabulary
 from tests.llama import test_tools
-from tests.support.sampling import asked, outcome
+from tests.support.sampling import outcome, sample_request
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
 
@@ -40,7 +40,7 @@ async def backend(request: Any, llama_server: str, vocabulary: Vocabulary) -> As
 
 @pytest.mark.parametrize("wanted", [SUM, EITHER], ids=["object", "choice"])
 async def test_the_answer_fits_and_the_thought_is_free(backend: Backend, wanted: AnswerFormat) -> None:
-    found = await outcome(backend, replace(asked("What is 2 + 2?"), answer_format=wanted, max_tokens=400))
+    found = await outcome(backend, replace(sample_request("What is 2 + 2?"), answer_format=wanted, max_tokens=400))
     print([done.frame.body for done in found.finished], found.ended)
     assert found.ended is not None and found.ended.reason is EndReason.STOP
     assert wanted.fault(found.visible) is None

@@ -17,7 +17,7 @@ from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.chat.test_recordings import GREETING, PARIS, PLAN, TOKYO
 from tests.llama.test_chat import LIMITS
 from tests.llama.test_harmony import WEATHER
-from tests.support.sampling import asked, outcome
+from tests.support.sampling import outcome, sample_request
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
 
@@ -40,7 +40,7 @@ async def backend(llama_server: str, vocabulary: Vocabulary) -> AsyncIterator[Ha
 
 
 async def test_a_model_that_answers_calls_the_function_that_it_has_to_call(backend: HarmonyCompletionsBackend) -> None:
-    greeted = replace(asked("Hello!"), tools=(MOOD,), max_tokens=300)
+    greeted = replace(sample_request("Hello!"), tools=(MOOD,), max_tokens=300)
     free = await outcome(backend, greeted)
     assert (free.visible, free.calls) == (GREETING, []), "the premise: it answers by itself"
     result = await outcome(backend, replace(greeted, must_call=True))
@@ -53,7 +53,7 @@ async def test_a_model_that_answers_calls_the_function_that_it_has_to_call(backe
 
 
 async def test_of_several_functions_the_model_names_one_under_a_grammar(backend: HarmonyCompletionsBackend) -> None:
-    result = await outcome(backend, replace(asked("Hello!"), tools=(MOOD, CLOCK), must_call=True, max_tokens=300))
+    result = await outcome(backend, replace(sample_request("Hello!"), tools=(MOOD, CLOCK), must_call=True, max_tokens=300))
     assert result.error is None and result.visible == ""
     [(recipient, body)] = result.calls
     assert recipient in ("functions.note_mood", "functions.tell_time")
@@ -66,5 +66,5 @@ async def test_of_several_functions_the_model_names_one_under_a_grammar(backend:
 async def test_a_call_of_its_own_comes_as_it_does_without_being_required(
     backend: HarmonyCompletionsBackend, question: str, call: tuple[str, str], said: str
 ) -> None:
-    result = await outcome(backend, replace(asked(question), tools=(WEATHER,), must_call=True, max_tokens=300))
+    result = await outcome(backend, replace(sample_request(question), tools=(WEATHER,), must_call=True, max_tokens=300))
     assert (result.calls, result.visible) == ([call], said)

@@ -12,7 +12,7 @@ from chatui.model_servers import connected
 from renderer.gate import Audience, may_see, show
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.chat.test_recordings import ITINERARY
-from tests.support.sampling import asked, outcome
+from tests.support.sampling import outcome, sample_request
 from tests.support.several import Configure
 from tests.support.several import closing as closing
 from tests.support.several import configure as configure
@@ -33,7 +33,7 @@ async def test_with_nothing_but_the_address_the_preamble_is_apart_from_the_answe
     configure(backend_url=llama_server)
     backend: Any = connected.backend()
     assert isinstance(backend, AutoBackend)
-    result = await outcome(backend, asked("Plan a weekend trip to Paris."))
+    result = await outcome(backend, sample_request("Plan a weekend trip to Paris."))
     shown = [done.frame for done in result.finished if may_see(done.frame.header, Audience.END_USER)]
     assert [frame.header.intent for frame in shown] == ["preamble", None], "two messages, of which the first is a preamble"
     assert "".join(show(frame, Audience.END_USER) for frame in shown) == ITINERARY

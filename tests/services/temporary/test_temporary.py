@@ -48,7 +48,7 @@ def rows(deployment: Deployment, url: str) -> str:
 
 async def asked(socket: LiveSocket, *, temporary: bool) -> str:
     """The address of a conversation whose first answer has ended."""
-    await socket.say("send", client_id=str(uuid4()), conversation=None, text="Hello", effort="low", temporary=temporary)
+    await socket.send("send", client_id=str(uuid4()), conversation=None, text="Hello", effort="low", temporary=temporary)
     accepted = (await socket.until("chatui:accepted"))[-1]
     await socket.until(*ENDS)
     return str(accepted["url"])

@@ -1,4 +1,4 @@
-"""Makes accounts in the database of a deployment, past the product: a command of it would take longer than most tests that need them."""
+"""Creates accounts directly in a deployment's database: a management command would take longer than most tests that need them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from chatui.skeletons import folded_skeleton, skeleton
 _BUSY_SECONDS = 60
 
 
-def make(environment: Mapping[str, str], people: Mapping[str, tuple[bool, Sequence[str]]], password: str) -> None:
-    """Accounts by name, each (is staff, code names of permissions), with one password. One that is there gets password and permissions.
+def create(environment: Mapping[str, str], people: Mapping[str, tuple[bool, Sequence[str]]], password: str) -> None:
+    """Create accounts by name, each (is staff, permission code names), with one password. Existing ones get password and permissions.
 
-    ``environment``: the deployment's, which says where its database is. The tables have to be there.
+    ``environment``: the deployment's, which says where its database is. The tables must exist.
     """
     with closing(_Database(environment)) as database:
         for name, (is_staff, permissions) in people.items():
@@ -32,7 +32,7 @@ def make(environment: Mapping[str, str], people: Mapping[str, tuple[bool, Sequen
 
 
 class _Database:
-    """SQLite or PostgreSQL, whose rows are the same but for how they write a key."""
+    """SQLite or PostgreSQL, whose rows differ only in how keys are written."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         url = environment.get("CHATUI_DATABASE_URL", "")
@@ -42,7 +42,7 @@ class _Database:
         self.commit, self.close = self._connection.commit, self._connection.close
 
     def person(self, name: str, password: str, *, is_staff: bool) -> object:
-        """The key of the account, which is made where there is none."""
+        """The key of the account, which is created if it does not exist."""
         known = self._run("SELECT id FROM chatui_user WHERE username = ?", name).fetchone()
         if known:
             self._run("UPDATE chatui_user SET password = ? WHERE id = ?", password, known[0])
@@ -76,6 +76,6 @@ class _Database:
 
 @cache
 def _hashed(password: str) -> str:
-    """As the product hashes it, and once: that takes long, and on purpose. Not with the quick hash that other tests set."""
+    """Hashed as the product does, and only once, because that is deliberately slow. Not the fast hasher that other tests set."""
     hasher = PBKDF2PasswordHasher()
     return hasher.encode(password, hasher.salt())

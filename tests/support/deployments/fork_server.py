@@ -1,10 +1,10 @@
-"""Starts programs of the product by forking a process that has imported what needs no settings: a start costs a third of the time.
+"""Starts programs of the product by forking a process with preloaded modules, which takes a third of the time of a normal start.
 
-That is packages, ``renderer``, and those modules of the product that can be imported where there are no settings. The others fail to,
-and each program, which has settings of its own, imports them itself.
-``process.py`` starts this file and speaks to it over a socket, its standard input: each message is one JSON object with ``arguments``
-(as for ``python``), ``environment`` and ``directory``, and three descriptors: where the program's output and its errors go, and a pipe
-to which its ``END`` is written (a negative exit code is the number of a signal). It ends with its socket.
+Preloaded are packages, ``renderer``, and those modules of the product that can be imported without settings. Each program imports the
+others itself, with its own settings.
+``process.py`` starts this file and talks to it over a socket, its standard input: each message is one JSON object with ``arguments``
+(as for ``python``), ``environment`` and ``directory``, and three descriptors: for the program's output, for its errors, and a pipe
+to which its ``END`` is written (a negative exit code is the number of a signal). It ends when its socket closes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 
 LONGEST_MESSAGE = 1_000_000
 END = struct.Struct("id")
-"""What is told of an end: the exit code, and the seconds of a processor that it took."""
+"""The report of an end: the exit code, and the processor seconds used."""
 ROOT = Path(__file__).resolve().parents[3]
 _OF_ONE_PROCESS = (
     "daphne",
@@ -36,14 +36,14 @@ _OF_ONE_PROCESS = (
     "chatui.settings",
     "chatui.delivery.bus",
 )
-"""Daphne chooses Twisted's event loop when it is imported, and that loop belongs to one process, as do settings, and the name by which
-processes know one another. What imports one of these is left to the programs as well."""
+"""Not preloaded: Daphne chooses Twisted's event loop when it is imported, and that loop belongs to one process, as do settings, and the
+name by which processes know one another. Modules that import one of these are left to the programs as well."""
 
 
 def import_modules(names: list[str]) -> None:
-    """Import what can be imported without settings and is the same in every process. ``names``: each before what it imports."""
+    """Import the modules that need no settings and are the same in every process. ``names``: each before those that it imports."""
     refused: Any = dict.fromkeys(_OF_ONE_PROCESS)
-    sys.modules.update(refused)  # to import one of these is an error
+    sys.modules.update(refused)  # importing one of these is an error
     allowed = [name for name in names if not name.startswith(_OF_ONE_PROCESS)]
     ours = [name for name in allowed if _is_ours(name)]
     for name in allowed:
@@ -59,17 +59,17 @@ def import_modules(names: list[str]) -> None:
 
 
 def _import_whole(name: str) -> None:
-    """Import a module of the product, or nothing: what it imported before it failed may hold on to a package that will be another one."""
+    """Import a module of the product completely or not at all: a partial import may hold references to a package that is imported again."""
     before = set(sys.modules)
     try:
         importlib.import_module(name)
-    except Exception:  # noqa: BLE001 -- whatever it lacks here, a program will have it, or fail by itself
+    except Exception:  # noqa: BLE001 -- a program will have whatever is missing here, or fail by itself
         for each in [each for each in sys.modules if _is_ours(each) and each not in before]:
             _forget(each)
 
 
 def _forget(name: str) -> None:
-    """Its package holds on to it as well. A module that is there twice has two of each class and counter."""
+    """Remove the module, also from its package. A module loaded twice would have two of each class and counter."""
     module = sys.modules.pop(name)
     package, _, last = name.rpartition(".")
     if package and getattr(sys.modules.get(package), last, None) is module:
@@ -81,8 +81,8 @@ def _is_ours(module: str) -> bool:
 
 
 def serve(control: socket.socket) -> list[str]:
-    """Fork for each message until the socket ends. Returns in a forked process only, with what it is to run."""
-    ends: dict[int, tuple[int, int]] = {}  # by the descriptor of a process: its id, and where its exit code goes
+    """Fork for each message until the socket closes. Returns only in a forked process, with the arguments that it is to run."""
+    ends: dict[int, tuple[int, int]] = {}  # by the process's descriptor: its id, and the pipe for its exit code
     while True:
         ready, _, _ = select.select([control.fileno(), *ends], [], [])
         for descriptor in (each for each in ready if each in ends):
@@ -98,7 +98,7 @@ def serve(control: socket.socket) -> list[str]:
                 os._exit(0)
             process = os.fork()
             if not process:
-                control.detach()  # what follows closes its descriptor, and the number may be given to something else
+                control.detach()  # its descriptor is closed below, and the number may be reused
                 return _become(json.loads(message), descriptors)
             output, errors, pipe = descriptors
             os.close(output)
@@ -120,7 +120,7 @@ def _become(program: dict[str, Any], descriptors: list[int]) -> list[str]:
 
 
 def run(arguments: list[str]) -> None:
-    """As ``python`` would: a file, or ``-m`` and a module."""
+    """Run them as ``python`` would: a file, or ``-m`` and a module."""
     sys.path[0] = str(ROOT)
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
@@ -131,7 +131,7 @@ def run(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever presses a key ends the tests, and they end this
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the tests, and they end this process
     sys.path[0] = str(ROOT)
     import_modules(json.loads(Path(sys.argv[1]).read_text("utf-8")))
     run(serve(socket.socket(fileno=os.dup(0))))

@@ -1,4 +1,4 @@
-"""What tests begin with: a migrated database and collected static files, made once and copied."""
+"""The starting point of deployments in tests: a migrated database and collected static files, built once and copied."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _COLLECT = """from chatui.static_storage.collecting import collect_changed; coll
 
 
 def prepare(data_dir: Path, *, database: bool) -> None:
-    """Put the static files, and the ``database`` if it is wanted, into a data directory that has none yet.
+    """Put the static files, and if ``database`` is set the database, into a data directory that has none yet.
 
-    A start there finds nothing to do. What it does elsewhere is tested with a ``NewDeployment``.
+    Such a deployment needs no work when it starts. Starts without preparation are tested with ``NewDeployment``.
     """
     data_dir.mkdir(parents=True, exist_ok=True)
     if not (data_dir / "static").exists():
@@ -43,31 +43,31 @@ def static_files() -> Path:
 
 @cache
 def migrated() -> Path:
-    """A database that has every table and no rows of people, for copying only."""
-    return _made("database", _MIGRATE, "chatui/migrations") / _DATABASE
+    """A database that has every table and no accounts, for copying only."""
+    return _cached("database", _MIGRATE, "chatui/migrations") / _DATABASE
 
 
 @cache
 def imported_modules() -> Path:
-    """A list (JSON) of the modules that a served process has imported, in the order in which their imports began."""
-    return _made("modules", _IMPORTED, "chatui") / "modules.json"
+    """A JSON list of the modules that a served process has imported, in import order."""
+    return _cached("modules", _IMPORTED, "chatui") / "modules.json"
 
 
 @cache
 def _collected() -> Path:
-    return _made("static", _COLLECT, "chatui/static_storage", "static")
+    return _cached("static", _COLLECT, "chatui/static_storage", "static")
 
 
 def _link(source: str, target: str) -> None:
-    """What writes a static file anew deletes the old one before, so that the others keep theirs."""
+    """Hard-link the file. Collecting deletes a static file before it writes a new one, so the other copies stay intact."""
     try:
         os.link(source, target)
     except OSError:  # another file system
         shutil.copy2(source, target)
 
 
-def _made(what: str, code: str, *sources: str) -> Path:
-    """One for each state of the sources and of the packages: several versions of the code may share a cache."""
+def _cached(what: str, code: str, *sources: str) -> Path:
+    """One result for each state of sources and packages: several versions of the code may share a cache."""
     place = CACHE / "prepared" / f"{what}-{_digest(*sources)}"
     place.mkdir(parents=True, exist_ok=True)
     with (place / "lock").open("w") as lock:

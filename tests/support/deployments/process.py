@@ -1,4 +1,4 @@
-"""A program of the product in a process of its own: forked where that is the same, because it starts in a third of the time."""
+"""Runs a program of the product in a separate process, forked where that makes no difference, because it starts in a third of the time."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from tests.support.deployments import fork_server, prepared
 from tests.support.places import ROOT
 
 _FORKED = {"manage.py", "-m"}
-"""How programs of the product begin, and those of tests around it. Others are started as they are."""
+"""Arguments with which the product's programs and those of the tests begin. Other programs are started without forking."""
 _READ_AT_START = ("PYTHON", "LD_", "FAKETIME", "MALLOC_")
-"""What the names of variables begin with that Python, the loader and libraries read when a process begins."""
+"""Prefixes of the variables that Python, the loader and libraries read when a process starts."""
 
 
 _ended_seconds: list[float] = []
 
 
 def processor_seconds() -> float:
-    """What the forked programs that have ended took, which the system does not count for the tests before the fork server has ended."""
+    """Processor seconds of the forked programs that have ended; the system reports them only once the fork server has ended."""
     return sum(_ended_seconds)
 
 
 class Forked:
-    """A process that the fork server started, to be used like a ``subprocess.Popen``."""
+    """A process started by the fork server, with the interface of ``subprocess.Popen``."""
 
     def __init__(
         self, server: _ForkServer, arguments: Sequence[str], environment: Mapping[str, str], files: tuple[IO[str], IO[str]]
@@ -67,13 +67,13 @@ class Forked:
     def _wait(self, timeout: float | None) -> int | None:
         if self.returncode is None and select.select([self._end], [], [], timeout)[0]:
             told = os.read(self._end, fork_server.END.size)
-            # Where nothing is told, nobody is left who could.
+            # Without a report, the fork server itself is gone.
             self.returncode, seconds = fork_server.END.unpack(told) if told else (-signal.SIGKILL, 0.0)
             _ended_seconds.append(seconds)
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """To it alone. Nothing happens if it has ended."""
+        """Send a signal to this process only. Does nothing if it has ended."""
         if self.poll() is None:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, number)
@@ -93,10 +93,10 @@ def _read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 class _ForkServer:
-    """One for each process of pytest."""
+    """The fork server, one for each pytest process."""
 
     def __init__(self) -> None:
-        # Without the names of settings, so that no package finds any before a program has its own.
+        # Without the settings' variables, so that no package reads any before a program has its own.
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("CHATUI_", "DJANGO_"))}
         environment["PYTHONWARNINGS"] = "default"
         self._read_at_start = _read_at_start(environment)
@@ -115,7 +115,7 @@ class _ForkServer:
             return int(struct.unpack("i", self._control.recv(4))[0])
 
     def suits(self, arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
-        """Whether a forked program would be as any other: variables of Python and of the loader count at a real start only."""
+        """Whether a forked program would behave like a fresh one: Python and the loader read their variables only at a real start."""
         return arguments[0] in _FORKED and _read_at_start(environment) == self._read_at_start
 
     def _stop(self) -> None:
@@ -128,7 +128,7 @@ _starting = threading.Lock()
 
 
 def start(arguments: Sequence[str], environment: Mapping[str, str], output: IO[str], errors: IO[str] | None = None) -> Process:
-    """Run ``python`` with these arguments in the root of the repository. Without ``errors`` they go where the output goes."""
+    """Run ``python`` with these arguments in the root of the repository. Without ``errors``, they go to the output."""
     global _server
     with _starting:
         if _server is None:
@@ -140,7 +140,7 @@ def start(arguments: Sequence[str], environment: Mapping[str, str], output: IO[s
 
 
 def run(arguments: Sequence[str], environment: Mapping[str, str], timeout: float | None = None) -> subprocess.CompletedProcess[str]:
-    """Run ``python`` with these arguments to its end. Raises ``subprocess.TimeoutExpired``, and ends it then."""
+    """Run ``python`` with these arguments to its end. On ``subprocess.TimeoutExpired`` the process is ended."""
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         process = start(arguments, environment, output, errors)
         try:

@@ -1,4 +1,4 @@
-"""Counts rows and reads lines in the database of a deployment, past the product: a command of it would take seconds to start."""
+"""Counts rows and reads lines directly in a deployment's database: a management command would take seconds to start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BUSY_SECONDS = 60
 
 
 def counts(environment: Mapping[str, str]) -> dict[str, int]:
-    """How many rows each table has, by its model. Of counted lines only those count that no line of the audit log has summed up.
+    """The number of rows of each table, by model name. Of counted lines only those without a total in the audit log are included.
 
     ``environment``: the deployment's, which says where its database is.
     """
@@ -29,7 +29,7 @@ def counts(environment: Mapping[str, str]) -> dict[str, int]:
 
 
 def audit_lines(environment: Mapping[str, str], action: str, *columns: str) -> list[list[Any]]:
-    """These columns of the lines of the audit log about one kind of action, in order."""
+    """These columns of the audit log's lines about one action, in order."""
     asked = f"SELECT {', '.join(columns)} FROM chatui_auditevent WHERE action = '{action}' ORDER BY number"
     with closing(_connection(environment)) as connection:
         return [list(row) for row in connection.execute(asked).fetchall()]

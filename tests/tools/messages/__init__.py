@@ -1,7 +1,7 @@
-"""The catalogues of translations: found in the code, brought up to date, and checked; ``make messages``.
+"""Collects, updates and checks the translation catalogues; ``make messages``.
 
-A *domain* is where sentences come from. ``django`` is what the server renders: templates and Python; ``djangojs`` is what the
-scripts say, of which the modules are made that pages load (``modules.py``). Another domain adds itself to
-``domains.DOMAINS`` with the function that finds its sentences; its catalogues stand beside the others, as ``<domain>.po``.
-Nothing but Babel is needed, and no network.
+A *domain* is a source of sentences. ``django`` is text that the server renders: templates and Python; ``djangojs`` is text of the
+scripts, from which the modules are built that pages load (``modules.py``). Another domain adds itself to
+``domains.DOMAINS`` with the function that finds its sentences; its catalogues are beside the others, as ``<domain>.po``.
+This needs only Babel, and no network.
 """

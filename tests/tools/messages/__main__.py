@@ -1,6 +1,6 @@
-"""``python -m tests.tools.messages`` brings all catalogues up to date and says what is wrong with them.
+"""``python -m tests.tools.messages`` updates all catalogues and reports their problems.
 
-With ``check`` it changes nothing, and exits with 1 where something is wrong.
+With ``check`` it changes nothing, and exits with 1 if there are problems.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from tests.support.places import ROOT
 
 
 def main(arguments: list[str]) -> int:
-    """Carry out the command."""
+    """Run the command."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatui.settings")
     django.setup()
-    # They import what needs Django's settings.
+    # Their imports need Django's settings.
     from tests.tools.messages import catalogue, domains, modules, problems
 
     is_check = arguments == ["check"]
-    # Before the sentences are looked for: it is a script like the others.
+    # Before sentences are collected: this module is a script like the others.
     wrong = _kept({modules.REFUSALS: modules.refusals()}, is_check)
     for domain, find in domains.DOMAINS.items():
         sentences = list(find())
         for code in domains.TRANSLATED:
             path = domains.path_of(domain, code)
-            text = catalogue.brought_up_to_date(path, code, sentences)
+            text = catalogue.updated(path, code, sentences)
             wrong += _kept({path: text}, is_check)
             for (_, one), message in catalogue.messages(catalogue.read(path)).items():
-                wrong += [f"{path.name} of {code}: “{one}” {what}" for what in problems.of(message)]
+                wrong += [f"{path.name} of {code}: “{one}” {what}" for what in problems.find(message)]
     try:
-        wrong += _kept(modules.made(), is_check)
+        wrong += _kept(modules.build(), is_check)
     except (modules.UnfitTranslationError, ValueError) as error:
         wrong.append(str(error))
     for line in wrong:
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _kept(files: dict[Path, str], is_check: bool) -> list[str]:
-    """Write each file, or say that it is not up to date."""
+    """Write each file, or report that it is not up to date."""
     if is_check:
         stale = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
         return [f"{path.relative_to(ROOT)} is not up to date: run make messages" for path in stale]

@@ -1,6 +1,6 @@
-"""Reads, brings up to date and writes one catalogue: sorted, without line numbers and wrapping, so that a change is a small difference.
+"""Reads, updates and writes one catalogue: sorted, without line numbers and wrapping, so that a change is a small diff.
 
-A sentence that is new stands there untranslated; nothing is guessed from sentences that look alike, and what is no longer used goes.
+New sentences are added untranslated; nothing is guessed from similar sentences, and unused ones are removed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Key = tuple[str, str]
 
 
 def read(path: Path) -> Catalog:
-    """The catalogue as it is; an empty one where there is none yet."""
+    """The catalogue in the file; an empty one if it does not exist."""
     if not path.exists():
         return Catalog()
     with path.open("rb") as file:
@@ -27,12 +27,12 @@ def read(path: Path) -> Catalog:
 
 
 def messages(catalogue: Catalog) -> dict[Key, Message]:
-    """Its sentences, by context and English text, without the head of the file."""
+    """Its sentences, by context and English text, without the file header."""
     return {(message.context or "", _one(message)): message for message in catalogue if message.id}
 
 
-def brought_up_to_date(path: Path, code: str, sentences: list[Found]) -> str:
-    """The text that the file should have: the sentences that there are, with the translations that it has for them."""
+def updated(path: Path, code: str, sentences: list[Found]) -> str:
+    """The text that the file should have: the current sentences, with their existing translations."""
     known = messages(read(path))
     made = Catalog(locale=to_locale(code))
     for (context, one), places in sorted(by_key(sentences).items(), key=lambda item: (item[0][1], item[0][0])):
@@ -61,7 +61,7 @@ def _one(message: Message) -> str:
 
 
 def _head(code: str) -> str:
-    """What a catalogue has to say of itself; no dates, which would change the file each time."""
+    """The header of a catalogue; no dates, which would change the file each time."""
     fields = {
         "Language": to_locale(code),
         "MIME-Version": "1.0",

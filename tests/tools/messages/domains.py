@@ -1,4 +1,4 @@
-"""Which catalogues there are: a domain for each place where sentences come from, a folder for each language."""
+"""The catalogues: a domain for each source of sentences, a folder for each language."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tests.tools.messages import found, page
 from tests.tools.messages.found import Found
 
 DOMAINS: dict[str, Callable[[], Iterable[Found]]] = {
-    "django": cache(lambda: tuple(found.of_server())),
-    "djangojs": cache(lambda: tuple(page.of_page())),
+    "django": cache(lambda: tuple(found.server_sentences())),
+    "djangojs": cache(lambda: tuple(page.page_sentences())),
 }
-"""The name of each domain, which its files have, with what finds its sentences. They are looked for once: it takes seconds."""
+"""The name of each domain, used for its files, with the function that finds its sentences. They are collected once: it takes seconds."""
 
 TRANSLATED = tuple(code for code in LANGUAGES if code != SOURCE)
 
 
 def path_of(domain: str, code: str) -> Path:
-    """The catalogue of a domain in a language."""
+    """The path of a domain's catalogue in a language."""
     return LOCALE_DIR / to_locale(code) / "LC_MESSAGES" / f"{domain}.po"

@@ -1,4 +1,4 @@
-"""Finds the sentences of the server in templates and in Python, by the marks that Django knows."""
+"""Finds the server's sentences in templates and Python, by Django's translation marks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COMMENT = "Translators:"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One sentence in one file. ``plural`` and ``context`` are empty where it has none."""
+    """One sentence in one file. ``plural`` and ``context`` are empty if it has none."""
 
     id: str
     plural: str
@@ -35,7 +35,7 @@ class Found:
     file: str
 
 
-def of_server() -> Iterator[Found]:
+def server_sentences() -> Iterator[Found]:
     """Every sentence that the server renders."""
     for path in sorted((ROOT / "templates").rglob("*.html")):
         yield from in_template(path.read_text(encoding="utf-8"), _name(path))
@@ -44,7 +44,7 @@ def of_server() -> Iterator[Found]:
 
 
 def in_template(text: str, name: str) -> Iterator[Found]:
-    """The sentences of one template: Django makes calls of its tags and X of all the rest, each on its own line."""
+    """The sentences of one template. Django converts its tags to calls and everything else to X, line by line."""
     calls = "\n".join(line.strip() for line in templatize(text, origin=name).splitlines())
     return in_python(calls, name)
 
@@ -61,7 +61,7 @@ def _name(path: Path) -> str:
 
 
 def by_key(found: Iterable[Found]) -> dict[tuple[str, str], list[Found]]:
-    """The same sentence of several files together: by its context and itself."""
+    """Group the same sentence of several files, by context and text."""
     together: dict[tuple[str, str], list[Found]] = {}
     for item in found:
         together.setdefault((item.context, item.id), []).append(item)

@@ -1,4 +1,4 @@
-"""Makes the modules that the page loads: ``static/js/language/catalogues`` from the translations, and the sentences of refusals."""
+"""Builds the modules that the page loads: ``static/js/language/catalogues`` from the translations, and the sentences of refusals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DOMAIN = "djangojs"
 REFUSALS = LANGUAGE / "refusals.js"
 PLACE = re.compile(r"%\(\w+\)s")
 UNSAFE = re.compile(r"[<>]|javascript:|&\w+;|%(?!\(\w+\)s)", re.IGNORECASE)
-"""A translator is somebody from outside: no markup, and no sign that gettext or a browser could read as more than text."""
+"""Translators are not trusted: no markup, and no character that gettext or a browser could read as more than text."""
 MOST_BYTES = 20_000
 REFUSALS_HEAD = """\
 // The sentences for the codes with which the server refuses a command or closes the socket.
@@ -41,27 +41,27 @@ export function refusal(code) {
 
 
 class UnfitTranslationError(Exception):
-    """A translation that no page may show."""
+    """A translation that must not appear on a page."""
 
 
-def made() -> dict[Path, str]:
-    """Every module, by where it belongs."""
+def build() -> dict[Path, str]:
+    """The text of every module, by its path."""
     translated = {code: catalogue.read(domains.path_of(DOMAIN, code)) for code in domains.TRANSLATED}
     return {path_of(code): module_of(read) for code, read in translated.items()}
 
 
 def path_of(code: str) -> Path:
-    """Where the module of a language belongs; it is named as Django names the language."""
+    """The path of a language's module, which is named as Django names the language."""
     return LANGUAGE / "catalogues" / f"{code}.js"
 
 
 def refusals() -> str:
-    """The module with the sentences of refusals. They are in English, as all sentences in the scripts."""
+    """The module with the sentences of refusals, in English like all sentences in the scripts."""
     return REFUSALS_HEAD + "".join(_refusal(code, code.sentence) for code in sorted(wire.REFUSALS)) + REFUSALS_END
 
 
 def module_of(translated: Catalog) -> str:
-    """The module of one language. What is not translated is left out, and is then said in English.
+    """The module of one language. Sentences without a translation are left out, and shown in English.
 
     Raises:
         UnfitTranslationError: a translation has markup, lacks a place of its sentence, or has one that the sentence lacks.
@@ -84,7 +84,7 @@ def _refusal(code: str, sentence: str) -> str:
 
 
 def is_translated(message: Message) -> bool:
-    """Whether all forms of a sentence are there."""
+    """Whether all forms of a sentence are translated."""
     return not message.fuzzy and all(_texts(message.string))
 
 
@@ -103,7 +103,7 @@ def _entry(message: Message) -> tuple[str, str | list[str]]:
 
 def _check(ids: list[str], form: str, *, is_last: bool) -> None:
     places, wanted = set(PLACE.findall(form)), set(PLACE.findall(ids[-1]))
-    # The form for one thing may say "one" in words.
+    # The form for one thing may spell out "one".
     lacking = wanted - places if is_last else wanted - places - {"%(n)s"}
     if UNSAFE.search(form) or places - wanted or lacking:
         raise UnfitTranslationError(f"{ids[0]!r} is translated as {form!r}")

@@ -1,4 +1,4 @@
-"""Finds the sentences of the scripts, by the functions of ``static/js/language/words.js``."""
+"""Finds the scripts' sentences, by the functions of ``static/js/language/words.js``."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ SCRIPTS = ROOT / "static" / "js"
 KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {"t": None, "tc": ((1, "c"), 2), "tn": (1, 2)}
 
 
-def of_page() -> Iterator[Found]:
-    """Every sentence that the scripts say, and those that events bring to the debug view."""
+def page_sentences() -> Iterator[Found]:
+    """Every sentence of the scripts, and those that events bring to the debug view."""
     for path in sorted(SCRIPTS.rglob("*.js")):
         for _, ids, comments, context in extract_from_file("javascript", path, KEYWORDS, (COMMENT,)):
             one, plural = (str(ids[0]), str(ids[1])) if isinstance(ids, tuple) else (str(ids), "")

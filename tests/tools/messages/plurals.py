@@ -1,4 +1,4 @@
-"""Compiles the plural rule of a catalogue, an expression in C about ``n``, to one in JavaScript. Nothing else is let through."""
+"""Compiles a catalogue's plural rule, a C expression in ``n``, to JavaScript. Nothing else is accepted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 HEADER = re.compile(r"\s*nplurals\s*=\s*(\d+)\s*;\s*plural\s*=(.+?);?\s*$")
 TOKEN = re.compile(r"\s*(\d+|n|[=!<>]=|&&|\|\||[-+*/%<>?:()!])")
 BINARY = (("||",), ("&&",), ("==", "!="), ("<", ">", "<=", ">="), ("+", "-"), ("*", "/", "%"))
-"""From what binds least to what binds most."""
+"""In order of rising precedence."""
 
 
 def compiled(header: str) -> str:
@@ -53,7 +53,7 @@ def _binary(tokens: list[str], level: int) -> str:
     left = _binary(tokens, level + 1)
     while tokens and tokens[0] in BINARY[level]:
         operator = tokens.pop(0)
-        # JavaScript's "==" converts, and there is nothing to convert.
+        # JavaScript's "==" converts types, and there is nothing to convert.
         strict = f"{operator}=" if operator in ("==", "!=") else operator
         left = f"{left} {strict} {_binary(tokens, level + 1)}"
     return left

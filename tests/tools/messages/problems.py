@@ -1,4 +1,4 @@
-"""What is wrong with a translation: a person who may write them is no programmer, and may not be a friend."""
+"""Finds problems in translations, whose authors may be neither programmers nor trustworthy."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from babel.messages.catalog import Message
 # The named placeholders of % and of str.format.
 _GAP = re.compile(r"%\((\w+)\)[sd]|\{(\w+)\}")
 _FORBIDDEN = ("<", ">", '"', "javascript:", "data:text")
-"""Templates do not escape what a translate tag holds, and some stand in attributes: nothing may end an attribute or begin a tag."""
+"""Templates do not escape translate tags, and some are in attributes: no text may end an attribute or begin a tag."""
 
 
-def of(message: Message) -> Iterator[str]:
-    """What is wrong with it, in words; nothing where all is well."""
+def find(message: Message) -> Iterator[str]:
+    """The problems of a translation, as sentences."""
     ids = [message.id] if isinstance(message.id, str) else list(message.id)
     strings = [message.string] if isinstance(message.string, str) else list(message.string or [""])
     if not all(strings):
@@ -35,7 +35,7 @@ def of(message: Message) -> Iterator[str]:
 
 
 def gaps(text: str) -> set[str]:
-    """The names of the placeholders in a text; a lone %, which would break the sentence, counts as one that nobody has."""
+    """The names of the placeholders in a text; a lone %, which would break the sentence, counts as a placeholder that no text has."""
     found = {name for pair in _GAP.findall(text) for name in pair if name}
     is_formatted = "%(" in text
     rest = _GAP.sub("", text).replace("%%", "")

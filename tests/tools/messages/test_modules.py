@@ -1,4 +1,4 @@
-"""The modules that pages load of the translations: fit to be shown, small, and with the plural rule of the language."""
+"""The translation modules that pages load: safe to show, small, and with the language's plural rule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from renderer.errors import Code
 from tests.architecture.sources import all_sources
 from tests.tools import node
 from tests.tools.messages import catalogue, domains, modules
-from tests.tools.messages.page import of_page
+from tests.tools.messages.page import page_sentences
 from tests.tools.messages.plurals import compiled
 
 LOCALES = ["ar", "cs", "de", "fr", "ga", "he", "ko", "lt", "lv", "pl", "pt_BR", "ru", "sl", "tr", "zh_Hans"]
@@ -29,7 +29,7 @@ def translated(one: str, *forms: str, plural: str = "", context: str | None = No
 
 
 def test_every_sentence_of_the_page_is_translated_into_every_language() -> None:
-    found = {(item.context, item.id) for item in of_page()}
+    found = {(item.context, item.id) for item in page_sentences()}
     assert len(found) > 120, "the premise: the sentences of the scripts were found"
     for code in domains.TRANSLATED:
         read = catalogue.messages(catalogue.read(domains.path_of(modules.DOMAIN, code)))
@@ -38,7 +38,7 @@ def test_every_sentence_of_the_page_is_translated_into_every_language() -> None:
 
 
 def test_the_modules_are_made_from_the_translations() -> None:
-    for path, text in {modules.REFUSALS: modules.refusals(), **modules.made()}.items():
+    for path, text in {modules.REFUSALS: modules.refusals(), **modules.build()}.items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name}: run make messages"
         assert len(text.encode()) < modules.MOST_BYTES
 

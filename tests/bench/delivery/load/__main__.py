@@ -1,4 +1,4 @@
-"""The load: ``python -m tests.bench.delivery.load`` reads a Job as JSON and writes its Outcome as JSON."""
+"""``python -m tests.bench.delivery.load`` reads a Job as JSON, runs it, and writes its Outcome as JSON."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.bench.delivery.statement_count import StatementCount
 SETTLE_SECONDS = 0.5
 
 
-async def carry_out(job: Job) -> Outcome:
-    """Open all pages, let them chat, and add up."""
+async def run_job(job: Job) -> Outcome:
+    """Open all pages, have them ask their questions, and total the results."""
     count = StatementCount(Path(job.counter)) if job.counter else None
     pages = [Page(job, job.cookies[number] if job.cookies else "", count) for number in range(job.streams)]
     for page in pages:
@@ -41,7 +41,7 @@ async def carry_out(job: Job) -> Outcome:
 
 
 def _clocks(job: Job) -> tuple[float, float, float, float]:
-    """What the server used and waited for, what the load with the model server used; and the time itself."""
+    """The server's processor time and waiting time, the processor time of load and model server, and the current time."""
     return seconds_of(job.pid), waited_seconds(job.pid), time.process_time() + seconds_of(job.upstream), time.monotonic()
 
 
@@ -72,4 +72,4 @@ def _sum(pages: list[Page]) -> Outcome:
 
 if __name__ == "__main__":
     wanted = json.load(sys.stdin)
-    print(json.dumps(asdict(asyncio.run(carry_out(Job(**{**wanted, "cookies": tuple(wanted["cookies"])}))))))
+    print(json.dumps(asdict(asyncio.run(run_job(Job(**{**wanted, "cookies": tuple(wanted["cookies"])}))))))

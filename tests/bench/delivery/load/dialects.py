@@ -1,4 +1,4 @@
-"""What a page says to each server, and how it reads what comes back. This is the one place that knows the product's events."""
+"""The messages between a page and each server. This is the only module that knows the product's events."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from chatui.wire import Expander
 
 
 @dataclass(slots=True)
-class Heard:
-    """What one frame says to a page: new text, HTML or plain; what it sends and fetches upon that; whether the turn has ended.
+class FrameContent:
+    """The content of one frame: new text, HTML or plain; what the page sends and fetches in response; whether the turn has ended.
 
-    ``is_missed``: the answer was over before the page could follow it, which then has its text from a fetch. ``fault``: why there is none.
+    ``is_missed``: the answer ended before the page could follow it, so its text comes from a fetch. ``fault``: why there is none.
     """
 
     text: str = ""
@@ -27,7 +27,7 @@ class Heard:
 
 
 class Dialect(Protocol):
-    """One page's way to talk."""
+    """The protocol of one page."""
 
     path: str
 
@@ -35,8 +35,8 @@ class Dialect(Protocol):
         """The frame that asks this question."""
         ...
 
-    def read(self, frame: str) -> Heard:
-        """What a frame means."""
+    def read(self, frame: str) -> FrameContent:
+        """Read a frame."""
         ...
 
 
@@ -49,14 +49,14 @@ class Relay:
         """See Dialect."""
         return question
 
-    def read(self, frame: str) -> Heard:
+    def read(self, frame: str) -> FrameContent:
         """See Dialect."""
         said = json.loads(frame)
-        return Heard(text=said.get("t", ""), has_ended="end" in said)
+        return FrameContent(text=said.get("t", ""), has_ended="end" in said)
 
 
 class Product:
-    """The product's page: it asks, and all else comes as events. What an event does not carry, or the page has missed, it fetches."""
+    """The product's page: it asks, and all else arrives as events. It fetches text that events do not include or that it has missed."""
 
     path = "/ws/"
 
@@ -69,32 +69,32 @@ class Product:
         command = {"type": "send", "client_id": str(uuid4()), "conversation": None, "text": question, "effort": "medium"}
         return json.dumps(command)
 
-    def read(self, frame: str) -> Heard:
+    def read(self, frame: str) -> FrameContent:
         """See Dialect."""
-        heard = Heard()
+        content = FrameContent()
         for event in self._expander.read(frame):
-            self._take(event, heard)
-        return heard
+            self._take(event, content)
+        return content
 
-    def _take(self, event: dict[str, Any], heard: Heard) -> None:
+    def _take(self, event: dict[str, Any], content: FrameContent) -> None:
         match event["type"]:
             case "response.delta" | "response.delta.flush":
-                heard.text += event.get("html") or event.get("text") or ""
+                content.text += event.get("html") or event.get("text") or ""
             case "chatui:snapshot":
-                heard.text += "".join(html for message in event["messages"] for html in message["blocks"])
+                content.text += "".join(html for message in event["messages"] for html in message["blocks"])
             case "chatui:ping":
-                heard.replies.append(json.dumps({"type": "pong", "number": event["number"]}))
+                content.replies.append(json.dumps({"type": "pong", "number": event["number"]}))
             case "chatui:accepted":
                 self._exchange = f"{event['url']}turns/{event['turn']}/"
             case "response.completed":
-                heard.has_ended = True
-                heard.fetches += [] if {"html", "plain"} & event.keys() else [self._exchange]
+                content.has_ended = True
+                content.fetches += [] if {"html", "plain"} & event.keys() else [self._exchange]
             case "chatui:idle":
-                heard.has_ended = heard.is_missed = True
-                heard.fetches.append(self._exchange)
+                content.has_ended = content.is_missed = True
+                content.fetches.append(self._exchange)
             case "response.incomplete" | "response.failed" | "response.cancel" | "chatui:refused" | "chatui:closing":
-                heard.has_ended = True
-                heard.fault = f"{event['type']} {event.get('code')}"
+                content.has_ended = True
+                content.fault = f"{event['type']} {event.get('code')}"
 
 
 class Program:
@@ -106,20 +106,20 @@ class Program:
         """See Dialect."""
         return json.dumps({"model": "", "input": question, "stream": True})
 
-    def read(self, frame: str) -> Heard:
+    def read(self, frame: str) -> FrameContent:
         """See Dialect."""
         if frame.strip() == "[DONE]":
-            return Heard()
+            return FrameContent()
         event = json.loads(frame)
         match event["type"]:
             case "response.output_text.delta":
-                return Heard(text=event["delta"])
+                return FrameContent(text=event["delta"])
             case "response.completed":
-                return Heard(has_ended=True)
+                return FrameContent(has_ended=True)
             case "response.incomplete" | "response.failed" | "error":
-                return Heard(has_ended=True, fault=event["type"])
+                return FrameContent(has_ended=True, fault=event["type"])
             case _:
-                return Heard()
+                return FrameContent()
 
 
 class Chainlit:
@@ -137,25 +137,25 @@ class Chainlit:
         message = {"id": str(uuid4()), "threadId": "", "name": "user", "type": "user_message", "output": question, "createdAt": now}
         return "42" + json.dumps(["client_message", {"message": message, "fileReferences": []}])
 
-    def read(self, frame: str) -> Heard:
+    def read(self, frame: str) -> FrameContent:
         """See Dialect."""
         if frame.startswith("42"):
             return self._take(*json.loads(frame[2:]))
         session = {"clientType": "webapp", "sessionId": str(uuid4()), "threadId": "", "userEnv": "{}", "chatProfile": ""}
         replies = {"0": "40" + json.dumps(session), "40": '42["connection_successful"]', "2": "3"}
         kind = frame[:2] if frame.startswith("4") else frame[:1]
-        return Heard(replies=[replies[kind]] if kind in replies else [])
+        return FrameContent(replies=[replies[kind]] if kind in replies else [])
 
-    def _take(self, event: str, *values: Any) -> Heard:
+    def _take(self, event: str, *values: Any) -> FrameContent:
         match event:
             case "stream_start":
-                return Heard(text=values[0]["output"])
+                return FrameContent(text=values[0]["output"])
             case "stream_token":
-                return Heard(text=values[0]["token"])
+                return FrameContent(text=values[0]["token"])
             case "task_end":
-                return Heard(has_ended=self._is_asked)
+                return FrameContent(has_ended=self._is_asked)
             case _:
-                return Heard()
+                return FrameContent()
 
 
 DIALECTS: dict[str, type[Dialect]] = {"product": Product, "relay": Relay, "floor": Relay, "chainlit": Chainlit, "program": Program}

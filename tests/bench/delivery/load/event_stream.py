@@ -1,4 +1,4 @@
-"""A light client for server-sent events over HTTP, to be used like the WebSocket beside it: each question is a request of its own."""
+"""A light client for server-sent events over HTTP, with the interface of the WebSocket client: each question is a separate request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DATA = b"data: "
 class EventStream(asyncio.Protocol):
     """One connection that stays open between requests.
 
-    ``received`` counts all bytes; ``closed`` is why it was closed, empty while it is open.
+    ``received`` counts all bytes; ``closed`` is the reason why it was closed, empty while it is open.
     """
 
     is_compressed = False
@@ -28,7 +28,7 @@ class EventStream(asyncio.Protocol):
         self.closed = ""
 
     async def open(self, port: int, path: str, headers: Mapping[str, str]) -> None:
-        """Connect to that port of this machine. Raises OSError where nobody listens."""
+        """Connect to that port of this machine. Raises OSError if nothing listens there."""
         await asyncio.get_running_loop().create_connection(lambda: self, "127.0.0.1", port)
         lines = [f"POST {path} HTTP/1.1", f"Host: 127.0.0.1:{port}", "Content-Type: application/json", "Accept: text/event-stream"]
         self._head = "\r\n".join([*lines, *(f"{name}: {value}" for name, value in headers.items()), "Content-Length: "])
@@ -40,7 +40,7 @@ class EventStream(asyncio.Protocol):
         now = self._time()
         self.received += len(data)
         *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:  # those of the chunks are numbers
+        for line in lines:  # chunk headers are numbers
             if line.startswith(b"HTTP/1.1 ") and not line.startswith(b"HTTP/1.1 200"):
                 self._close(line.decode().strip())
             elif line.startswith(_DATA):
@@ -51,12 +51,12 @@ class EventStream(asyncio.Protocol):
         self._on_closed()
 
     def send(self, text: str) -> None:
-        """Ask with this body."""
+        """Send a request with this body."""
         body = text.encode()
         self._transport.write(f"{self._head}{len(body)}\r\n\r\n".encode() + body)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._close("by us")
 
     def _close(self, why: str) -> None:

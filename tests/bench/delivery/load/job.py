@@ -1,4 +1,4 @@
-"""What the load is told to do, and what it says of it."""
+"""The input and output of the load generator."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """``streams`` pages that begin evenly over ``arrive`` seconds; each asks ``turns`` questions, for ``tokens`` at ``rate`` a second.
+    """``streams`` pages that start evenly over ``arrive`` seconds; each asks ``turns`` questions, for ``tokens`` at ``rate`` a second.
 
-    ``port`` and ``pid`` are the server's, ``upstream`` is the model server's pid. ``cookies``: one for each page, or none;
-    of programs, what says which key they have. ``fetches``: fetch over HTTP what the page fetches, too. ``deflate``: offer to compress.
+    ``port`` and ``pid`` are the server's, ``upstream`` is the model server's pid. ``cookies``: one for each page, or none; for programs,
+    their keys. ``fetches``: also fetch over HTTP what the page fetches. ``deflate``: offer to compress.
     ``counter``: the file in which the server counts SQL statements.
     """
 

@@ -1,4 +1,4 @@
-"""One page of the load: it asks, reads what comes, and notes how long each word was on its way."""
+"""One page of the load: it asks, reads the events, and records the delay of each word."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import time
 
 from tests.bench.delivery.load import stamps
-from tests.bench.delivery.load.dialects import DIALECTS, Heard
+from tests.bench.delivery.load.dialects import DIALECTS, FrameContent
 from tests.bench.delivery.load.event_stream import EventStream
 from tests.bench.delivery.load.job import Job
 from tests.bench.delivery.load.websocket import WebSocket
@@ -14,13 +14,13 @@ from tests.bench.delivery.statement_count import StatementCount
 
 SILENT_SECONDS = 60.0
 AHEAD = 10_000
-"""By how many ticks a word may be ahead of the clock: one that catches up sends many at once, each with a tick of its own."""
+"""By how many ticks a word may be ahead of the clock: a model server that catches up sends many at once, each with a separate tick."""
 QUIET_SECONDS = 0.3
-"""How long statements are still counted as those of a turn that has ended."""
+"""How long statements still count towards a turn that has ended."""
 
 
 class Page:
-    """``open`` it, then let it ``chat``. Everything else is what came of it."""
+    """``open`` it, then let it ``chat``. All other attributes are results."""
 
     def __init__(self, job: Job, cookie: str, count: StatementCount | None) -> None:
         self._job = job
@@ -40,14 +40,14 @@ class Page:
         self.faults: list[str] = []
 
     async def open(self) -> None:
-        """Connect. Raises ConnectionError where the server refuses."""
+        """Connect. Raises ConnectionError if the server refuses."""
         headers = {"Authorization" if self._job.dialect == "program" else "Cookie": self._cookie}
         if self._job.deflate:
             headers["Sec-WebSocket-Extensions"] = "permessage-deflate; client_no_context_takeover"
         await self.socket.open(self._job.port, self._dialect.path, headers)
 
     async def chat(self, wait: float) -> None:
-        """Ask, ``wait`` seconds from now, and listen until the last answer is over."""
+        """Ask, ``wait`` seconds from now, and listen until the last answer has ended."""
         await asyncio.sleep(wait)
         for _ in range(self._job.turns):
             if not self.faults:
@@ -57,7 +57,7 @@ class Page:
     async def _turn(self) -> None:
         self._words = 0
         self._ended.clear()
-        self._listener = stamps.Listener(stamps.now())
+        self._finder = stamps.WordFinder(stamps.now())
         self._statements_before = self._count.value if self._count else 0
         self._asked = time.monotonic()
         self.socket.send(self._dialect.ask(f"tokens={self._job.tokens} rate={self._job.rate}"))
@@ -77,26 +77,26 @@ class Page:
             self.statements += self._count.value - self._statements_before
 
     def _take(self, text: str, received: float) -> None:
-        heard = self._dialect.read(text)
-        for reply in heard.replies:
+        content = self._dialect.read(text)
+        for reply in content.replies:
             self.socket.send(reply)
-        if heard.text:
-            self._measure(heard, received)
-        if heard.fault:
-            self.faults.append(heard.fault)
-        for path in heard.fetches if self._job.fetches else ():
+        if content.text:
+            self._measure(content, received)
+        if content.fault:
+            self.faults.append(content.fault)
+        for path in content.fetches if self._job.fetches else ():
             task = asyncio.create_task(self._fetch(path))
             self._fetching.add(task)
             task.add_done_callback(self._fetching.discard)
-        if heard.is_missed and not self._ended.is_set():
+        if content.is_missed and not self._ended.is_set():
             self.missed += 1
             self._words = self._job.tokens
-        if heard.has_ended:
+        if content.has_ended:
             self._ended.set()
 
-    def _measure(self, heard: Heard, received: float) -> None:
+    def _measure(self, content: FrameContent, received: float) -> None:
         now = int(received / stamps.TICK)
-        delays = [max(0, now - tick) * stamps.TICK for tick in self._listener.feed(heard.text, now + AHEAD)]
+        delays = [max(0, now - tick) * stamps.TICK for tick in self._finder.feed(content.text, now + AHEAD)]
         if not delays:
             return
         self.frames += 1

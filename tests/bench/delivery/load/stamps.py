@@ -1,7 +1,7 @@
-"""The words of the answers: each is the moment at which it was sent, so that whoever reads it knows how long it was on its way.
+"""The words of the answers: each encodes the time at which it was sent, so that its reader knows its delay.
 
-A word is four characters of base 62 that count ticks of a tenth of a millisecond, about as long as a token of English. It begins anew after
-some 24 minutes, which is longer than any answer here.
+A word is four characters of base 62 that count ticks of a tenth of a millisecond, about as long as an English token. The count restarts
+after some 24 minutes, which is longer than any answer here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CUT = re.compile(rf"(?<![0-9A-Za-z])[0-9A-Za-z]{{1,{LENGTH - 1}}}$")
 
 
 def now() -> int:
-    """The present tick. All processes of a machine share this clock."""
+    """The current tick. All processes of a machine share this clock."""
     return int(time.monotonic() / TICK)
 
 
@@ -41,16 +41,16 @@ def tick_of(text: str, near: int) -> int:
     return near - (near - value) % TICKS
 
 
-class Listener:
-    """Finds the new words in what is shown. What comes again, such as the beginning of a block that is sent whole, counts once."""
+class WordFinder:
+    """Finds the new words in displayed text. Repeated text, such as the beginning of a block that is sent again, counts once."""
 
     def __init__(self, begun: int) -> None:
-        """``begun``: the tick of the question; what seems to be older is no word of the answer."""
+        """``begun``: the tick of the question; an apparently older word is not part of the answer."""
         self._last = begun
         self._rest = ""
 
     def feed(self, text: str, now: int) -> list[int]:
-        """The ticks of the words that are new in ``text``, HTML or plain, received at the tick ``now``."""
+        """The ticks of the new words in ``text``, HTML or plain, received at the tick ``now``."""
         text = _TAG.sub(" ", self._rest + text)
         cut = _CUT.search(text)
         self._rest = cut[0] if cut else ""

@@ -1,4 +1,4 @@
-"""The load reads what the product really sends: events as ``chatui.wire`` encodes them."""
+"""The load reads the product's real events, as encoded by ``chatui.wire``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bench's light WebSocket client, against a library's server."""
+"""The benchmark's light WebSocket client, against a library's server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A light WebSocket client for many sockets in one process: no library's work for each frame may stand between a frame and its time."""
+"""A light WebSocket client for many sockets in one process: a library's work for each frame would delay its timestamp."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ LAST, COMPRESSED, MASKED = 128, 64, 128
 _SMALL, _TWO_BYTES, _EIGHT_BYTES = 125, 126, 127
 
 OnFrame = Callable[[str, float], None]
-"""Is told each text, and the time at which its bytes were received (of the event loop's clock)."""
+"""Called with each text, and the time at which its bytes were received (of the event loop's clock)."""
 
 
 class WebSocket(asyncio.Protocol):
-    """One socket. ``received`` counts the bytes of its frames; ``closed`` is why it was closed, empty while it is open.
+    """One socket. ``received`` counts the bytes of its frames; ``closed`` is the reason why it was closed, empty while it is open.
 
-    ``is_compressed``: the server agreed to compress what it sends.
+    ``is_compressed``: the server agreed to compress its messages.
     """
 
     def __init__(self, on_frame: OnFrame, on_closed: Callable[[], None]) -> None:
@@ -41,7 +41,7 @@ class WebSocket(asyncio.Protocol):
         """Connect to that port of this machine.
 
         Raises:
-            ConnectionError: the server does not want it.
+            ConnectionError: the server refuses.
         """
         await asyncio.get_running_loop().create_connection(lambda: self, "127.0.0.1", port)
         place = f"127.0.0.1:{port}"
@@ -83,7 +83,7 @@ class WebSocket(asyncio.Protocol):
         self._send(TEXT, text.encode())
 
     def close(self) -> None:
-        """Say good-bye and hang up."""
+        """Send a close frame and close the connection."""
         self.closed = "by us"
         self._send(CLOSE, b"\x03\xe8")
         self._transport.close()
@@ -113,14 +113,14 @@ class WebSocket(asyncio.Protocol):
                 self._on_frame(whole.decode(), now)
 
     def _send(self, opcode: int, body: bytes) -> None:
-        # A client has to mask what it sends; a mask of zeros changes nothing.
+        # A client must mask its frames; a mask of zeros changes nothing.
         size = len(body)
         length = bytes([MASKED | size]) if size <= _SMALL else bytes([MASKED | _TWO_BYTES]) + size.to_bytes(2, "big")
         self._transport.write(bytes([LAST | opcode]) + length + bytes(4) + body)
 
 
 def _first(buffer: bytearray) -> tuple[int, int] | None:
-    """Where the body of the first frame begins and ends; None while it is not all there."""
+    """Where the body of the first frame begins and ends; None while it is incomplete."""
     if len(buffer) < 2:
         return None
     length, start = buffer[1] & 127, 2

@@ -1,1 +1,1 @@
-"""What a run starts beside the product: the model server, and the relays that the product is held against."""
+"""The servers of a run besides the product: the model server, and the relays with which the product is compared."""

@@ -1,4 +1,4 @@
-"""The least app on Chainlit, a peer of the product: httpx in, Chainlit's own way to the page out, a token at a time. Keeps nothing.
+"""A minimal Chainlit app for comparison: httpx in, Chainlit's own protocol out, a token at a time. Stores nothing.
 
 Runs with an interpreter that has Chainlit, which is no dependency of the project; BENCH_UPSTREAM is the address of the model server.
 """

@@ -1,6 +1,6 @@
-"""The product's settings with one thing more: each SQL statement is counted, in the file that BENCH_STATEMENTS names.
+"""The product's settings, with a count of SQL statements in the file named by BENCH_STATEMENTS.
 
-What begins and ends transactions is not counted: what it costs is in the statements between. Nothing of this is in the product itself.
+Beginning and ending transactions is not counted: the cost is in the statements between. The product itself does not count.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def count(execute: Callable[..., Any], sql: str, params: Any, many: bool, contex
 
 
 def _watch(connection: BaseDatabaseWrapper, **_: object) -> None:
-    # The same object connects again and again.
+    # The same object connects several times.
     if count not in connection.execute_wrappers:
         connection.execute_wrappers.append(count)
 

@@ -1,4 +1,4 @@
-"""The floor: about the least that a relay on Daphne can cost. A small reader of its own, and a frame for what came within 50 ms.
+"""The floor: close to the minimum cost of a relay on Daphne. A small reader of its own, and a frame for all text of 50 ms.
 
 Daphne serves ``application``, a bare ASGI application; BENCH_UPSTREAM is the address of the model server.
 """
@@ -16,7 +16,7 @@ UPSTREAM = urlsplit(os.environ.get("BENCH_UPSTREAM", "http://127.0.0.1:1"))
 
 
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """One WebSocket. Each text that comes in is a question."""
+    """One WebSocket. Each text received is a question."""
     if scope["type"] != "websocket":
         return
     await receive()
@@ -37,7 +37,7 @@ async def _relay(question: str, send: Any) -> None:
     await reader.readuntil(b"\r\n\r\n")
     rest, is_over = b"", False
     while not is_over:
-        # The lines of the transfer encoding are no events, and are skipped like everything else that is not data.
+        # The lines of the transfer encoding are not events, and are skipped like everything else that is not data.
         *lines, rest = (rest + await reader.read(1 << 16)).split(b"\n")
         events = [line[6:] for line in lines if line.startswith(b"data: ")]
         is_over = b"[DONE]" in events

@@ -1,4 +1,4 @@
-"""The bare relay that the product is held against: httpx in, Channels on Daphne out, a frame for each token, and nothing else.
+"""The bare relay with which the product is compared: httpx in, Channels on Daphne out, a frame for each token, and nothing else.
 
 No accounts, no database, no gate, no rendering. Daphne serves ``application``; BENCH_UPSTREAM is the address of the model server.
 """
@@ -23,17 +23,17 @@ UPSTREAM = os.environ.get("BENCH_UPSTREAM", "")
 
 
 class Relay(AsyncWebsocketConsumer):
-    """Each text that comes in is a question."""
+    """Each text received is a question."""
 
     _client: httpx.AsyncClient | None = None
 
     async def connect(self) -> None:
-        """Everybody may."""
+        """Accept everybody."""
         self._tasks: set[asyncio.Task[None]] = set()
         await self.accept()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        """Answer in a task, as a handler that streams could receive nothing else meanwhile."""
+        """Answer in a task, because a handler that streams would receive nothing meanwhile."""
         task = asyncio.create_task(self._relay(text_data or ""))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

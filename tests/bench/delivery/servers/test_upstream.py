@@ -1,4 +1,4 @@
-"""The bench's model server speaks as real ones do: the product's own back end reads it."""
+"""The benchmark's model server behaves like a real one: the product's own back end can read it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chatui.backends.base import Endpoint, EndReason
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from tests.bench.delivery.load import stamps
 from tests.bench.delivery.servers.upstream import HIDDEN, Connection, shape
-from tests.support.sampling import PATIENT, asked, outcome
+from tests.support.sampling import PATIENT, outcome, sample_request
 
 
 def test_an_answer_has_as_many_words_as_tokens() -> None:
@@ -25,14 +25,14 @@ async def test_the_product_reads_every_word_in_order_and_the_hidden_text_apart()
     server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", 0)
     backend = ChatCompletionsBackend(Endpoint(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", limits=PATIENT))
     try:
-        result = await outcome(backend, asked("tokens=400 rate=4000"))
+        result = await outcome(backend, sample_request("tokens=400 rate=4000"))
     finally:
         await backend.aclose()
         server.close()
     assert result.ended is not None
     assert result.ended.reason is EndReason.STOP
     assert result.hidden == HIDDEN
-    ticks = stamps.Listener(before - 1).feed(result.visible, stamps.now() + 400)
+    ticks = stamps.WordFinder(before - 1).feed(result.visible, stamps.now() + 400)
     assert len(ticks) == 400
     assert ticks == sorted(set(ticks))
     assert re.search(r"^- ", result.visible, re.MULTILINE)

@@ -1,6 +1,6 @@
-"""A model server for the bench: Chat Completions as an event stream, where each word of the answer is the moment at which it was sent.
+"""A model server for the benchmark: Chat Completions as an event stream, where each word of the answer is the time at which it was sent.
 
-The last question says what it wants: ``tokens=300 rate=50``. ``python -m tests.bench.delivery.servers.upstream PORT``.
+The last question sets the parameters: ``tokens=300 rate=50``. ``python -m tests.bench.delivery.servers.upstream PORT``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MODELS = json.dumps({"object": "list", "data": [{"id": "bench", "object": "model
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"
 HIDDEN = "The user wants many words. I count them, look at the clock for each, and write them down one after the other. "
 BEHIND_AT_ONCE = 20
-"""How many overdue tokens are sent in one go where the machine was too slow: a real server would not stop for good, either."""
+"""How many overdue tokens are sent at once if the machine was too slow: a real server would not stop for good, either."""
 
 
 async def main() -> None:
@@ -28,7 +28,7 @@ async def main() -> None:
 
 
 class Connection(asyncio.Protocol):
-    """One connection: requests one after the other, each answered whole."""
+    """One connection: requests one after another, each answered completely."""
 
     def __init__(self) -> None:
         self._received = bytearray()
@@ -58,7 +58,7 @@ class Connection(asyncio.Protocol):
             self._transport.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
 
     def _answer(self, body: bytes) -> None:
-        # What the product asks by itself, to find out how it can ask, wants nothing.
+        # The product's own probes, by which it detects the server, specify nothing.
         tokens, rate = (int(number) for number in [(b"1", b"50"), *WANTED.findall(body)][-1])
         self._transport.write(HEAD + chunk(delta={"role": "assistant", "content": ""}) + chunk(delta={"reasoning_content": HIDDEN}))
         self._pieces = shape(tokens)
@@ -68,14 +68,14 @@ class Connection(asyncio.Protocol):
         self._send()
 
     def _send(self) -> None:
-        """Send the token that is due, and those that should have been sent before now."""
+        """Send the token that is due, and any overdue ones."""
         due = int((self._loop.time() - self._begun) * self._rate) + 1 - self._sent
         for _ in range(max(1, min(due, BEHIND_AT_ONCE))):
             piece = next(self._pieces, None)
             if piece is None:
                 self._transport.write(chunk(delta={}, finish="stop") + data(b"[DONE]") + b"0\r\n\r\n")
                 return
-            # No two words of an answer are the same, even where two of them leave within one tick.
+            # All words of an answer differ, even if two of them are sent within one tick.
             self._tick = max(self._tick + 1, stamps.now())
             self._transport.write(chunk(delta={"content": piece.replace("#", stamps.word(self._tick))}))
             self._sent += 1
@@ -83,7 +83,7 @@ class Connection(asyncio.Protocol):
 
 
 def shape(tokens: int) -> Iterator[str]:
-    """An answer of that many tokens, ``#`` standing for each one's word: paragraphs with emphasis, short lists and headings."""
+    """An answer of that many tokens, ``#`` in place of each one's word: paragraphs with emphasis, short lists and headings."""
     for number in range(tokens):
         place = number % 150
         if place == 0:

@@ -16,8 +16,8 @@ from chatui.backends.address_pool.pool import PooledBackend
 from chatui.backends.base import Endpoint
 from chatui.codes import ProductCode
 from tests.support import stub
-from tests.support.sampling import PATIENT, asked, outcome
-from tests.support.several import says
+from tests.support.sampling import PATIENT, outcome, sample_request
+from tests.support.several import constant_answer
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
@@ -37,18 +37,18 @@ def posts(server: stub.Stub) -> int:
 
 async def test_a_dead_address_costs_nobody_an_answer_and_rests(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     caplog.set_level(logging.INFO)
-    async with stub.running(says("Hello.")) as alive, stub.running(stub.responds("500 Oops", b"{}")) as broken:
+    async with stub.running(constant_answer("Hello.")) as alive, stub.running(stub.responds("500 Oops", b"{}")) as broken:
         backend = pooled(nobody(), broken.url, alive.url)
         for number in range(12):
-            assert (await outcome(backend, asked(f"Question {number}"))).visible == "Hello."
+            assert (await outcome(backend, sample_request(f"Question {number}"))).visible == "Hello."
         assert posts(broken) == 1, "it is left alone for a while"
         assert posts(alive) == 12
         monkeypatch.setattr(pool, "REST_SECONDS", 0.0)
         for member in backend._members:
             member.rests_until = min(member.rests_until, 0.0)
-        broken.answer = says("Hello.")
+        broken.answer = constant_answer("Hello.")
         for number in range(12):
-            assert (await outcome(backend, asked(f"Question {number}"))).visible == "Hello."
+            assert (await outcome(backend, sample_request(f"Question {number}"))).visible == "Hello."
         assert posts(broken) > 1, "and asked again after it"
         await backend.aclose()
     lines = [record.getMessage() for record in caplog.records]
@@ -59,7 +59,7 @@ async def test_a_dead_address_costs_nobody_an_answer_and_rests(caplog: pytest.Lo
 async def test_if_all_fail_the_last_error_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     backend = pooled(nobody(), nobody())
     for _ in range(2):
-        result = await outcome(backend, asked("Hello!"))
+        result = await outcome(backend, sample_request("Hello!"))
         assert result.error is not None and result.error.code is ProductCode.BACKEND_UNREACHABLE and result.error.retryable
 
 
@@ -69,7 +69,7 @@ async def test_what_another_address_would_refuse_too_is_asked_once() -> None:
         stub.running(stub.responds("400 Bad Request", b"{}")) as second,
     ):
         backend = pooled(first.url, second.url)
-        result = await outcome(backend, asked("Hello!"))
+        result = await outcome(backend, sample_request("Hello!"))
         assert result.error is not None and posts(first) + posts(second) == 1
         await backend.aclose()
 
@@ -78,7 +78,7 @@ async def test_after_the_first_event_nothing_is_asked_again() -> None:
     cut = stub.plays(stub.chunk(content="Half "))
     async with stub.running(cut) as first, stub.running(cut) as second:
         backend = pooled(first.url, second.url)
-        result = await outcome(backend, asked("Hello!"))
+        result = await outcome(backend, sample_request("Hello!"))
         assert result.error is not None and result.visible == "Half " and posts(first) + posts(second) == 1
         await backend.aclose()
 
@@ -96,7 +96,7 @@ async def test_the_least_busy_is_asked_and_a_conversation_comes_back_to_its_own(
         backend = pooled(first.url, second.url)
         running = []
         for number in range(6):
-            running.append(asyncio.create_task(outcome(backend, asked("The same question"))))
+            running.append(asyncio.create_task(outcome(backend, sample_request("The same question"))))
             while posts(first) + posts(second) <= number:
                 await asyncio.sleep(0.005)
         assert (posts(first), posts(second)) == (3, 3)
@@ -104,7 +104,7 @@ async def test_the_least_busy_is_asked_and_a_conversation_comes_back_to_its_own(
         assert {result.visible for result in await asyncio.gather(*running)} == {"Done."}
         before = posts(first), posts(second)
         for _ in range(4):
-            await outcome(backend, replace(asked("The same question"), max_tokens=9))
+            await outcome(backend, replace(sample_request("The same question"), max_tokens=9))
         grown: list[Any] = [posts(first) - before[0], posts(second) - before[1]]
         assert sorted(grown) == [0, 4], "its prompt may still be known there"
         await backend.aclose()

@@ -21,7 +21,7 @@ from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.chatui.backends.chat.test_recordings import GREETING
 from tests.chatui.backends.harmony.test_backend import LLAMA, SGLANG, VLLM, llama, recorded, sse, vllm
 from tests.support import stub
-from tests.support.sampling import HASTY, PATIENT, asked, outcome
+from tests.support.sampling import HASTY, PATIENT, outcome, sample_request
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
@@ -63,7 +63,7 @@ async def chosen(
         running.answer = answers(running)
         backend = built(running.url, vocabulary, summaries_are_trusted=trusted)
         assert isinstance(backend, AutoBackend) and isinstance(backend, Watchable) and backend.kind == "auto"
-        result = await outcome(backend, asked("Hello!"))
+        result = await outcome(backend, sample_request("Hello!"))
         await backend.aclose()
         assert result.visible == GREETING
         choice = await backend.choice()
@@ -135,13 +135,13 @@ async def test_a_server_that_is_down_is_asked_at_the_first_contact(vocabulary: V
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     backend = built(f"http://127.0.0.1:{port}", lambda: vocabulary)
-    result = await outcome(backend, asked("Hello!"))
+    result = await outcome(backend, sample_request("Hello!"))
     assert result.error is not None and result.error.code is ProductCode.BACKEND_UNREACHABLE
     assert backend.kind == "auto", "nothing is guessed"
     running = stub.Stub(CHAT, models=LLAMA["models"], server_header="llama.cpp")
     running.answer = by_path(tokenize=as_body(GPT_OSS), completion=LLAMA_IDS)(running)
     async with await asyncio.start_server(running.accept, "127.0.0.1", port):
-        assert (await outcome(backend, asked("Hello!"))).visible == GREETING
+        assert (await outcome(backend, sample_request("Hello!"))).visible == GREETING
         assert backend.kind == "harmony"
         await backend.aclose()
         await asyncio.wait(running.connections, timeout=5)
@@ -177,10 +177,10 @@ async def test_another_server_at_the_same_address_is_noticed_by_its_refusal(voca
     async with stub.running(CHAT, **LLAMA) as running:
         running.answer = by_path(tokenize=as_body(GPT_OSS), completion=LLAMA_IDS)(running)
         backend = built(running.url, lambda: vocabulary)
-        assert (await outcome(backend, asked("Hello!"))).visible == GREETING and backend.kind == "harmony"
+        assert (await outcome(backend, sample_request("Hello!"))).visible == GREETING and backend.kind == "harmony"
         running.server_header, running.answer = "another", by_path(completions=CHAT)(running)
-        assert (await outcome(backend, asked("Hello!"))).error is not None, "this kind is not spoken there"
-        assert (await outcome(backend, asked("Hello!"))).visible == GREETING
+        assert (await outcome(backend, sample_request("Hello!"))).error is not None, "this kind is not spoken there"
+        assert (await outcome(backend, sample_request("Hello!"))).visible == GREETING
         assert backend.kind == "chat"
         await backend.aclose()
 
@@ -195,7 +195,7 @@ async def test_ids_are_believed_only_where_they_come(vocabulary: Vocabulary) -> 
 async def test_a_description_without_an_end_of_brackets_says_nothing(vocabulary: Vocabulary) -> None:
     async with stub.running(CHAT, models=b"[" * 200_000) as running:
         backend = built(running.url, lambda: vocabulary)
-        assert (await outcome(backend, asked("Hello!"))).visible == GREETING
+        assert (await outcome(backend, sample_request("Hello!"))).visible == GREETING
         await backend.aclose()
 
 
@@ -212,7 +212,7 @@ async def test_a_server_that_drips_while_it_is_examined_holds_nobody_up(vocabula
         running.answer = _with_chat({"tokenize": as_body(GPT_OSS), "completion": drips})(running)
         backend = built(running.url, lambda: vocabulary, Limits(discover=0.5, first=20, idle=20))
         async with asyncio.timeout(5):
-            results = await asyncio.gather(*(outcome(backend, asked("Hello!")) for _ in range(3)))
+            results = await asyncio.gather(*(outcome(backend, sample_request("Hello!")) for _ in range(3)))
         assert [result.visible for result in results] == [GREETING] * 3
         choice = await backend.choice()
         assert (choice.kind, choice.lasts) == ("chat", False), "it is asked again soon"

@@ -18,7 +18,7 @@ from renderer.errors import Code, ErrorCode
 from renderer.events import FrameText
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 from tests.support import stub
-from tests.support.sampling import HASTY, PATIENT, Outcome, asked, outcome
+from tests.support.sampling import HASTY, PATIENT, Outcome, outcome, sample_request
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
@@ -31,7 +31,7 @@ async def answered(
 ) -> tuple[Outcome, stub.Stub]:
     async with stub.running(answer, **options) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, limits=limits))
-        result = await outcome(backend, request or asked("Hello!"))
+        result = await outcome(backend, request or sample_request("Hello!"))
         await backend.aclose()
     return result, server
 
@@ -58,7 +58,7 @@ async def test_a_server_that_is_not_there_is_an_error_that_may_be_retried() -> N
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         backend = ChatCompletionsBackend(Endpoint(f"http://127.0.0.1:{unused.getsockname()[1]}", limits=PATIENT))
-        result = await outcome(backend, asked("Hello!"))
+        result = await outcome(backend, sample_request("Hello!"))
         await backend.aclose()
     assert result.error is not None
     assert (result.error.code, result.error.retryable, result.finished) == (ProductCode.BACKEND_UNREACHABLE, True, [])
@@ -166,7 +166,7 @@ async def test_the_first_token_is_read_at_once_and_what_follows_at_frame_rate() 
     loop = asyncio.get_running_loop()
     async with stub.running(then(SSE_HEAD, chunk(content="first "), 0.3, *tokens, chunk("stop"), DONE)) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=limits))
-        reads = [(loop.time(), event.text) async for event in backend.sample(asked("Hello!")) if isinstance(event, FrameText)]
+        reads = [(loop.time(), event.text) async for event in backend.sample(sample_request("Hello!")) if isinstance(event, FrameText)]
         await backend.aclose()
     assert "".join(text for _, text in reads) == "first " + "a " * 80
     assert reads[1][0] - reads[0][0] > 0.2
@@ -182,7 +182,7 @@ async def test_an_answer_that_has_come_is_not_slowed_down_however_small_its_piec
     async with stub.running(then(head, b"".join(pieces), b"0\r\n\r\n")) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=limits))
         begun = loop.time()
-        words = [event.text async for event in backend.sample(asked("Hello!")) if isinstance(event, FrameText)]
+        words = [event.text async for event in backend.sample(sample_request("Hello!")) if isinstance(event, FrameText)]
         took = loop.time() - begun
         await backend.aclose()
     assert "".join(words) == "a " * 500
@@ -302,7 +302,9 @@ async def test_an_answer_that_comes_as_plain_json_is_judged_as_a_whole() -> None
 
 async def test_what_is_sent_names_model_effort_and_limit_and_asks_for_no_compression() -> None:
     answer = then(SSE_HEAD, chunk(content="Hi"), chunk("stop"), DONE)
-    _, server = await answered(answer, asked("Hello!", effort="high", max_tokens=9), models={"data": [{"id": "first"}, {"id": "second"}]})
+    _, server = await answered(
+        answer, sample_request("Hello!", effort="high", max_tokens=9), models={"data": [{"id": "first"}, {"id": "second"}]}
+    )
     assert server.posted == {
         "model": "first",
         "messages": [{"role": "user", "content": "Hello!"}],
@@ -320,7 +322,7 @@ async def test_what_is_sent_names_model_effort_and_limit_and_asks_for_no_compres
 async def test_the_address_may_end_in_v1_or_not_and_the_key_is_sent(suffix: str) -> None:
     async with stub.running(then(SSE_HEAD, chunk(content="Hi"), chunk("stop"), DONE)) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url + suffix, key="sesame", model="m", limits=PATIENT))
-        assert (await outcome(backend, asked("Hello!"))).visible == "Hi"
+        assert (await outcome(backend, sample_request("Hello!"))).visible == "Hi"
         await backend.aclose()
     assert [request.path for request in server.requests if request.method == "POST"] == ["/v1/chat/completions"]
     assert {request.headers["authorization"] for request in server.requests} == {"Bearer sesame"}
@@ -330,7 +332,7 @@ async def test_the_address_may_end_in_v1_or_not_and_the_key_is_sent(suffix: str)
 async def test_a_key_that_the_server_quotes_in_its_refusal_is_not_told(key: str, detail: str) -> None:
     async with stub.running(stub.responds("401 Unauthorized", f"bad key {key}".encode())) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, key=key, model="m", limits=PATIENT))
-        error = (await outcome(backend, asked("Hello!"))).error
+        error = (await outcome(backend, sample_request("Hello!"))).error
         await backend.aclose()
     assert error is not None and error.detail == f"HTTP 401: {detail}"
 
@@ -340,7 +342,7 @@ async def test_markers_in_a_question_are_sent_defanged_and_come_back_as_they_wer
     echo = then(
         SSE_HEAD, *(chunk(content=letter) for letter in "It is <\u2060|start|> and <\u2060|channel|>, 1 < 2 <"), chunk("stop"), DONE
     )
-    result, server = await answered(echo, asked(marked))
+    result, server = await answered(echo, sample_request(marked))
     sent = server.posted["messages"][0]["content"]
     assert "<|" not in sent
     assert sent.replace("\u2060", "") == marked
@@ -350,7 +352,7 @@ async def test_markers_in_a_question_are_sent_defanged_and_come_back_as_they_wer
 async def test_stopping_closes_the_upstream_connection_within_a_second() -> None:
     async with stub.running(then(SSE_HEAD, chunk(content="Hi"), 30.0)) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT))
-        events = backend.sample(asked("Hello!"))
+        events = backend.sample(sample_request("Hello!"))
         while not isinstance(await anext(events), FrameText):
             pass
         await events.aclose()
@@ -362,7 +364,7 @@ async def test_stopping_closes_the_upstream_connection_within_a_second() -> None
 async def test_cancelling_a_task_that_waits_for_the_model_closes_the_connection_within_a_second(actions: Any) -> None:
     async with stub.running(then(*actions)) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, limits=Limits()))
-        task = asyncio.create_task(outcome(backend, asked("Hello!")))
+        task = asyncio.create_task(outcome(backend, sample_request("Hello!")))
         while not [request for request in server.requests if request.method == "POST"]:
             await asyncio.sleep(0.01)
         await asyncio.sleep(0.1)
@@ -376,7 +378,7 @@ async def test_one_back_end_serves_many_samples_at_once() -> None:
     answer = then(SSE_HEAD, chunk(reasoning="SECRET"), 0.05, chunk(content="Hi"), chunk("stop"), DONE)
     async with stub.running(answer) as server:
         backend: Backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT))
-        results = await asyncio.gather(*(outcome(backend, asked("Hello!")) for _ in range(20)))
+        results = await asyncio.gather(*(outcome(backend, sample_request("Hello!")) for _ in range(20)))
         await backend.aclose()
     assert {result.visible for result in results} == {"Hi"}
 

@@ -12,7 +12,7 @@ from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from tests.support import stub
 from tests.support.places import RECORDINGS
-from tests.support.sampling import PATIENT, Outcome, asked, outcome
+from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
@@ -66,7 +66,7 @@ EXPECTED: dict[str, tuple[str, EndReason | ErrorCode, list[tuple[str, str]]]] = 
 async def replayed(name: str, seed: int | None = None) -> Outcome:
     async with stub.running(stub.plays(recorded(name), seed=seed)) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT))
-        result = await outcome(backend, asked("Hello!"))
+        result = await outcome(backend, sample_request("Hello!"))
         await backend.aclose()
     return result
 
@@ -129,7 +129,7 @@ async def test_larger_recordings_of_other_servers_show_what_is_expected_of_them(
             continue
         async with stub.running(stub.plays(path.read_bytes(), seed=seen)) as server:
             backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT))
-            result = await outcome(backend, asked("Hello!"))
+            result = await outcome(backend, sample_request("Hello!"))
             await backend.aclose()
         seen += 1
         assert result.visible.strip() == want["visible"].strip(), name

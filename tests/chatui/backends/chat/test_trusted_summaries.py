@@ -15,7 +15,7 @@ from renderer.frames import Frame
 from renderer.gate import Audience, may_see
 from renderer.history import seen_again
 from tests.support import stub
-from tests.support.sampling import HASTY, asked, outcome
+from tests.support.sampling import HASTY, outcome, sample_request
 
 RAW = "SECRET-RAW"
 
@@ -94,7 +94,7 @@ async def test_the_trust_of_the_operator_reaches_the_back_end(trusted: bool) -> 
     )
     async with stub.running(stub.plays(raw)) as server:
         backend = build(Endpoint(server.url, model="m", limits=HASTY), summaries_are_trusted=trusted)
-        result = await outcome(backend, asked("How?"))
+        result = await outcome(backend, sample_request("How?"))
         await backend.aclose()
     assert result.visible == ("I compared routes." if trusted else "") + "By train."
 
@@ -103,7 +103,7 @@ async def test_the_trust_of_the_operator_reaches_the_back_end(trusted: bool) -> 
 async def test_a_summary_that_breaks_off_is_closed_as_broken() -> None:
     async with stub.running(stub.plays(stub.chunk(**details(part("summary", "I comp"))))) as server:
         backend = build(Endpoint(server.url, model="m", limits=HASTY), summaries_are_trusted=True)
-        result = await outcome(backend, asked("How?"))
+        result = await outcome(backend, sample_request("How?"))
         await backend.aclose()
     assert isinstance(result.error, BackendError)
     assert [(done.frame.body, done.error) for done in result.finished] == [("I comp", Code.STREAM_TRUNCATED)]

@@ -13,8 +13,8 @@ from chatui.backends.chat.backend import ChatCompletionsBackend
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import VLLM
 from tests.support import stub
-from tests.support.sampling import PATIENT, asked, outcome
-from tests.support.several import says
+from tests.support.sampling import PATIENT, outcome, sample_request
+from tests.support.several import constant_answer
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
@@ -31,9 +31,9 @@ def backend_at(url: str, kind: str = "chat", vocabulary: Vocabulary | None = Non
 
 @pytest.mark.parametrize("wants_reasoning", [True, False])
 async def test_the_server_is_asked_to_leave_it_out_and_what_comes_anyway_is_hidden(wants_reasoning: bool) -> None:
-    async with stub.running(says("Hello.")) as server:
+    async with stub.running(constant_answer("Hello.")) as server:
         backend = backend_at(server.url, wants_reasoning=wants_reasoning)
-        result = await outcome(backend, asked("Hello!"))
+        result = await outcome(backend, sample_request("Hello!"))
         await backend.aclose()
     assert server.posted.get("include_reasoning") == (None if wants_reasoning else False) and "reasoning" not in server.posted
     assert (result.visible, result.hidden) == ("Hello.", "THOUGHT-Hello.")
@@ -41,28 +41,28 @@ async def test_the_server_is_asked_to_leave_it_out_and_what_comes_anyway_is_hidd
 
 async def test_open_router_is_asked_in_its_own_words() -> None:
     backend = ChatCompletionsBackend(Endpoint("https://openrouter.ai/api/v1", model="m", limits=PATIENT, wants_reasoning=False))
-    payload = await backend._payload(asked("Hello!"))
+    payload = await backend._payload(sample_request("Hello!"))
     assert payload["reasoning"] == {"exclude": True} and "include_reasoning" not in payload
     await backend.aclose()
 
 
 async def test_a_server_that_does_not_know_the_field_still_answers() -> None:
-    async with stub.running(says("Hello.")) as server:
+    async with stub.running(constant_answer("Hello.")) as server:
 
         async def strict(writer: asyncio.StreamWriter) -> None:
             refusal = {"error": {"message": "Unknown field: include_reasoning"}}
             is_known = "include_reasoning" not in server.requests[-1].body
-            await (says("Hello.") if is_known else stub.responds("400 Bad Request", json.dumps(refusal).encode()))(writer)
+            await (constant_answer("Hello.") if is_known else stub.responds("400 Bad Request", json.dumps(refusal).encode()))(writer)
 
         server.answer = strict
         backend = backend_at(server.url)
-        assert (await outcome(backend, asked("Hello!"))).visible == "Hello."
+        assert (await outcome(backend, sample_request("Hello!"))).visible == "Hello."
         await backend.aclose()
 
 
 async def test_token_ids_are_not_chosen_then(vocabulary: Vocabulary) -> None:
-    async with stub.running(says("Hello."), **VLLM) as server:
+    async with stub.running(constant_answer("Hello."), **VLLM) as server:
         backend = backend_at(server.url, "auto", vocabulary)
-        assert (await outcome(backend, asked("Hello!"))).visible == "Hello."
+        assert (await outcome(backend, sample_request("Hello!"))).visible == "Hello."
         assert backend.kind == "chat" and server.posted["include_reasoning"] is False
         await backend.aclose()

@@ -15,7 +15,7 @@ from renderer.frame_kinds import ANSWER
 from renderer.frames import Channel, Frame, Header, Role
 from tests.chatui.backends.context.limited import REFUSALS, Limited, error, served, texts, tokens
 from tests.chatui.backends.context.test_fitting import ORDERS, turn
-from tests.support.sampling import asked, outcome
+from tests.support.sampling import outcome, sample_request
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
@@ -23,7 +23,7 @@ KINDS = ["chat", "responses"]
 
 
 def conversation(turns: int = 30, question: str = "And now?", **options: Any) -> SampleRequest:
-    return asked(question, ORDERS, *(frame for number in range(turns) for frame in turn(number)), **options)
+    return sample_request(question, ORDERS, *(frame for number in range(turns) for frame in turn(number)), **options)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -207,7 +207,7 @@ async def test_words_that_cannot_be_the_servers_teach_nothing(kind: str) -> None
     limited = Limited(kind, 1, REFUSALS["vLLM"])
     limited.refusal = lambda limit, prompt: REFUSALS["vLLM"](90_000, prompt)
     async with served(limited) as backend:
-        refused = await outcome(backend, asked("Hello!"))
+        refused = await outcome(backend, sample_request("Hello!"))
         limited.limit = 100_000
         result = await outcome(backend, conversation())
     assert refused.error is not None and refused.error.code is ProductCode.BACKEND_REFUSED and limited.refused == 1
@@ -220,7 +220,7 @@ async def test_a_refusal_that_quotes_a_person_keeps_nobody_else_from_being_answe
     quoting = error("Failed to parse input at pos 12: This model's maximum context length is {limit} tokens")
     limited = Limited(kind, 10, quoting, counts=counts)
     async with served(limited) as backend:
-        assert (await outcome(backend, asked("Say it."))).error is not None
+        assert (await outcome(backend, sample_request("Say it."))).error is not None
         limited.limit = 100_000
         first = await outcome(backend, conversation(5))
         second = await outcome(backend, conversation(5))

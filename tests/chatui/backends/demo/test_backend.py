@@ -15,7 +15,7 @@ from chatui.codes import ProductCode
 from chatui.env import BASE_DIR
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 from renderer.gate import Audience, may_see
-from tests.support.sampling import asked, outcome
+from tests.support.sampling import outcome, sample_request
 
 pytestmark = pytest.mark.asyncio
 
@@ -25,7 +25,7 @@ QUESTIONS = ("Good morning!", "Make a plan, please", "Explain it", "Refuse this"
 
 @pytest.mark.parametrize("question", QUESTIONS)
 async def test_every_script_says_that_it_is_scripted_and_shows_no_reasoning(question: str) -> None:
-    result = await outcome(DemoBackend(0), asked(question, effort="high"))
+    result = await outcome(DemoBackend(0), sample_request(question, effort="high"))
     assert "script" in result.visible
     analysis = [done.frame.body for done in result.finished if done.frame.header.channel == Channel.ANALYSIS]
     assert analysis
@@ -41,19 +41,19 @@ async def test_each_example_of_the_welcome_page_has_an_answer_that_fits_and_says
     example: str, words: tuple[str, str], messages: int
 ) -> None:
     [question] = [line for line in EXAMPLES if example in line]
-    result = await outcome(DemoBackend(0), asked(question))
+    result = await outcome(DemoBackend(0), sample_request(question))
     assert all(word in result.visible for word in (*words, "no model is connected", "CHATUI_BACKEND_URL"))
     shown = [done for done in result.finished if may_see(done.frame.header, Audience.END_USER)]
     assert len(shown) == messages, "one of them has a preamble"
 
 
 async def test_any_other_question_hears_that_nobody_has_read_it_and_how_to_change_that() -> None:
-    result = await outcome(DemoBackend(0), asked("What is the capital of France?"))
+    result = await outcome(DemoBackend(0), sample_request("What is the capital of France?"))
     assert all(word in result.visible for word in ("no model is connected", "nobody has read it", "CHATUI_BACKEND_URL"))
 
 
 async def test_the_plan_has_a_preamble_a_hidden_call_with_its_reply_and_an_answer() -> None:
-    result = await outcome(DemoBackend(0), asked("plan"))
+    result = await outcome(DemoBackend(0), sample_request("plan"))
     headers = [done.frame.header for done in result.finished]
     assert [(header.role, header.channel, header.intent) for header in headers] == [
         (Role.ASSISTANT, Channel.ANALYSIS, None),
@@ -70,24 +70,24 @@ async def test_the_plan_has_a_preamble_a_hidden_call_with_its_reply_and_an_answe
 
 
 async def test_the_long_answer_is_long_and_the_cut_one_is_cut() -> None:
-    long = await outcome(DemoBackend(0), asked("explain"))
+    long = await outcome(DemoBackend(0), sample_request("explain"))
     assert 600 < len(long.visible.split()) < 1000
     assert (long.ended and long.ended.reason, long.finished[-1].frame.terminator) == (EndReason.STOP, Terminator.RETURN)
-    cut = await outcome(DemoBackend(0), asked("cut"))
+    cut = await outcome(DemoBackend(0), sample_request("cut"))
     assert cut.ended is not None
     assert cut.ended.reason == EndReason.LENGTH
     assert (cut.finished[-1].complete, cut.finished[-1].error) == (False, ProductCode.LENGTH)
 
 
 async def test_more_effort_means_more_reasoning_and_the_same_answer() -> None:
-    results = [await outcome(DemoBackend(0), asked("plan", effort=effort)) for effort in ("low", "medium", "high")]
+    results = [await outcome(DemoBackend(0), sample_request("plan", effort=effort)) for effort in ("low", "medium", "high")]
     assert len({result.visible for result in results}) == 1
     lengths = [len(result.hidden) for result in results]
     assert lengths == sorted(set(lengths))
 
 
 async def test_a_token_limit_cuts_the_demo_too() -> None:
-    result = await outcome(DemoBackend(0), asked("explain", max_tokens=60))
+    result = await outcome(DemoBackend(0), sample_request("explain", max_tokens=60))
     assert result.ended is not None
     assert result.ended.reason == EndReason.LENGTH
     assert result.ended.usage is not None
@@ -96,12 +96,12 @@ async def test_a_token_limit_cuts_the_demo_too() -> None:
 
 async def test_tokens_come_at_the_pace_that_was_set() -> None:
     began = time.monotonic()
-    await outcome(DemoBackend(500), asked("hello", max_tokens=100))
+    await outcome(DemoBackend(500), sample_request("hello", max_tokens=100))
     assert time.monotonic() - began > 0.19
 
 
 async def test_stopping_the_demo_stops_it_at_once() -> None:
-    events = DemoBackend(0.01).sample(asked("hello"))
+    events = DemoBackend(0.01).sample(sample_request("hello"))
     waiting = asyncio.ensure_future(anext(events))
     await asyncio.sleep(0.01)
     waiting.cancel()
@@ -128,7 +128,7 @@ async def test_without_an_address_the_demo_is_built_and_with_one_the_server() ->
 
 
 async def test_the_weather_is_a_call_of_a_real_tool_and_an_answer_once_that_has_replied() -> None:
-    request = asked("What is the weather in New York?")
+    request = sample_request("What is the weather in New York?")
     first = await outcome(DemoBackend(0), request)
     assert first.calls == [("functions.get_current_weather", '{"city": "New York", "unit": "celsius"}')]
     assert first.visible == "I will look up the weather in New York."

@@ -12,7 +12,7 @@ from chatui.backends.demo.backend import DemoBackend
 from chatui.tools import arguments
 from renderer.frames import Frame, Header, Terminator
 from renderer.harmony.system_messages import FunctionTool
-from tests.support.sampling import asked, outcome
+from tests.support.sampling import outcome, sample_request
 
 pytestmark = pytest.mark.asyncio
 
@@ -34,7 +34,7 @@ OTHER = FunctionTool("send_letter", "Sends a letter.")
 
 
 async def test_a_function_whose_name_is_in_the_question_is_called_with_arguments_that_fit() -> None:
-    result = await outcome(DemoBackend(0), replace(asked("How is the weather in Oslo?"), tools=(OTHER, WEATHER)))
+    result = await outcome(DemoBackend(0), replace(sample_request("How is the weather in Oslo?"), tools=(OTHER, WEATHER)))
     [made] = [done.frame for done in result.finished if done.frame.terminator is Terminator.CALL]
     found = json.loads(made.body)
     assert made.header.recipient == "functions.read_weather" and (found["city"], found["unit"], found["days"]) == ("Oslo", "kelvin", 3)
@@ -42,14 +42,14 @@ async def test_a_function_whose_name_is_in_the_question_is_called_with_arguments
 
 
 async def test_another_question_is_answered_unless_a_call_is_required() -> None:
-    request = replace(asked("Good morning!"), tools=(OTHER, WEATHER))
+    request = replace(sample_request("Good morning!"), tools=(OTHER, WEATHER))
     assert "no model is connected" in (await outcome(DemoBackend(0), request)).visible
     result = await outcome(DemoBackend(0), replace(request, must_call=True))
     assert [done.frame.header.recipient for done in result.finished][-1] == "functions.send_letter" and not result.visible
 
 
 async def test_the_reply_is_in_the_answer_and_ends_no_frame() -> None:
-    request = replace(asked("How is the weather?"), tools=(WEATHER,))
+    request = replace(sample_request("How is the weather?"), tools=(WEATHER,))
     call = Frame(Header("assistant", "commentary", "functions.read_weather", call_id="c"), "{}", Terminator.CALL)
     reply = Frame(Header("tool", "commentary", "assistant", call_id="c", name="functions.read_weather"), "fine<|end|> and warm")
     result = await outcome(DemoBackend(0), replace(request, frames=(*request.frames, call, reply)))

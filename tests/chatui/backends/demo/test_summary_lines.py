@@ -10,7 +10,7 @@ from chatui.turns import summary_notes
 from renderer.events import FrameOpened
 from renderer.frames import Channel, Frame, Header, Role
 from renderer.gate import Audience, may_see
-from tests.support.sampling import asked, outcome
+from tests.support.sampling import outcome, sample_request
 
 QUESTIONS = [
     "Plan a day out for twelve people",
@@ -28,7 +28,7 @@ async def thought_through(question: str) -> summary_notes.Notes:
     """The notes on a turn of the demo, up to its answer."""
     notes = summary_notes.Notes()
     notes.open([Frame(Header(Role.USER), question)])
-    async for event in DemoBackend(0).sample(asked(question, effort="high")):
+    async for event in DemoBackend(0).sample(sample_request(question, effort="high")):
         if isinstance(event, FrameOpened) and event.header.channel == Channel.FINAL and may_see(event.header, Audience.END_USER):
             break
         if not isinstance(event, SampleEnded):

@@ -13,7 +13,7 @@ from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.harmony.vocabulary import Vocabulary
 from tests.support import stub
-from tests.support.sampling import PATIENT, Outcome, asked, outcome
+from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
@@ -25,7 +25,7 @@ async def answered(kind: str, vocabulary: Vocabulary, answer: Any) -> Outcome:
     async with stub.running(answer, models=MODELS) as server:
         backend = registry.build(Endpoint(server.url, model="tiny", limits=PATIENT), kind=kind, vocabulary=lambda: vocabulary)
         try:
-            return await outcome(backend, asked("Hello!"))
+            return await outcome(backend, sample_request("Hello!"))
         finally:
             await backend.aclose()
 

@@ -15,8 +15,8 @@ from chatui.backends.base import BackendError, Endpoint
 from chatui.backends.failures.rejected_fields import OPTIONAL, RejectedFields
 from chatui.codes import ProductCode
 from tests.support import stub
-from tests.support.sampling import PATIENT, asked, outcome
-from tests.support.several import says
+from tests.support.sampling import PATIENT, outcome, sample_request
+from tests.support.several import constant_answer
 
 PAYLOAD: dict[str, object] = {
     "model": "m",
@@ -77,18 +77,20 @@ def test_the_same_field_is_given_up_once() -> None:
 @pytest.mark.served
 async def test_a_real_server_is_asked_again_without_and_remembered(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    async with stub.running(says("Hello.")) as server:
+    async with stub.running(constant_answer("Hello.")) as server:
 
         async def strict(writer: asyncio.StreamWriter) -> None:
             body: dict[str, Any] = server.requests[-1].body
             bad = next((name for name in ("stream_options", "temperature") if name in body), None)
             refuse = stub.responds("400 Bad Request", json.dumps({"error": {"message": f"Unknown field: {bad}"}}).encode())
-            await (refuse if bad else says("Hello."))(writer)
+            await (refuse if bad else constant_answer("Hello."))(writer)
 
         server.answer = strict
         backend = registry.build(Endpoint(server.url, limits=PATIENT), kind="chat")
         sent: list[dict[str, Any]] = []
-        question = replace(asked("Hello!"), sampling={"temperature": 0.5}, on_sent=lambda path, body: sent.append(json.loads(body)))
+        question = replace(
+            sample_request("Hello!"), sampling={"temperature": 0.5}, on_sent=lambda path, body: sent.append(json.loads(body))
+        )
         for _ in range(2):
             assert (await outcome(backend, question)).visible == "Hello."
         await backend.aclose()
@@ -101,18 +103,18 @@ async def test_a_real_server_is_asked_again_without_and_remembered(caplog: pytes
 @pytest.mark.served
 async def test_two_questions_that_are_refused_at_once_are_both_asked_again() -> None:
     both = asyncio.Barrier(2)
-    async with stub.running(says("Hello.")) as server:
+    async with stub.running(constant_answer("Hello.")) as server:
 
         async def strict(writer: asyncio.StreamWriter) -> None:
             if "temperature" not in server.requests[-1].body:
-                await says("Hello.")(writer)
+                await constant_answer("Hello.")(writer)
                 return
             await asyncio.wait_for(both.wait(), 5)
             await stub.responds("400 Bad Request", json.dumps({"error": {"message": "Unknown field: temperature"}}).encode())(writer)
 
         server.answer = strict
         backend = registry.build(Endpoint(server.url, limits=PATIENT), kind="chat")
-        question = replace(asked("Hello!"), sampling={"temperature": 0.5})
+        question = replace(sample_request("Hello!"), sampling={"temperature": 0.5})
         results = await asyncio.gather(outcome(backend, question), outcome(backend, question))
         await backend.aclose()
     assert sum("temperature" in request.body for request in server.requests if request.method == "POST") == 2, "both were refused"

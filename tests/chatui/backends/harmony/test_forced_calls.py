@@ -13,7 +13,7 @@ from renderer.harmony.system_messages import FunctionTool
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import DAY, VLLM, ids_of, sse, vllm
 from tests.chatui.backends.structured.test_wire_formats import BUSY, REFUSED, SERVERS, WANTED, llama_stream, sampled, schema_in, sglang
-from tests.support.sampling import Outcome, asked
+from tests.support.sampling import Outcome, sample_request
 from tests.support.stub import DONE, SSE_HEAD
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
@@ -40,7 +40,7 @@ INSTEAD = (
 
 
 def forced(*tools: FunctionTool) -> SampleRequest:
-    return replace(asked("How is the weather?"), tools=tools, must_call=True, max_tokens=500)
+    return replace(sample_request("How is the weather?"), tools=tools, must_call=True, max_tokens=500)
 
 
 def stream(dialect: str, words: Vocabulary, text: str, stop: int | None = None, *, is_cut: bool = False) -> bytes:

@@ -24,8 +24,8 @@ from chatui.backends.http1.route import Route
 from chatui.backends.spec.definition import BackendSpec
 from chatui.codes import ProductCode
 from tests.support import stub
-from tests.support.sampling import PATIENT, Outcome, asked, outcome
-from tests.support.several import says
+from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
+from tests.support.several import constant_answer
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
@@ -57,14 +57,14 @@ async def test_the_operator_may_say_what_is_a_root() -> None:
 async def asked_by(url: str, route: Route) -> Outcome:
     backend = registry.build(Endpoint(url, KEY, limits=PATIENT, route=route), kind="chat")
     try:
-        return await outcome(backend, asked("Hello!"))
+        return await outcome(backend, sample_request("Hello!"))
     finally:
         await backend.aclose()
 
 
 async def test_azure_gets_its_query_and_its_header_and_a_refusal_quotes_no_key() -> None:
     route = Route(query=(("api-version", "2024-10-21"),), key_header="api-key")
-    async with stub.running(says("Hello.")) as server:
+    async with stub.running(constant_answer("Hello.")) as server:
         assert (await asked_by(f"{server.url}/openai/deployments/gpt", route)).visible == "Hello."
     last = server.requests[-1]
     assert last.path == "/openai/deployments/gpt/chat/completions?api-version=2024-10-21"
@@ -112,7 +112,7 @@ async def over_tls(directory: Path, *, asks_for_certificate: bool = False) -> As
     if asks_for_certificate:
         context.load_verify_locations(directory / "house.pem")
         context.verify_mode = ssl.CERT_REQUIRED
-    serving = stub.Stub(says("Hello."))
+    serving = stub.Stub(constant_answer("Hello."))
     server = await asyncio.start_server(serving.accept, "127.0.0.1", 0, ssl=context)
     try:
         yield serving, f"https://localhost:{server.sockets[0].getsockname()[1]}"
@@ -192,7 +192,7 @@ async def test_requests_go_through_the_named_proxy_and_through_none_of_the_envir
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     async with proxy_running() as (proxy, at):
-        async with stub.running(says("Hello.")) as server:
+        async with stub.running(constant_answer("Hello.")) as server:
             assert (await asked_by(server.url, Route(proxy=at))).visible == "Hello."
             assert proxy.heard == [f"GET {server.url}/v1/models HTTP/1.1"], "and the question on the same connection"
             assert server.requests[-1].path == f"{server.url}/v1/chat/completions", "a proxy is told the whole address"
@@ -215,7 +215,7 @@ async def test_a_proxy_that_wants_a_name_and_a_password_is_told_them_and_nobody_
     caplog.set_level(logging.DEBUG)
     async with proxy_running(wants="ada:p@ss-of-the-proxy") as (_, at), over_tls(tmp_path) as (secure, url):
         house, told = str(tmp_path / "house.pem"), at.replace("http://", "http://ada:p%40ss-of-the-proxy@")
-        async with stub.running(says("Hello.")) as plain:
+        async with stub.running(constant_answer("Hello.")) as plain:
             for address in (plain.url, url):
                 assert (await asked_by(address, Route(ca_file=house, proxy=told))).visible == "Hello."
                 for wrong in (at, told.replace("ada", "bela")):

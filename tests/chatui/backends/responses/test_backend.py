@@ -20,7 +20,7 @@ from renderer.events import FrameText
 from renderer.frames import Frame, Header, Role
 from tests.chatui.backends.chat.test_backend import then
 from tests.support import stub
-from tests.support.sampling import HASTY, PATIENT, Outcome, asked, outcome
+from tests.support.sampling import HASTY, PATIENT, Outcome, outcome, sample_request
 from tests.support.stub import DONE, SSE_HEAD
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
@@ -48,7 +48,7 @@ async def answered(
 ) -> tuple[Outcome, stub.Stub]:
     async with stub.running(answer, **options) as server:
         backend = ResponsesBackend(Endpoint(server.url, limits=limits), summaries_are_trusted=trusted)
-        result = await outcome(backend, request or asked("Hello!"))
+        result = await outcome(backend, request or sample_request("Hello!"))
         await backend.aclose()
     return result, server
 
@@ -58,7 +58,7 @@ async def answered(
 
 async def test_what_is_sent_stores_nothing_cuts_nothing_and_asks_for_no_summary() -> None:
     instructions = Frame(Header(Role.DEVELOPER), "Be kind.")
-    request = asked("Hello!", instructions, effort="high", max_tokens=9)
+    request = sample_request("Hello!", instructions, effort="high", max_tokens=9)
     _, server = await answered(then(BEGUN, said("Hi"), ended()), request, models={"data": [{"id": "first"}, {"id": "second"}]})
     assert server.posted == {
         "model": "first",
@@ -89,7 +89,7 @@ async def test_a_summary_is_asked_for_and_shown_only_where_it_is_trusted() -> No
 async def test_the_address_may_end_in_v1_or_not_and_the_key_is_sent(suffix: str) -> None:
     async with stub.running(then(BEGUN, said("Hi"), ended())) as server:
         backend = registry.build(Endpoint(server.url + suffix, key="sesame", model="m", limits=PATIENT), kind="responses")
-        assert (backend.kind, (await outcome(backend, asked("Hello!"))).visible) == ("responses", "Hi")
+        assert (backend.kind, (await outcome(backend, sample_request("Hello!"))).visible) == ("responses", "Hi")
         await backend.aclose()
     assert [request.path for request in server.requests if request.method == "POST"] == ["/v1/responses"]
     assert {request.headers["authorization"] for request in server.requests} == {"Bearer sesame"}
@@ -98,7 +98,7 @@ async def test_the_address_may_end_in_v1_or_not_and_the_key_is_sent(suffix: str)
 async def test_markers_in_a_question_are_sent_defanged_and_come_back_as_they_were() -> None:
     marked = "What is <|start|>assistant<|channel|>final?"
     echo = then(BEGUN, *(said(letter) for letter in "It is <\u2060|start|> and <\u2060|channel|>, 1 < 2 <"), ended())
-    result, server = await answered(echo, asked(marked))
+    result, server = await answered(echo, sample_request(marked))
     sent = server.posted["input"][0]["content"]
     assert "<|" not in sent
     assert sent.replace("\u2060", "") == marked
@@ -112,7 +112,7 @@ async def test_a_server_that_is_not_there_is_an_error_that_may_be_retried() -> N
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         backend = ResponsesBackend(Endpoint(f"http://127.0.0.1:{unused.getsockname()[1]}", limits=PATIENT))
-        result = await outcome(backend, asked("Hello!"))
+        result = await outcome(backend, sample_request("Hello!"))
         await backend.aclose()
     assert result.error is not None
     assert (result.error.code, result.error.retryable, result.finished) == (ProductCode.BACKEND_UNREACHABLE, True, [])
@@ -267,7 +267,7 @@ async def test_an_answer_that_comes_as_plain_json_is_judged_as_a_whole() -> None
 async def test_stopping_closes_the_upstream_connection_within_a_second() -> None:
     async with stub.running(then(BEGUN, said("Hi"), 30.0)) as server:
         backend = ResponsesBackend(Endpoint(server.url, limits=PATIENT))
-        events = backend.sample(asked("Hello!"))
+        events = backend.sample(sample_request("Hello!"))
         while not isinstance(await anext(events), FrameText):
             pass
         await events.aclose()
@@ -279,6 +279,6 @@ async def test_one_back_end_serves_many_samples_at_once() -> None:
     stream = then(THOUGHT, 0.05, BEGUN.removeprefix(SSE_HEAD), said("Hi"), ended())
     async with stub.running(stream) as server:
         backend: Backend = ResponsesBackend(Endpoint(server.url, limits=PATIENT))
-        results = await asyncio.gather(*(outcome(backend, asked("Hello!")) for _ in range(20)))
+        results = await asyncio.gather(*(outcome(backend, sample_request("Hello!")) for _ in range(20)))
         await backend.aclose()
     assert {(result.visible, result.hidden) for result in results} == {("Hi", "SECRET")}

@@ -20,7 +20,7 @@ from renderer.gate import Audience, may_see
 from tests.chatui.backends.chat.test_recordings import GREETING, ITINERARY, LITERAL, PARIS, PLAN, TOKYO
 from tests.support import stub
 from tests.support.places import RECORDINGS
-from tests.support.sampling import PATIENT, Outcome, asked, outcome
+from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
@@ -82,7 +82,7 @@ def recorded(name: str) -> bytes:
 async def replayed(raw: bytes, seed: int | None = None, *, max_tokens: int | None = None, **options: Any) -> Outcome:
     async with stub.running(stub.plays(raw, seed=seed)) as server:
         backend = ResponsesBackend(Endpoint(server.url, limits=PATIENT), **options)
-        result = await outcome(backend, asked("Hello!", max_tokens=max_tokens))
+        result = await outcome(backend, sample_request("Hello!", max_tokens=max_tokens))
         await backend.aclose()
     return result
 
@@ -123,7 +123,7 @@ async def test_characters_that_were_cut_between_tokens_arrive_whole(name: str) -
 async def test_an_answer_that_comes_as_plain_json_is_read_too() -> None:
     async with stub.running(stub.responds("200 OK", recorded("vllm-weather-tool-nostream.json"))) as server:
         backend = ResponsesBackend(Endpoint(server.url, limits=PATIENT))
-        result = await outcome(backend, asked("What is the weather in Tokyo?"))
+        result = await outcome(backend, sample_request("What is the weather in Tokyo?"))
         await backend.aclose()
     assert (result.visible, result.calls) == ("", [TOKYO])
     assert result.hidden

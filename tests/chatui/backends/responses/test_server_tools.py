@@ -19,7 +19,7 @@ from tests.chatui.backends.chat.test_backend import then
 from tests.chatui.backends.responses.test_backend import BEGUN, ended, said
 from tests.chatui.backends.responses.test_reducer import added, done, message, text
 from tests.support import stub
-from tests.support.sampling import PATIENT, asked, outcome
+from tests.support.sampling import PATIENT, outcome, sample_request
 
 SEARCH = {"type": "web_search"}
 SECRET = "RAW-COT-SECRET"
@@ -139,9 +139,9 @@ async def test_they_are_sent_as_the_operator_wrote_them_and_only_where_the_reque
     async with stub.running(then(BEGUN, said("Hi"), ended())) as server:
         backend = ResponsesBackend(Endpoint(server.url, limits=PATIENT))
         code = {"type": "code_interpreter", "container": {"type": "auto"}}
-        await outcome(backend, replace(asked("Hello!"), hosted=HostedTools((SEARCH, code))))
+        await outcome(backend, replace(sample_request("Hello!"), hosted=HostedTools((SEARCH, code))))
         with_tools = server.posted
-        await outcome(backend, asked("Hello!"))
+        await outcome(backend, sample_request("Hello!"))
         await backend.aclose()
     assert with_tools["tools"] == [SEARCH, code] and "include" not in with_tools
     assert "tools" not in server.posted

@@ -22,7 +22,7 @@ from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import DAY, LLAMA, SGLANG, VLLM, ids_of, llama, sse, vllm
 from tests.chatui.backends.responses.test_backend import BEGUN, ended, said
 from tests.support import stub
-from tests.support.sampling import PATIENT, Outcome, asked, outcome
+from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 from tests.support.stub import DONE, SSE_HEAD, Stub, chunk
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
@@ -51,7 +51,7 @@ def plays(*answers: bytes) -> Callable[[asyncio.StreamWriter], Any]:
 
 
 def request(wanted: AnswerFormat | None = WANTED) -> SampleRequest:
-    return replace(asked("2 + 2?", Frame(Header(Role.DEVELOPER), "Be kind.")), answer_format=wanted)
+    return replace(sample_request("2 + 2?", Frame(Header(Role.DEVELOPER), "Be kind.")), answer_format=wanted)
 
 
 async def sampled(made: Callable[[Endpoint], Backend], wanted: SampleRequest, *answers: bytes, **options: Any) -> tuple[Outcome, list[Any]]:

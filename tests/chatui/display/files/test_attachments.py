@@ -150,7 +150,7 @@ async def test_the_events_say_that_files_came_and_nothing_of_them(ada: User, bel
         turn = await Turn.objects.aget()
         path = f"/c/{turn.conversation_id}/turns/{turn.pk}/files/"
         async with BrowserSocket(ada) as late:
-            await late.say("subscribe", conversation=str(turn.conversation_id))
+            await late.send("subscribe", conversation=str(turn.conversation_id))
             assert (await late.until("chatui:snapshot"))[-1]["files"] == 2, "for a page that comes late"
         fetched = await page(ada, path)
         assert "one.csv" in fetched and "plot.png" in fetched

@@ -299,7 +299,7 @@ async def test_the_events_say_that_calls_wait_and_nothing_of_them(
         turn = await Turn.objects.aget()
         [row] = await asked(turn.pk)
         async with BrowserSocket(ada) as late:
-            await late.say("subscribe", conversation=str(turn.conversation_id))
+            await late.send("subscribe", conversation=str(turn.conversation_id))
             assert (await late.until("chatui:snapshot"))[-1]["calls_wait"] == 1, "for a page that comes late"
         await decide(ada, row, "once")
         events += await socket.until("response.completed")

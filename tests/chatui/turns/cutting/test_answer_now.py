@@ -260,16 +260,16 @@ async def test_every_page_is_offered_it_until_somebody_has_pressed_it(ada: User,
     backend.script = [*THINKS, asyncio.Event()]
     async with page(ada) as (socket, about), BrowserSocket(ada) as other:
         assert (await socket.until("chatui:working"))[-1]["can_answer_now"] is True
-        await other.say("subscribe", conversation=about["conversation"])
+        await other.send("subscribe", conversation=about["conversation"])
         assert (await other.until("chatui:snapshot"))[-1]["can_answer_now"] is True
         await asyncio.wait_for(backend.waiting.wait(), 10)
         backend.script = [*THINKS, asyncio.Event()]
-        await socket.say("answer_now", **about)
+        await socket.send("answer_now", **about)
         for each in (socket, other):
             assert (await each.until("chatui:working"))[-1]["can_answer_now"] is False
-        await other.say("subscribe", conversation=about["conversation"])
+        await other.send("subscribe", conversation=about["conversation"])
         assert (await other.until("chatui:snapshot"))[-1]["can_answer_now"] is False
-        await socket.say("stop", **about)
+        await socket.send("stop", **about)
         await socket.until(*ENDS)
 
 
@@ -278,7 +278,7 @@ async def test_one_line_tells_of_all_the_thinking(ada: User, backend: ScriptedBa
     async with page(ada) as (socket, about):
         await asyncio.wait_for(backend.waiting.wait(), 10)
         backend.script = answer()
-        await socket.say("answer_now", **about)
+        await socket.send("answer_now", **about)
         events = await socket.until(*ENDS)
     assert [event["type"] for event in events].count("chatui:thought") == 1 and events[-1]["type"] == "response.completed"
 
@@ -290,13 +290,13 @@ async def test_somebody_elses_turn_cannot_be_told_from_one_that_does_not_exist(a
         await asyncio.wait_for(backend.waiting.wait(), 10)
         refusals = []
         for fields in (about, about | {"conversation": unknown}, {"conversation": "", "turn": ""}):
-            await stranger.say("answer_now", **fields)
+            await stranger.send("answer_now", **fields)
             refusals.append((await stranger.until("chatui:refused"))[-1])
         assert refusals[0] == refusals[1] == refusals[2] and refusals[0]["code"] == "E-X-NOT-FOUND"
         assert len(backend.requests) == 1, "and nothing was cut"
-        await socket.say("answer_now", **about | {"turn": unknown})
+        await socket.send("answer_now", **about | {"turn": unknown})
         assert (await socket.until("chatui:refused"))[-1]["code"] == "E-X-NOT-FOUND"
-        await socket.say("stop", **about)
+        await socket.send("stop", **about)
         await socket.until(*ENDS)
 
 
@@ -326,7 +326,7 @@ async def test_no_byte_of_the_thought_gets_out_over_any_wire_format(
         monkeypatch.setattr(connected, "backend", lambda choice="": backend)
         async with page(ada) as (socket, about):
             await socket.until("chatui:working")
-            await socket.say("answer_now", **about)
+            await socket.send("answer_now", **about)
             events = await socket.until(*ENDS)
             await running.settle()
             raw = "".join(socket.raw)

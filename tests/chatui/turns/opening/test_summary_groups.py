@@ -21,9 +21,9 @@ from tests.chatui.backends.responses.test_backend import BEGUN, ended, said
 from tests.chatui.turns.test_summarizing import NEUTRAL, STEP, kept, page_of, watch
 from tests.support import stub
 from tests.support.environment import change
-from tests.support.sampling import PATIENT, asked, outcome
+from tests.support.sampling import PATIENT, outcome, sample_request
 from tests.support.scripted import ScriptedBackend
-from tests.support.summarizer import Summarizer, thinks, use
+from tests.support.summarizer import Summarizer, install, thinks
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
@@ -38,7 +38,7 @@ async def test_somebody_outside_gets_the_plain_line_and_no_model_is_asked(
 ) -> None:
     change(monkeypatch, {"summary_groups": ["readers"]})
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
     watched = await watch(ada, gate)
     assert watched.steps == [] and STEP not in watched.raw and summarizer.judged == 0
@@ -52,7 +52,7 @@ async def test_a_member_gets_lines_and_keeps_them_when_they_are_one_no_more(
     change(monkeypatch, {"summary_groups": ["readers"]})
     await join(ada, "readers")
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
     watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     assert watched.steps == [STEP]
@@ -76,7 +76,7 @@ async def test_a_program_of_somebody_outside_gets_an_empty_summary(
 ) -> None:
     change(monkeypatch, {"summary_groups": ["readers"]})
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
-    use(monkeypatch, backend, summarizer)
+    install(monkeypatch, backend, summarizer)
     gate.set()
     backend.script = thinks(gate)
     response = await Program(await new_key(ada)).ask({"input": "How?", "reasoning": {"summary": "auto"}})
@@ -88,6 +88,6 @@ async def test_a_program_of_somebody_outside_gets_an_empty_summary(
 async def test_a_server_that_is_trusted_with_summaries_is_asked_for_none_then(wants: bool) -> None:
     async with stub.running(then(BEGUN, said("Hi"), ended())) as server:
         backend = ResponsesBackend(Endpoint(server.url, model="m", limits=PATIENT), summaries_are_trusted=True)
-        await outcome(backend, replace(asked("Hello!"), wants_summary=wants))
+        await outcome(backend, replace(sample_request("Hello!"), wants_summary=wants))
         await backend.aclose()
     assert ("summary" in server.posted["reasoning"]) is wants

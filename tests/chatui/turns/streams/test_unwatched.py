@@ -92,7 +92,7 @@ async def test_the_turn_of_a_program_is_rendered_from_when_somebody_opens_it(
     await asyncio.wait_for(backend.waiting.wait(), 20)
     conversation = await _newest(ada)
     async with BrowserSocket(ada) as socket:
-        await socket.say("subscribe", conversation=str(conversation))
+        await socket.send("subscribe", conversation=str(conversation))
         snapshot: dict[str, Any] = (await socket.until("chatui:snapshot"))[-1]
         assert fed and "It" in str(snapshot["messages"])
         gate.set()

@@ -135,7 +135,7 @@ async def test_what_is_over_goes_unasked_and_its_pages_are_told(ada: User, backe
     await database_sync_to_async(set_until)(over, -MINUTE)
     await Conversation.objects.filter(pk=kept.pk).aupdate(temporary_until=None)
     async with BrowserSocket(ada) as socket:
-        await socket.say("subscribe", conversation=str(over.pk))
+        await socket.send("subscribe", conversation=str(over.pk))
         await socket.until("chatui:idle")
         await running._reap()
         assert (await socket.until("chatui:unlisted"))[-1]["conversation"] == str(over.pk)

@@ -86,7 +86,7 @@ async def test_the_first_message_brings_it_and_no_later_one_changes_it(ada: User
     backend.script = answer('{"sum": 4}')
     async with BrowserSocket(ada) as socket:
         fields = {"text": "2 + 2?", "effort": "low", "client_id": str(uuid4())}
-        await socket.say("send", conversation=None, answer_format=json.dumps(SCHEMA), **fields)
+        await socket.send("send", conversation=None, answer_format=json.dumps(SCHEMA), **fields)
         accepted = (await socket.until("chatui:accepted"))[-1]
         await running.settle()
         row = await Conversation.objects.aget(pk=accepted["conversation"])
@@ -95,7 +95,7 @@ async def test_the_first_message_brings_it_and_no_later_one_changes_it(ada: User
         [asked] = backend.requests
         assert asked.answer_format is not None and asked.answer_format.schema == SCHEMA
         again = fields | {"client_id": str(uuid4())}
-        await socket.say("send", conversation=str(row.pk), answer_format='{"type": "object"}', **again)
+        await socket.send("send", conversation=str(row.pk), answer_format='{"type": "object"}', **again)
         await socket.until("chatui:accepted")
         await running.settle()
         await row.arefresh_from_db()
@@ -108,7 +108,7 @@ async def test_the_first_message_brings_it_and_no_later_one_changes_it(ada: User
 )
 async def test_a_message_with_what_is_no_schema_begins_nothing(ada: User, backend: ScriptedBackend, text: str) -> None:
     async with BrowserSocket(ada) as socket:
-        await socket.say("send", conversation=None, answer_format=text, text="?", effort="low", client_id=str(uuid4()))
+        await socket.send("send", conversation=None, answer_format=text, text="?", effort="low", client_id=str(uuid4()))
         assert (await socket.next())["type"] == "chatui:refused"
     assert not await database_sync_to_async(Conversation.objects.exists)()
     assert reverse("new_answer_format") == PAGE
