@@ -13,11 +13,14 @@ from renderer.frame_kinds import ANALYSIS, is_answer
 from renderer.frames import Frame, Header, Role, Terminator
 
 _MOST_REPEATED = 2000
-"""Characters at the end of the cut text in which a repeat is looked for. A whole answer that is begun anew is found at any length."""
+"""How many characters at the end of the cut text are searched for a repetition.
+
+An answer that was restarted from its beginning is found at any length.
+"""
 _FEWEST_REPEATED = 8
 """A shorter match at the seam may be chance."""
 _FIRST_WITHOUT_SPACES = "\u2e80"
-"""From here on scripts put no space between words."""
+"""From here on, scripts are written without spaces between words."""
 
 Sample = Callable[[SampleRequest], AsyncGenerator[SampleEvent, None]]
 
@@ -45,7 +48,7 @@ async def continue_in_words(request: SampleRequest, sample: Sample) -> AsyncGene
 
 
 def has_text(cut_answer: Frame) -> bool:
-    """Whether people have seen part of it. Only then may the prompt open it again."""
+    """Whether it has text that people have seen. Only then may the prompt open it again."""
     return bool(cut_answer.body)
 
 
@@ -55,7 +58,7 @@ def _in_words(request: SampleRequest) -> SampleRequest:
     if cut and has_text(cut):
         said = (replace(cut, terminator=Terminator.END), Frame(Header(Role.USER), prompts.read("continue")))
         return replace(request, frames=(*request.frames, *said), cut_answer=None)
-    # Without the reasoning that was cut: a model that sees it sometimes continues it in its answer. And with little of new.
+    # Without the reasoning that was cut, which a model may continue in its answer, and with low effort for new reasoning.
     frames = (*_without_reasoning_at_the_end(request.frames), Frame(Header(Role.USER), prompts.read("finish")))
     return replace(request, frames=frames, cut_answer=None, effort="low")
 

@@ -13,12 +13,12 @@ _MARKER = re.compile(r"<(?=\|[A-Za-z0-9_]{1,40}\|>)")
 
 
 def defang(text: str) -> str:
-    """``text`` with each control marker, known or not, made harmless."""
+    """``text`` with every control marker escaped, known or not."""
     return _MARKER.sub(f"<{_JOINER}", text)
 
 
 class Restorer:
-    """Removes the joiner from growing text, also if a piece ends inside an escaped marker. Holds back at most two characters."""
+    """Removes the joiner from streamed text, also if a piece ends inside an escaped marker. Holds back at most two characters."""
 
     def __init__(self) -> None:
         self._held = ""

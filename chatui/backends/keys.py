@@ -17,7 +17,7 @@ from chatui.backends.spec.definition import BackendSpec
 VARIABLE_PREFIX = "CHATUI_KEY_"
 DIRECTORY = "keys"
 _MOST_CHARS = 16_384
-# Anything else could end the header that a key is sent in, and be quoted by the error that says so.
+# Other characters could end the header that holds the key, and the error about that would quote them.
 _KEY = re.compile(r"[\x21-\x7e]+")
 
 
@@ -71,7 +71,7 @@ def _bound(name: str, url: str, data_dir: Path) -> str:
     except ValueError:
         raise KeyUnusableError(f"{place} does not begin with an origin such as https://api.example.org") from None
     if meant != origin(url):
-        # Not which origin it is for: who may write a row need not learn where every key of the operator belongs.
+        # Without the origin that it is for: people who may write a row must not learn where the operator's keys belong.
         raise KeyUnusableError(f"the key {name} is bound to another origin than this address, so it is not sent there")
     return checked(words[1], place)
 

@@ -1,9 +1,9 @@
 """Decides who wrote a server's message, from its labels: one table for all wire formats.
 
-Only an assistant's text that no label calls something else may show.
+Only an assistant's text without any label to the contrary may be shown.
 
-A label is any field beside the text: of the event, the choice, the message, a part of it, an output item. One that is not known hides: a
-server that begins to mark reasoning by a new name must not have it shown until somebody has looked.
+A label is any field beside the text: of the event, the choice, the message, a part of it, an output item. An unknown label hides: if a
+server begins to mark reasoning with a new name, it must stay hidden until somebody has checked the name.
 """
 
 from __future__ import annotations
@@ -23,10 +23,13 @@ _ALLOWED: dict[str, tuple[str, ...]] = {
     "type": ("message", "text", "output_text", "refusal"),
     "status": ("completed", "in_progress", "incomplete", "queued", "failed", "cancelled", "done", "finished", "success", "ok"),
 }
-"""Labels that say who speaks, to whom, or what it is, with the values under which text is the answer. Absent says nothing."""
+"""Labels for the speaker, the recipient or the kind of text, with the values that mean that text is the answer.
+
+A missing label means nothing.
+"""
 
 _OTHERS = ("author", "intent", "is_reasoning", "is_thinking", "is_thought", "name", "thought", "tool_call_id", "to")
-"""Labels that mean something else by whatever value."""
+"""Labels that mean something else, whatever their value."""
 
 HARMLESS: dict[str, str] = {
     **dict.fromkeys(("id", "index", "object", "created", "created_at", "model"), "names the answer, not its speaker"),
@@ -40,10 +43,10 @@ HARMLESS: dict[str, str] = {
     **dict.fromkeys(("annotations", "citations", "audio"), "stands beside the text, and is not shown"),
     **dict.fromkeys(("content_filter_results", "content_filter_result", "content_filter_offsets"), "is a filter's opinion of the text"),
 }
-"""Labels that say nothing of who speaks, whatever their value, each with why."""
+"""Labels that say nothing about the speaker, whatever their value, each with the reason."""
 
 _NO_LABELS = ("choices", "usage")
-"""Of the envelope: what is in them is looked at by itself, or is about the server."""
+"""Fields of the envelope whose content is checked separately, or is about the server."""
 _SAME_WHERE_EQUAL = (str, int, type(None))
 _CALLS = ("tool_calls", "function_call", "refusal")
 _DEEPEST = 8
@@ -75,13 +78,17 @@ def other_label(data: Mapping[str, Any], *, besides: Collection[str] = ()) -> La
 
 
 def label_of_envelope(data: Mapping[str, Any]) -> Label | None:
-    """The same for what is around the choice, where servers put much of their own: only labels that are known hide, or that speak of
-    reasoning by their name or their value."""
+    """The same for the objects around the choice, where servers put much of their own: only known labels hide, and those whose name or
+    value mentions reasoning.
+    """
     return _label_about_reasoning(data, besides=("status", *_NO_LABELS), depth=_DEEPEST)
 
 
 def _label_about_reasoning(data: Mapping[str, Any], *, besides: Collection[str] = (), depth: int = 0) -> Label | None:
-    """A label that hides by what it means: it is known, or its own words are about reasoning. Any other type may be that of an event."""
+    """A label that hides by its meaning: it is known, or its name or value mentions reasoning.
+
+    Any other ``type`` may be that of an event.
+    """
     if isinstance(data.get("type"), str) and _KINDS_OF_REASONING.fullmatch(data["type"]):
         return Label("type", is_known=True)
     told = {name: value for name, value in data.items() if name in _ALLOWED or name in _OTHERS or _speaks_of_reasoning(name, value, depth)}
@@ -96,7 +103,7 @@ def _speaks_of_reasoning(name: object, value: object, depth: int = 0) -> bool:
         return True
     match value:
         case str():
-            # By its length first: most are text, which a message's labels are looked for beside with every piece of it.
+            # The length is checked first, for speed: most values are the text itself, and this runs for each piece.
             return len(value) <= _LONGEST_WORD and bool(_WORD_OF_REASONING.fullmatch(value))
         case dict():
             return any(_speaks_of_reasoning(inner, held, depth + 1) for inner, held in value.items())
@@ -116,7 +123,7 @@ class Speaker:
         self._harmless: list[tuple[str, type, Any]] = []
 
     def hear(self, message: Mapping[str, Any], *around: Mapping[str, Any], has_text: bool) -> Label | None:
-        """The label that hides the text of ``message``. ``around``: the choice, then what it came in."""
+        """The label that hides the text of ``message``. ``around``: the choice, then the objects that contain it."""
         is_first_role = self._role is None and self._has_text
         if not _is_empty(message.get("role")):
             self._role, self._ahead = message["role"], {}
@@ -129,9 +136,9 @@ class Speaker:
         return other_label(said) or other_label(choice) or next(filter(None, map(self._label_of_envelope, envelopes)), None)
 
     def _label_of_envelope(self, envelope: Mapping[str, Any]) -> Label | None:
-        """As ``label_of_envelope``. Servers put the same around every piece of an answer: that is looked at once."""
+        """As ``label_of_envelope``. Servers repeat the same envelope with every piece of an answer, so it is checked once."""
         told = [(name, type(value), value) for name, value in envelope.items() if name not in _NO_LABELS]
-        # Only of these types is what is equal also the same: 0 is no False, and a list may hold either.
+        # Only values of these types are identical if equal: 0 equals False, and a list may contain either.
         is_plain = all(kind in _SAME_WHERE_EQUAL for _, kind, _ in told)
         if is_plain and told == self._harmless:
             return None
@@ -141,11 +148,11 @@ class Speaker:
         return label
 
     def late_label(self) -> Label | None:
-        """At the end: the label that came behind all text, and so calls what came something else."""
+        """At the end: the label that arrived after all text, and therefore applies to it."""
         return self._late
 
     def _take_label(self, message: Mapping[str, Any], choice: Mapping[str, Any], *, is_first_role: bool) -> None:
-        """A label without text: of what comes, or, where nothing comes any more, of what came."""
+        """Record a label that came without text: it applies to the text after it, or, if there is none, to the text before."""
         told = {name: value for name, value in message.items() if name != "role"}
         self._ahead |= {name: value for name, value in told.items() if _label_about_reasoning({name: value})}
         if any(not _is_empty(message.get(name)) for name in _CALLS):

@@ -18,9 +18,9 @@ from renderer.frames import Role
 _log = logging.getLogger(__name__)
 
 REST_SECONDS = 30.0
-"""For how long an address that failed is asked only if all others fail, too."""
+"""After a failure, an address is used only as a last resort for this long."""
 _ELSEWHERE = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_BUSY, ProductCode.BACKEND)
-"""What may be otherwise at another address. After a timeout nobody is made to wait a second time."""
+"""Failures that may not happen at another address. A timeout is not retried: the person has waited long enough."""
 
 
 @dataclass(slots=True, eq=False)
@@ -32,22 +32,22 @@ class _Member:
 
 
 class PooledBackend:
-    """A Backend. Its members serve the same models in the same way. For one event loop, as they are."""
+    """A Backend. Its members serve the same models in the same way. Like them, it belongs to one event loop."""
 
     is_demo = False
 
     def __init__(self, members: Sequence[Backend]) -> None:
-        """At least one member, the first preferred by none."""
+        """``members``: at least one; all are equal."""
         self._members = [_Member(backend, number) for number, backend in enumerate(members)]
 
     @property
     def kind(self) -> str:
-        """That of the first."""
+        """The first member's wire format."""
         return self._members[0].backend.kind
 
     @property
     def name(self) -> str:
-        """See ``base.Backend``: the first, and how many there are besides."""
+        """See ``base.Backend``: the first member's name, and the number of others."""
         return f"{self._members[0].backend.name} and {len(self._members) - 1} more"
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
@@ -75,7 +75,7 @@ class PooledBackend:
                 member.running -= 1
 
     async def models(self) -> tuple[str, ...]:
-        """Those of the first that answers. Raises BackendError if none does."""
+        """The models of the first member that answers. Raises BackendError if none does."""
         *others, last = sorted(self._members, key=lambda member: member.rests_until)
         for member in others:
             try:
@@ -85,7 +85,7 @@ class PooledBackend:
         return await last.backend.models()
 
     def known_context(self, model: str | None) -> int | None:
-        """See ``context.window.HasContextWindow``: the least of what is known, since any of them may be asked."""
+        """See ``context.window.HasContextWindow``: the smallest known, because any member may get the request."""
         backends = [member.backend for member in self._members]
         sizes = [size for backend in backends if isinstance(backend, HasContextWindow) and (size := backend.known_context(model))]
         return min(sizes, default=None)
@@ -102,8 +102,11 @@ class PooledBackend:
             await member.backend.aclose()
 
     def _best(self, members: Sequence[_Member], request: SampleRequest) -> _Member:
-        """One that does not rest, if any, with the fewest answers at work. Among equals a conversation comes back to the one that it was
-        with, as far as that goes: there the beginning of its prompt may still be known."""
+        """The least busy available member.
+
+        Among equals, a conversation returns to the same member where possible: the server may still have the beginning of its prompt
+        cached.
+        """
         first = next((frame.body for frame in request.frames if frame.header.role == Role.USER), "")
         key = first[:2000].encode("utf-8", "replace")
         candidates = self._awake(members)

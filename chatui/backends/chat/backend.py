@@ -36,7 +36,7 @@ from renderer.frames import Frame
 _log = logging.getLogger(__name__)
 _OPEN_ROUTER = "openrouter.ai"
 _PREFILLING = ("llama.cpp", "Ollama")
-"""Servers, as ``discovery`` names them, that let a gpt-oss model go on in the last message of a request if that is an answer."""
+"""Servers, as ``discovery`` names them, that let a gpt-oss model continue the last message of a request if that is an answer."""
 
 
 class ChatCompletionsBackend(FoundServer):
@@ -137,7 +137,7 @@ class ChatCompletionsBackend(FoundServer):
         if request.max_tokens:
             payload["max_tokens"] = request.max_tokens
         if not self._wants_reasoning:
-            # What a server does not know it ignores, or rejects: then it is not sent there any more.
+            # A server ignores a field that it does not know, or rejects it: then it is no longer sent.
             payload |= {"reasoning": {"exclude": True}} if self._is_open_router else {"include_reasoning": False}
         return payload | tool_choice(request) | dict(request.sampling)
 

@@ -23,17 +23,17 @@ _log = logging.getLogger(__name__)
 ATTEMPTS = 5
 _FEWER = 0.7
 _NEAR_THE_END = 16
-"""Tokens: servers stop that much before the end of the context, or at it."""
+"""In tokens: how long before the end of the context servers may stop."""
 _HOPELESS = 1.5
-"""So many times the limit, by our own measure, are not even sent."""
+"""A prompt that we estimate at this many times the limit is not sent."""
 _SMALL = 500
-"""Frames that are weighed on the event loop; more of them in a thread."""
+"""Up to this many frames are weighed on the event loop; more of them in a thread."""
 
 Sample = Callable[[SampleRequest], AsyncGenerator[SampleEvent, None]]
 
 
 class Attempt(Protocol):
-    """One request that is made to fit: what it weighs, and how it is sampled."""
+    """One request that was made to fit, and how to sample it."""
 
     @property
     def fit(self) -> Fit:
@@ -46,12 +46,12 @@ class Attempt(Protocol):
 
 
 Plan = Callable[[float | None], Awaitable[Attempt]]
-"""Makes an attempt that weighs at most so much; None where the limit of the window decides alone."""
+"""Makes an attempt of at most this weight; None: only the window limits it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """A request in a format in which the server counts the tokens."""
+    """A request in a wire format for which the server counts the tokens."""
 
     fit: Fit
     sample: Sample
@@ -61,7 +61,7 @@ class _Written:
 
 
 async def sample_within(window: Window, request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
-    """As ``sample``, with as much of the request as the model can read. Raises as ``within``."""
+    """As ``sample``, with as much of the request as fits. Raises as ``within``."""
 
     async def plan(most: float | None) -> Attempt:
         return _Written(await _fitted(request, window, most), sample)
@@ -72,10 +72,10 @@ async def sample_within(window: Window, request: SampleRequest, sample: Sample) 
 
 
 async def within(window: Window, plan: Plan) -> AsyncGenerator[SampleEvent, None]:
-    """Sample the attempts of ``plan``, each smaller than the one before, until the server takes one. At most ATTEMPTS.
+    """Sample the attempts of ``plan``, each smaller than the one before, until the server accepts one. At most ATTEMPTS.
 
     Raises:
-        BackendError: as the sample; or the question alone is too long, and then ``context`` says for what.
+        BackendError: as the sample; or the question alone is too long, with the sizes in ``context``.
     """
     most: float | None = None
     for left in range(ATTEMPTS - 1, -1, -1):
@@ -119,7 +119,7 @@ def too_long(window: Window, held: Fit, detail: str) -> BackendError:
 
 
 def _next(window: Window, refused: Fit, overflow: Overflow, error: BackendError, *, is_last: bool) -> float:
-    """How much the next attempt may weigh. Raises BackendError where there is none."""
+    """The weight limit of the next attempt. Raises BackendError if there is none."""
     if is_last or (refused.is_least and not _answer_was_too_long(overflow, refused)):
         raise too_long(window, refused, error.detail) from error
     _log.info(
@@ -131,7 +131,7 @@ def _next(window: Window, refused: Fit, overflow: Overflow, error: BackendError,
 
 
 def _answer_was_too_long(overflow: Overflow, refused: Fit) -> bool:
-    """Whether the prompt fits, and only the tokens for its answer do not."""
+    """Whether the prompt fits, but not with the tokens for its answer."""
     wanted = refused.request.max_tokens
     return bool(wanted and overflow.limit and overflow.prompt and overflow.prompt < overflow.limit < overflow.prompt + wanted)
 
@@ -145,7 +145,7 @@ async def _fitted(request: SampleRequest, window: Window, most: float | None) ->
         found = fit(request, most, window.factor)
     else:
         found = await asyncio.to_thread(fit, request, most, window.factor)
-    # A refusal may quote a person: what it taught must not keep others from being asked at all.
+    # A limit that was read from a refusal may be a quotation of a person: it must not stop requests from being sent.
     if limit is not None and window.is_declared and found.is_least and found.weight * window.factor > _HOPELESS * limit:
         raise too_long(window, found, f"about {int(found.weight * window.factor)} tokens, and the server takes {limit}")
     if limit is None or request.max_tokens is None:
@@ -157,7 +157,7 @@ async def _fitted(request: SampleRequest, window: Window, most: float | None) ->
 
 
 class _Following:
-    """Follows a sample: counts what people may read of it, and says at its end how full the context is."""
+    """Follows a sample: measures its visible text, and adds to its end how full the context is."""
 
     def __init__(self, window: Window, held: Fit) -> None:
         self._window = window
@@ -193,7 +193,7 @@ class _Following:
         left_out = ended.turns_left_out + held.turns_left_out
         if size is None:
             return replace(ended, turns_left_out=left_out, is_context_full=is_full)
-        # Without reasoning: the next question finds none of it, and how long it was is nobody's to know.
+        # Without reasoning: it is not sent again, and its length is private.
         used = max(int(prompt - held.hidden * window.factor), 0) + int(self._shown * window.factor)
         return replace(ended, turns_left_out=left_out, is_context_full=is_full, context=ContextUse(size, min(used, size)))
 

@@ -12,16 +12,16 @@ from renderer.frames import Frame, Role
 from renderer.harmony.system_messages import FunctionTool
 
 SCRIPTED = frozenset({"get_current_weather", "keep_note"})
-"""What the demo's own scripts call."""
+"""The tools that the demo's own scripts call."""
 _WORD = re.compile(r"[A-Z]?[a-z]{3,}")
 _MOST_DEPTH = 4
 _REPLY_CHARS = 500
 
 
 def script(request: SampleRequest, place: str) -> str | None:
-    """What the demo writes next: a call, or an answer out of the replies; None where no function fits. ``place``: a city, if one is named.
+    """The demo's next output: a call, or an answer made of the replies; None if no function fits.
 
-    A function fits where a word of its name is in the question, or a call is required.
+    ``place``: a city, if one is named. A function fits if a word of its name is in the question, or if a call is required.
     """
     functions = [tool for tool in request.tools if tool.name not in SCRIPTED and tool.recipient is None]
     said = _since_question(request.frames)
@@ -90,5 +90,5 @@ def _object(schema: Mapping[str, Any], words: tuple[str, str], depth: int) -> di
 
 
 def _harmless(text: str) -> str:
-    """Without what the demo's own script would be read as."""
+    """Without anything that would be parsed as part of a script."""
     return text.replace("<|", "< |")

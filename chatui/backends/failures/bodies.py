@@ -8,7 +8,7 @@ _WORDS = ("code", "type", "error_type")
 
 
 def error_objects(said: object) -> Iterator[Mapping[str, object]]:
-    """The objects of a decoded body that describe an error, the innermost first, the whole one last; nothing where it is no object."""
+    """The objects of a decoded body that describe an error, the innermost first, the whole body last; empty if it is not an object."""
     if isinstance(said, list) and len(said) == 1:
         said = said[0]
     if isinstance(said, dict):
@@ -19,6 +19,6 @@ def error_objects(said: object) -> Iterator[Mapping[str, object]]:
 
 
 def error_words(said: object) -> frozenset[str]:
-    """What a body calls its error: its codes and types, in lower case, numbers as their digits. Never its message, which may quote."""
+    """The error codes and types in a body, in lower case, numbers as digits. Never its message, which may quote people."""
     found = (each.get(name) for each in error_objects(said) for name in _WORDS)
     return frozenset(str(word).lower() for word in found if isinstance(word, (str, int)) and not isinstance(word, bool))

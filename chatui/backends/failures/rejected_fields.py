@@ -29,9 +29,9 @@ OPTIONAL = (
     "repetition_penalty",
     "seed",
 )
-"""What a request does without, in the order in which it is given up. A dot leads into an object."""
+"""Fields that a request does not need, in the order in which they are given up. A dot leads into an object."""
 RENAMED = {"max_tokens": "max_completion_tokens"}
-"""What is not given up, because it limits something, but has another name at newer servers."""
+"""Fields that are renamed and not given up: they limit something, and newer servers use another name."""
 
 _STATUS = re.compile(r"HTTP (?:400|422): ")
 _REJECTS = re.compile(
@@ -41,25 +41,27 @@ _REJECTS = re.compile(
 )
 _WORDS = ("message", "msg", "detail", "error", "type", "code")
 _MOST_READ = 300
-"""Of a sentence of a server: what comes later may quote what people wrote."""
+"""Characters read of a server's message: the rest may quote people."""
 
 
 class RejectedFields:
-    """What one server has rejected so far. ``without`` gives a request that it may accept; ``learn`` takes its refusal."""
+    """The fields that one server has rejected. ``without`` returns a request that it may accept; ``learn`` reads a refusal."""
 
     def __init__(self) -> None:
         self._names: list[str] = []
 
     def without(self, payload: Mapping[str, object]) -> dict[str, Any]:
-        """A copy of the request, without what was rejected."""
+        """A copy of the request, without the rejected fields."""
         left = dict(payload)
         for name in self._names:
             _remove(left, name)
         return left
 
     def learn(self, error: BackendError, sent: Mapping[str, object]) -> str | None:
-        """The name of the field for which the request that was ``sent`` was refused, if it can be asked again without; None otherwise.
-        Another refusal of the same field may have come first: of requests that were sent together, each is asked again."""
+        """The field for which the request ``sent`` was refused, if it can be repeated without; else None.
+
+        A field that is already known counts too: of several concurrent requests, each must be repeated.
+        """
         begin = _STATUS.match(error.detail)
         if begin is None:
             return None
@@ -71,7 +73,7 @@ class RejectedFields:
 
 
 def _said(body: str) -> Iterator[tuple[str, str]]:
-    """What each object of an error names as the field, and the beginning of its sentence."""
+    """For each object of an error, the field that it names and the beginning of its message."""
     try:
         decoded = json.loads(body)
     except (ValueError, RecursionError):
@@ -85,7 +87,7 @@ def _said(body: str) -> Iterator[tuple[str, str]]:
 
 
 def _problems(decoded: object) -> list[Mapping[str, object]]:
-    """Pydantic's form: a list of what is wrong, each with its place."""
+    """Pydantic's format: a list of problems, each with its location."""
     listed = decoded.get("detail") if isinstance(decoded, dict) else None
     return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
 

@@ -28,7 +28,7 @@ _EVENTS_AFTER_THE_END = 8
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Reading stops for the time being where a message opens whose header is ``at`` one to stop at. ``drops``: nothing of it is read."""
+    """Pauses reading when a message opens whose header meets ``at``. ``drops``: that message is dropped."""
 
     at: Callable[[Header], bool]
     drops: bool = False
@@ -42,9 +42,9 @@ class Answer:
         self.chunks = chunks
         self.is_paused = False
         self.pieces: list[Piece] = []
-        """What was sampled up to there, where it pauses."""
+        """The pieces sampled up to the pause."""
         self.before: list[Frame] = []
-        """The reasoning and the preambles up to there, where what opens is dropped."""
+        """The reasoning and the preambles up to the pause, if the message that opens is dropped."""
         self._pause = pause
         self._assembler = Assembler()
         self._ids_before = 0
@@ -68,12 +68,12 @@ class Answer:
             self._opening += self._reader.feed_text(piece) if isinstance(piece, str) else self._reader.feed_marker(piece.token)
 
     def resume(self, chunks: Chunks, ids_before: int) -> None:
-        """Go on with another response, whose prompt holds what was read. ``ids_before``: how many ids that is."""
+        """Continue with another response, whose prompt contains what was read. ``ids_before``: the number of those ids."""
         self.chunks, self._ids_before = chunks, ids_before
         self._pause, self.is_paused, self._is_done = None, False, False
 
     def begin_call(self, header: Header, chunks: Chunks, ids_before: int) -> None:
-        """Go on with another response, which is the body of a call that we opened; it pauses as before."""
+        """Continue with another response, the body of a call that we opened; it pauses as before."""
         pause, self._reader = self._pause, Reader(_new_call_id)
         self.resume(chunks, ids_before)
         self._pause, self._events_left, self._opening = pause, _EVENTS_AFTER_THE_END, []
@@ -81,25 +81,25 @@ class Answer:
 
     @property
     def lacks_call(self) -> bool:
-        """Whether the model has called nothing, and either ended its turn or opened what is dropped. Not where its answer was cut."""
+        """Whether the model made no call, and either ended its turn or opened a message that is dropped. False if its answer was cut."""
         has_ended = self.chunks.reason is not EndReason.LENGTH and self._chars_left >= 0 and self._reader.open_header is None
         return not self._has_called and (self.is_paused or has_ended)
 
     @property
     def goes_on(self) -> bool:
-        """Whether the answer opened, and is to be asked for by a request of its own. Not behind a call."""
+        """Whether the answer opened, and has to be sampled by a second request. Never after a call."""
         return self.is_paused and not self._has_called
 
     @property
     def usage(self) -> Usage | None:
-        """What the server counted, over both responses."""
+        """The server's token counts, over both responses."""
         usage = self.chunks.usage
         if not self._ids_before or usage is None or usage.prompt_tokens is None or usage.completion_tokens is None:
             return usage
         return Usage(max(usage.prompt_tokens - self._ids_before, 0), usage.completion_tokens + self._ids_before)
 
     def feed_all(self, events: Iterable[Event]) -> Iterator[RawEvent]:
-        """The raw events of what was read together, until reading can stop."""
+        """The raw events of a batch, until reading can stop."""
         for event in events:
             yield from self.feed(event)
             if self.is_over or self.is_paused:
@@ -114,7 +114,7 @@ class Answer:
         raws = self._read(pieces)
         if self._reader.ended:
             self._events_left -= 1
-        # llama.cpp closes the stream without a word after its last chunk.
+        # llama.cpp sends no end marker after its last chunk.
         self._is_done = event.name == WHOLE or chunk.get("stop") is True
         return raws
 
@@ -144,7 +144,7 @@ class Answer:
         for piece in pieces:
             self._is_empty = False
             text = piece if isinstance(piece, str) else piece.token
-            # Counted here, so that what the reader holds back is bounded too.
+            # Counted here, so that text that the reader buffers is limited too.
             room, self._chars_left = max(self._chars_left, 0), self._chars_left - len(text)
             if isinstance(piece, str):
                 read = self._reader.feed_text(text[:room])
@@ -159,13 +159,13 @@ class Answer:
         return self._noted(events)
 
     def _up_to_the_pause(self, piece: Piece, read: list[RawEvent]) -> list[RawEvent]:
-        """What may go on of what was read of a piece."""
+        """The events of a piece, without those of a message that is dropped."""
         if self._pause and not self._pause.drops:
             self.pieces.append(piece)
         opened = [place for place, event in enumerate(read) if isinstance(event, FrameOpened) and self._stops(event.header)]
         # A preamble is held back until its text begins, but its header is known.
         self.is_paused = bool(opened) or self._stops(self._reader.open_header)
-        # Behind a call, the turn is the tool's: what opens there is no answer, and nothing is asked for it.
+        # After a call it is the tool's turn: a message that opens here is no answer, and no second request is made.
         if not (self.is_paused and self._pause and (self._pause.drops or self._has_called)):
             return read
         self._reader = Reader(_new_call_id)
@@ -187,13 +187,13 @@ def _is_call(event: RawEvent) -> bool:
 
 
 def _whole(read: list[RawEvent]) -> list[RawEvent]:
-    """Without the frame that stays open at its end: behind a call, the reader opens what is dropped under a header that hides it."""
+    """Without the frame that stays open at the end: after a call, the reader opens the dropped message under a header that hides it."""
     last = max((place for place, event in enumerate(read) if isinstance(event, FrameOpened)), default=len(read))
     return read if any(isinstance(event, FrameClosed) for event in read[last:]) else read[:last]
 
 
 def is_end(event: Event) -> bool:
-    """Whether the server says with it that nothing follows."""
+    """Whether this event marks the end of the stream."""
     return event.data.strip() == "[DONE]"
 
 
@@ -201,7 +201,7 @@ def decoded(event: Event, *, is_empty: bool) -> dict[str, Any]:
     """The JSON of an event. ``is_empty``: nothing has been sampled yet.
 
     Raises:
-        BackendError: it is an error inside a response with status 200, whose message may quote the model, or cannot be read.
+        BackendError: it is an error inside a response with status 200, whose message may quote the model, or is not valid JSON.
     """
     try:
         chunk = json.loads(event.data)

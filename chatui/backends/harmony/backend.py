@@ -51,10 +51,11 @@ class HarmonyCompletionsBackend:
         dialect: str | None = None,
         today: Callable[[], date] = _today,
     ) -> None:
-        """``vocabulary`` loads the vocabulary on first use, which takes half a second. ``dialect``: a key of ``DIALECTS``; None to ask.
+        """``vocabulary`` loads the vocabulary on first use, which takes half a second. ``dialect``: a key of ``DIALECTS``; None to detect
+        it.
 
         Raises:
-            ValueError: the endpoint's ``url`` is no http address.
+            ValueError: the endpoint's ``url`` is not an http address.
         """
         self._limits = endpoint.limits
         self._upstream = Upstream(endpoint.url, endpoint.key, endpoint.limits, endpoint.route)
@@ -68,7 +69,7 @@ class HarmonyCompletionsBackend:
 
     @property
     def name(self) -> str:
-        """The product, as far as it is known, and the address."""
+        """The product, if known, and the address."""
         dialect = self._found[1].dialect if self._found else self._dialect
         return f"{dialect or 'Model server'} at {self._upstream.place}"
 
@@ -81,7 +82,7 @@ class HarmonyCompletionsBackend:
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """See ``base.Backend``."""
         in_words = request.cut_answer is not None and not has_text(request.cut_answer)
-        # The request to finish the answer is a turn of its own: the question before it has to stay, too.
+        # The request to finish the answer is a turn of its own, so the turn before it must stay as well.
         sample = partial(self._sample, least=2 if in_words else 1)
         async with aclosing(continue_in_words(request, sample) if in_words else sample(request)) as events:
             async for event in events:
@@ -115,8 +116,8 @@ class HarmonyCompletionsBackend:
     ) -> AsyncGenerator[SampleEvent, None]:
         """As ``sample``, for a finished prompt, which ends in ``<|start|>assistant``, or in ``cut_answer``. Raises as ``sample``.
 
-        With a schema, it is sampled up to the answer first, and then from there on under the schema: no grammar binds what stands before.
-        ``forced``: nothing but reasoning and a call comes of it.
+        With a schema, it first samples up to the answer, then continues under the schema: the grammar must not apply to the reasoning.
+        ``forced``: only reasoning, preambles and a call are read.
         """
         vocabulary = await self._loaded()
         wire = Wire(self._upstream, DIALECTS[(await self._server()).dialect], vocabulary, on_sent)
@@ -144,7 +145,7 @@ class HarmonyCompletionsBackend:
         return (await self._server()).models
 
     def use_discovery(self, found: Discovered) -> None:
-        """Take what another asked just now, see ``chosen.backend.AcceptsDiscovery``."""
+        """Use another's discovery, see ``auto.backend.AcceptsDiscovery``."""
         if self._dialect is not None:
             self._found = (asyncio.get_running_loop().time() + _KEEP_FOUND, TokenServer(self._dialect, found))
 
@@ -163,7 +164,7 @@ class HarmonyCompletionsBackend:
         return self._found[1]
 
     async def _loaded(self) -> Vocabulary:
-        """A missing vocabulary is not remembered, so that it is found as soon as it has been fetched."""
+        """The vocabulary. Failure to load it is not cached, so that it is found as soon as it has been fetched."""
         if self._vocabulary is None:
             try:
                 self._vocabulary = await asyncio.to_thread(self._load_vocabulary)
@@ -179,7 +180,7 @@ class _Asking:
 
 
 async def _written(wire: Wire, answer: Answer, asked: CompletionRequest, forced: Forced | None) -> AsyncGenerator[RawEvent, None]:
-    """The events of as many requests as it takes."""
+    """The raw events of all requests that the answer needs."""
     async with aclosing(wire.written(answer, replace(asked, schema=None))) as raws:
         async for raw in raws:
             yield raw

@@ -1,7 +1,7 @@
 """Decodes the body of an HTTP response: chunked, of a known length, or until the server closes.
 
-h11 does this as well, with an event for each chunk. A model server sends a chunk for each token, and those events then cost more than all
-that is done with the token.
+h11 does this as well, with an event for each chunk. A model server sends a chunk for each token, and those events would cost more than
+everything else that is done with the token.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 from typing import Protocol
 
 _MOST_LINE = 16 * 1024
-"""Bytes of a line between two chunks, and of all trailers together."""
-# Possessive: a line of spaces without a carriage return would else be tried from each of them, for seconds.
+"""The longest line between two chunks, and all trailers together, in bytes."""
+# Possessive: otherwise, a line of spaces without a carriage return would be tried from each of them, for seconds.
 _SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*+(?:;[^\r\n]*+)?\r\n")
 _TRAILER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\x00]*\r\n")
 
@@ -21,14 +21,14 @@ class BrokenBodyError(ValueError):
 
 
 class Body(Protocol):
-    """``feed`` takes what arrives, however it is split, and returns what belongs to the body. ``is_done``: its end has come."""
+    """``feed`` takes bytes, however they are split, and returns those that belong to the body. ``is_done``: it is complete."""
 
     is_done: bool
     rest: bytes
-    """What came behind the end."""
+    """Bytes after the end."""
 
     def feed(self, data: bytes) -> bytes:
-        """More bytes; empty where the server has closed.
+        """More bytes; empty if the server has closed.
 
         Raises:
             BrokenBodyError: it cannot be read.
@@ -68,7 +68,7 @@ class Sized:
 
 
 class Chunked:
-    """Chunks, each with its size before it, then trailers, which are checked and left out."""
+    """Chunks, each preceded by its size, then trailers, which are checked and dropped."""
 
     def __init__(self) -> None:
         self.is_done = False
@@ -97,7 +97,7 @@ class Chunked:
         return at + len(part)
 
     def _between(self, data: bytes, at: int) -> int:
-        """What stands between two chunks, from ``at``: returns where it ends."""
+        """Parse the text between two chunks, from ``at``; returns where it ends."""
         end = data.find(b"\n", at) + 1
         if not end:
             self._held = data[at:]
