@@ -25,7 +25,7 @@ from chatui.web.visitors import visitor_of
 @require_http_methods(["GET", "POST"])
 @guarded
 def password_link(request: HttpRequest, link_id: UUID, token: str) -> HttpResponse:
-    """A form for a new password. Opening it does not use up the link, because programs open links that are sent in messages."""
+    """A form for a new password. Opening it does not use up the link, because programs open links in messages."""
     visitor = visitor_of(request, "page")
     try:
         person = password_links.person_of(link_id, token)

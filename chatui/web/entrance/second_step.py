@@ -20,28 +20,30 @@ _KEPT = "second_step"
 
 
 def is_due(person: User) -> bool:
-    """Whether the password alone does not let this person in."""
+    """Whether this person needs a second factor after the password."""
     return enrollment.is_on(person) or required.is_required(person)
 
 
 def begin(request: HttpRequest, person: User, after: str) -> HttpResponse:
-    """The password was right: go on to the page for the code. ``after``: where to then."""
-    request.session.cycle_key()  # nobody else may know the key under which this is kept
+    """After the correct password, redirect to the page for the code. ``after``: the path for afterwards."""
+    request.session.cycle_key()  # nobody else may know the key of the session that stores this
     request.session[_KEPT] = {
         "person": str(person.pk),
         "at": time.time(),
         "after": after,
-        # Of the password: another one ends this step, as it ends sessions.
+        # A digest of the password: changing it ends this step, as it ends sessions.
         "proof": person.get_session_auth_hash(),
-        # When all sessions were last ended. Any other moment than this one ends this step, by whichever machine's clock it was.
+        # When all sessions were last ended. Any other value ends this step, so clocks of different machines do not matter.
         "ended": _ended(person),
     }
     return redirect("sign_in_code")
 
 
 def person_of(request: HttpRequest) -> User | None:
-    """Who has shown their password a moment ago in this browser, if their account and password are still the same, and their sessions were
-    not all ended meanwhile."""
+    """The person who has just entered their password in this browser.
+
+    None if the account or password has changed, or all sessions were ended.
+    """
     kept = request.session.get(_KEPT)
     if not kept or not 0 <= time.time() - kept["at"] < LASTS_SECONDS:
         return None
@@ -52,7 +54,7 @@ def person_of(request: HttpRequest) -> User | None:
 
 
 def finish(request: HttpRequest) -> str:
-    """Forget it. Returns where to go on to."""
+    """End this step. Returns the path for afterwards."""
     kept = request.session.pop(_KEPT, None)
     return str(kept["after"]) if kept else ""
 

@@ -26,7 +26,7 @@ LOOKED_DAYS = 7
 
 @of_part(None)
 def overview(request: HttpRequest) -> HttpResponse:
-    """The figures of the parts that exist for this person."""
+    """The figures of the parts that this person may see."""
     found: dict[str, object] = {}
     for part in administration.parts_of(person_of(request)):
         found |= _FIGURES[part](request)

@@ -27,12 +27,12 @@ from chatui.web.people import person_of, tell_sockets
 from chatui.web.visitors import visitor_of
 
 DONE = ("changed", "sessions", "factor", "closed", "opened")
-"""What a page may say was done, by the word in its address."""
+"""The confirmations that a page may show, by the word in its address."""
 
 
 @of_part(Part.PEOPLE)
 def people(request: HttpRequest) -> HttpResponse:
-    """The list, with search; or those who are invited and have not come yet."""
+    """The list, with search; or open invitations."""
     staff, show = person_of(request), request.GET.get("show", "")
     context: dict[str, object] = {
         "words": request.GET.get("q", "")[:150],
@@ -50,7 +50,7 @@ def people(request: HttpRequest) -> HttpResponse:
 
 @of_part(Part.PEOPLE, "GET", "POST")
 def invite(request: HttpRequest) -> HttpResponse:
-    """Invite one or many at once. The links are shown once, on the answer to the form."""
+    """Invite one or many at once. The links are shown once, in the response to the form."""
     if not inviting.may_invite(person_of(request), None):
         raise NotFoundError
     form = InviteForm(person_of(request), request.POST if request.method == "POST" else None)
@@ -71,21 +71,21 @@ def invite(request: HttpRequest) -> HttpResponse:
 
 @of_part(Part.PEOPLE, "POST")
 def invitation_revoke(request: HttpRequest, invitation_id: UUID) -> HttpResponse:
-    """Take an invitation back."""
+    """Revoke an invitation."""
     account_actions.revoke_invitation(_staff(request), invitation_id)
     return redirect(f"{reverse('manage_people')}?show=invited")
 
 
 @of_part(Part.PEOPLE)
 def person(request: HttpRequest, person_id: UUID) -> HttpResponse:
-    """One account, with what this member of staff may do to it."""
+    """One account, with the actions that this member of staff may take."""
     done = request.GET.get("done", "")
     return _person(request, person_id, {"done": done if done in DONE else ""})
 
 
 @of_part(Part.PEOPLE, "POST")
 def person_act(request: HttpRequest, person_id: UUID, what: str) -> HttpResponse:
-    """One change of an account, which is recorded."""
+    """One change of an account, recorded in the audit log."""
     act = _ACTS.get(what)
     if act is None:
         raise NotFoundError
@@ -98,7 +98,7 @@ def person_act(request: HttpRequest, person_id: UUID, what: str) -> HttpResponse
 
 @of_part(Part.PEOPLE, "GET", "POST")
 def person_close(request: HttpRequest, person_id: UUID) -> HttpResponse:
-    """Say what closing means, and close."""
+    """Explain what closing an account means, then close it."""
     account = account_actions.changeable(_staff(request), person_id)
     if not account.is_active:
         raise NotFoundError

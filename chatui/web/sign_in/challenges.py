@@ -16,7 +16,7 @@ _MOST_TABS = 5
 
 
 def give(request: HttpRequest, purpose: str, person: str = "") -> bytes:
-    """Another one. ``person``: whose passkey it is to be made or used for, by id; empty where that is not known yet."""
+    """A new challenge. ``person``: the id of the passkey's owner; empty if unknown yet."""
     challenge = secrets.token_bytes(32)
     kept = [each for each in request.session.get(_KEPT, []) if time.time() - each["at"] < LASTS_SECONDS]
     new = {"is": challenge.hex(), "at": time.time(), "for": purpose, "person": person}
@@ -25,7 +25,7 @@ def give(request: HttpRequest, purpose: str, person: str = "") -> bytes:
 
 
 def take(request: HttpRequest, purpose: str, person: str = "") -> list[bytes]:
-    """Those that were given for this. They are used up, whatever comes of it: what failed with one is not tried again with it."""
+    """The challenges given for this purpose. They are used up even if the attempt fails."""
     kept = request.session.pop(_KEPT, [])
     return [
         bytes.fromhex(each["is"])
@@ -35,7 +35,7 @@ def take(request: HttpRequest, purpose: str, person: str = "") -> list[bytes]:
 
 
 def _is_first(challenge: str) -> bool:
-    """Of two requests that come at once with the same session, which both still read it there, one gets it."""
+    """Whether this is the first use: of two concurrent requests that read it from the same session, only one gets it."""
     try:
         return cache.add(f"chatui:passkey:{challenge}", 1, LASTS_SECONDS)
     except CACHE_ERRORS:

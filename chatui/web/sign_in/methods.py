@@ -58,7 +58,7 @@ def dismiss_news(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def confirm(request: HttpRequest) -> HttpResponse:
-    """Ask for the password or a passkey again before the account is changed. Without either, signing in again does the same."""
+    """Ask for the password or a passkey again before the account is changed. People without either sign in again instead."""
     person = person_of(request)
     has_password = password_use.may_use(person) and person.has_usable_password()
     after = session_start.own_path(request, request.POST.get("next") or request.GET.get("next", ""))
@@ -77,7 +77,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def remove(request: HttpRequest, identity_id: UUID) -> HttpResponse:
-    """Take an identity away from the account."""
+    """Remove an identity from the account."""
     if not session_start.is_recent(request):
         return redirect("sign_in_confirm")
     identities.remove(visitor_of(request, "page"), identity_id)

@@ -20,7 +20,7 @@ from chatui.web.visitors import visitor_of
 @login_required
 @guarded
 def end(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """End one session, and the sockets that belong to it."""
+    """End one session, and its sockets."""
     session_start.admit_change(person_of(request))
     session_list.end(visitor_of(request, "page"), session_id)
     tell_sockets(person_of(request))

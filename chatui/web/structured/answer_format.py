@@ -26,7 +26,7 @@ from chatui.web.people import person_of
 _writes = Throttle("answer-format", attempts=60, seconds=60)
 _KEPT = "answer_formats"
 _MOST_TABS = 5
-"""New conversations that wait for their first message in as many tabs, each with its schema."""
+"""How many tabs with a new conversation may each have a schema before the first message."""
 
 
 class SchemaForm(forms.Form):
@@ -44,7 +44,7 @@ class SchemaForm(forms.Form):
 @login_required
 @guarded
 def answer_format(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """The schema of a conversation; sets it, or has its answers be text again."""
+    """Shows and sets the schema of a conversation, or removes it."""
     person = person_of(request)
     row = access.own_conversation(person, conversation_id)
     now = shown.schema_text(row)
@@ -68,8 +68,10 @@ def answer_format(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @login_required
 @guarded
 def new_answer_format(request: HttpRequest) -> HttpResponse:
-    """The schema of a conversation that does not exist yet. The session keeps it for the page on which the first message is written, which
-    brings it along: another page begins without."""
+    """The schema of a conversation that does not exist yet.
+
+    The session stores it for the page on which the first message is written, which sends it; other pages start without one.
+    """
     person, asked, now = person_of(request), request.GET.get("for", ""), kept_for(request)
     form = SchemaForm(request.POST or None, initial={"schema": shown.example() if "example" in request.GET else shown.in_lines(now)})
     back = {"folder": request.GET["folder"]} if "folder" in request.GET else {}
@@ -96,7 +98,7 @@ def new_answer_format(request: HttpRequest) -> HttpResponse:
 
 
 def kept_for(request: HttpRequest, name: str = "for") -> str:
-    """The schema that the session keeps for the page whose address has its key in ``name``, in one line; empty where there is none."""
+    """The schema, in one line, that the session stores under the key in the query parameter ``name``; empty if there is none."""
     kept = request.session.get(_KEPT, {})
     found = kept.get(request.GET.get(name, ""), "") if isinstance(kept, dict) else ""
     return found if isinstance(found, str) else ""
