@@ -15,10 +15,10 @@ _NAMELESS = "file"
 
 
 def clean(name: str) -> str:
-    """The name of a file in one part, of at most ``MOST_CHARS`` characters; ``a/b.png`` becomes ``a_b.png``.
+    """The file name without directories, with at most ``MOST_CHARS`` characters; ``a/b.png`` becomes ``a_b.png``.
 
-    Without characters that nobody sees: with those that change the direction, ``exe.png`` can look like ``gnp.exe``. Without what a file
-    system reads as something else, because people save the file, and it is laid into a sandbox under this name.
+    Invisible characters are removed: those that change the writing direction can make ``exe.png`` look like ``gnp.exe``. So are names and
+    characters with a special meaning in file systems, because people save the file, and sandboxes use its name.
     """
     seen = "".join(
         " " if character.isspace() else character
@@ -31,7 +31,7 @@ def clean(name: str) -> str:
 
 
 def _shortened(name: str) -> str:
-    """Cut before the ending, by which people and programs know what a file is."""
+    """Shorten the name before its extension, which identifies the file type."""
     if len(name) <= MOST_CHARS:
         return name
     stem, dot, ending = name.rpartition(".")

@@ -63,7 +63,7 @@ def code(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def second_factor(request: HttpRequest) -> HttpResponse:
-    """Set up one-time codes; 404 if they are already on."""
+    """Set up one-time codes; if they are on already, redirect to the sign-in methods."""
     person = person_of(request)
     if not session_start.is_recent(request):
         return redirect("sign_in_confirm")
@@ -85,7 +85,7 @@ def picture(request: HttpRequest) -> HttpResponse:
         secret = enrollment.secret_of(person)
     except WrongCodeError:
         raise NotFoundError from None
-    import segno  # during set-up
+    import segno  # imported here, because only the set-up needs it
 
     drawn = io.BytesIO()
     segno.make(totp.address(secret, brand().name, person.get_username()), error="m").save(
