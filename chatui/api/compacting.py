@@ -49,7 +49,7 @@ async def compact(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     events = ResponseEvents(asking.head_of(answer), wants_summary=False)
     await asking.until_end(answer, events)
     if events.ended is None or events.ended.state != "completed":
-        # The program throws away what they stand for: notes that were cut are none.
+        # The program discards the messages that the notes replace, so cut notes are useless.
         raise of_code((events.ended and events.ended.code) or ProductCode.NO_ANSWER)
     token = tokens.seal(key.owner.pk, Purpose.COMPACTION, [_notes(events)])
     if token is None:
@@ -67,7 +67,7 @@ async def compact(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
 
 
 async def _before(key: LiveKey, wanted: CompactRequest) -> list[dict[str, Any]]:
-    """What was said in a stored response and before it, with the notes that it stands on."""
+    """The messages up to a stored response, with the notes that they continue."""
     if not wanted.previous_response_id:
         return []
     try:

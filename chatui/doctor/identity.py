@@ -78,7 +78,7 @@ async def _product(upstream: Upstream) -> tuple[str | None, tuple[str, ...]]:
         if found.server is None:
             headers, _ = await upstream.get("/v1/models")
     except BackendError as error:
-        # Whatever else it says to this question, it is there, and may only not list its models.
+        # Any other response shows that the server is there; it just may not list its models.
         if not error.detail.startswith("HTTP ") or error.detail.startswith(_TELLING):
             raise
         return None, ()
@@ -104,7 +104,7 @@ async def _context(upstream: Upstream, product: str | None, model: str | None) -
 
 
 async def _family(upstream: Upstream, product: str | None, model: str | None) -> tuple[bool | None, str]:
-    """The tokenizer is proof; the name is not, but other servers give nothing else."""
+    """The tokenizer is proof. The name is not, but some servers offer nothing else."""
     if product in DIALECTS:
         is_known = await knows_markers(upstream, product, model)
         if is_known is not None:

@@ -1,7 +1,7 @@
 """Follows background responses that another process writes, and lets other processes follow this one's.
 
-Only what a reader here would be sent goes between the processes: the events of its stream. The process that is asked for the stream looks
-at the key; the one that has the recording only says whether there is raw reasoning in it.
+Processes only exchange the events of a reader's stream. The process that serves the stream checks the key; the one with the recording only
+reports whether it contains raw reasoning.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from chatui.api.writing.response_events import Event
 from chatui.delivery.bus import PROCESS, Message, bus
 
 GROUP = "recordings"
-"""Requests of other processes for what this one has recorded."""
+"""The group for other processes' requests for recordings of this one."""
 ANSWER_SECONDS = 2.0
-"""How long the other process may take to say whether it has a recording."""
+"""How long the other process may take to report whether it has a recording."""
 SIGN_SECONDS = 5.0
-"""How often each side says that it is still there."""
+"""The interval of each side's keep-alive messages."""
 SILENT_SECONDS = 20.0
-"""After so long without a sign, the other side is taken for gone."""
+"""After this long without a message, the other side is considered gone."""
 MOST_UNREAD = 200
-"""Events that a reader may be behind; only when it says that it has read them, it is sent more."""
+"""How many events may be unacknowledged: more are sent only after the reader acknowledges some."""
 _TELLS_AFTER = 50
 
 
 class LostError(Exception):
-    """The other process is silent, or does not have the recording any more."""
+    """The other process is silent, or no longer has the recording."""
 
 
 class FollowedElsewhere:
-    """A recording that another process holds, with the interface that ``Recording`` has for its readers."""
+    """A recording in another process, with the same interface for readers as ``Recording``."""
 
     def __init__(self, key: UUID, process: str, owner_id: UUID, *, views_hidden: bool) -> None:
         self._key, self._process = key, process
@@ -53,7 +53,7 @@ class FollowedElsewhere:
                     async with aclosing(self._once(number, wait)) as events:
                         async for body in events:
                             if body is not None and body["sequence_number"] != number + 1:
-                                break  # a message was lost on the way: from there once more
+                                break  # a message was lost: start again from there
                             yield body
                             number = number if body is None else int(body["sequence_number"])
                         else:
@@ -61,7 +61,7 @@ class FollowedElsewhere:
                 except LostError:
                     if number == begun:
                         raise
-                    # Whoever reads slowly says nothing for long, and is taken for gone.
+                    # A slow reader is silent for long, and the other process considers it gone: follow again.
         finally:
             recordings.readers[self.owner_id] -= 1
 
@@ -92,7 +92,7 @@ class FollowedElsewhere:
 
 
 class _Conversation:
-    """Messages to one other process, and its replies to us alone."""
+    """Messages to one other process, and its private replies."""
 
     def __init__(self, process: str) -> None:
         self._process = process
@@ -103,7 +103,7 @@ class _Conversation:
         bus().join(self._reply, self._receive)
         try:
             await bus().settled()
-        except BaseException:  # whoever asked has left
+        except BaseException:  # the caller was cancelled
             bus().leave(self._reply, self._receive)
             raise
         return self
@@ -127,7 +127,7 @@ class _Conversation:
 
 
 async def found(key: UUID, process: str, owner_id: UUID) -> FollowedElsewhere | None:
-    """The recording of a response that ``process`` writes or has written. None where it has none any more, or does not answer."""
+    """The recording of a response that ``process`` writes or has written. None if it no longer has it, or does not answer."""
     if not process or process == PROCESS:
         return None
     async with _Conversation(process) as talk:
@@ -140,21 +140,21 @@ async def found(key: UUID, process: str, owner_id: UUID) -> FollowedElsewhere | 
 
 @dataclass(slots=True, eq=False)
 class _Reader:
-    """A reader in another process: how far it has read, and when it said so last."""
+    """A reader in another process: how far it has read, and when it last reported."""
 
     read: int
     heard: float
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def says(self, read: object) -> None:
-        """A sign of it."""
+        """Record a message from the reader."""
         self.heard = asyncio.get_running_loop().time()
         if isinstance(read, int):
             self.read = max(self.read, read)
         self.news.set()
 
     async def takes(self, number: int) -> bool:
-        """Wait until it has read so much that it may be sent this event. False where it is silent."""
+        """Wait until the reader has read enough to be sent this event. False if it is silent."""
         while asyncio.get_running_loop().time() - self.heard <= SILENT_SECONDS:
             if number - self.read <= MOST_UNREAD:
                 return True
@@ -166,14 +166,14 @@ class _Reader:
 
 
 class _Listener:
-    """Serves the recordings of this process to the others."""
+    """Serves the recordings of this process to other processes."""
 
     def __init__(self) -> None:
         self._serving: dict[str, asyncio.Task[None]] = {}
         self._readers: dict[str, _Reader] = {}
 
     def receive(self, _group: str, message: Message) -> None:
-        """A message of another process."""
+        """Handle a message from another process."""
         reply, process = message.get("reply"), message.get("to")
         if not isinstance(reply, str) or not isinstance(process, str):
             return
@@ -204,7 +204,7 @@ class _Listener:
         async with aclosing(recording.follow(reader.read, lambda: SIGN_SECONDS)) as events:
             async for body in events:
                 if not await reader.takes(reader.read if body is None else body["sequence_number"]):
-                    bus().send_to(process, reply, {"gone": True})  # once it reads on, it asks again from there
+                    bus().send_to(process, reply, {"gone": True})  # when it continues reading, it asks again from there
                     return
                 bus().send_to(process, reply, {"here": True} if body is None else {"body": body})
         bus().send_to(process, reply, {"over": True})

@@ -26,12 +26,12 @@ def take_call(read: ParsedMessages, call_id: object, said: object, where: str) -
 
 
 def take_reply(read: ParsedMessages, call_id: object, output: Any, where: str) -> None:
-    """What a function replied."""
+    """The output of a function."""
     read.said.append(EarlierReply(_id(call_id, where), text_of(output, where)))
 
 
 def take_tool_calls(read: ParsedMessages, calls: object, where: str) -> None:
-    """The calls of an assistant's message of Chat Completions."""
+    """The calls in an assistant message of Chat Completions."""
     if not isinstance(calls, list):
         raise invalid("The calls have to be a list.", param=where)
     for place, call in enumerate(calls):

@@ -13,7 +13,7 @@ _IDS_IN_A_CHUNK = 3
 
 
 def scripts(planter: Planter, vocabulary: Vocabulary) -> list[Script]:
-    """All of them, in the order in which they are asked for."""
+    """All scripts, in the order in which they are requested."""
     return [_channels(planter, vocabulary), _quoted(planter, vocabulary), _call(planter, vocabulary), _refused(planter)]
 
 
@@ -36,7 +36,7 @@ def _channels(planter: Planter, vocabulary: Vocabulary) -> Script:
 
 
 def _quoted(planter: Planter, vocabulary: Vocabulary) -> Script:
-    """The model quotes a final header in its reasoning: as ordinary text, that is, with none of the ids of a marker."""
+    """The model quotes a final header in its reasoning: as ordinary text, without marker ids."""
     shown = planter.show("final after a quoted final")
     quoted = f"<|end|><|start|>assistant<|channel|>final<|message|>{planter.text('quoted final')}"
     ids = [*_ids("<|channel|>analysis<|message|>", vocabulary), *vocabulary.encode(quoted)]
@@ -63,7 +63,7 @@ def _ids(text: str, vocabulary: Vocabulary) -> list[int]:
 
 
 def _told(ids: list[int], last: Token, text: str) -> tuple[bytes, ...]:
-    """As vLLM sends them: a few ids at a time, and ``text`` beside them, which is not to be believed."""
+    """Events as vLLM sends them: a few ids at a time, with ``text``, which must be ignored."""
     groups = [ids[at : at + _IDS_IN_A_CHUNK] for at in range(0, len(ids), _IDS_IN_A_CHUNK)]
     steps = [event({"choices": [{"index": 0, "text": text, "token_ids": group, "finish_reason": None}]}) for group in groups]
     end = {"index": 0, "text": text, "token_ids": [], "finish_reason": "stop", "stop_reason": MARKER_IDS[last]}

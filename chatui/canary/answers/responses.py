@@ -11,7 +11,7 @@ _JSON = "application/json"
 
 
 def scripts(planter: Planter) -> list[Script]:
-    """All of them, in the order in which they are asked for."""
+    """All scripts, in the order in which they are requested."""
     return [_items(planter), _in_the_message(planter), _labelled_part(planter), _whole(planter), *_failures(planter)]
 
 
@@ -31,7 +31,7 @@ def _items(planter: Planter) -> Script:
             for piece in cut(item["content"][0]["text"])
         ]
         steps += [_event("response.output_item.done", output_index=index, item=item)]
-    # The last one: what stands behind a call that nobody has answered is hidden.
+    # The last one: text after a call without a reply is hidden.
     steps += _told_of_call(len(hidden) + len(said), call)
     steps += [_event("response.debug.delta", delta=planter.text("event that nobody knows"))]
     output = {"status": "completed", "output": [*hidden, *said, call], **echo, "usage": {"note": planter.word("usage"), "output_tokens": 9}}
@@ -63,7 +63,7 @@ def _call(planter: Planter) -> dict[str, Any]:
 
 
 def _odd_items(planter: Planter) -> list[dict[str, Any]]:
-    """Tools of the server's own, messages of a role or phase that nobody knows, and parts of a message that are no text."""
+    """Tools of the server's own, messages with unknown roles or phases, and message parts that are not text."""
     parts = [{"type": "reasoning_text", "text": planter.text("reasoning part of a message")}]
     return [
         {"id": "o1", "type": "mcp_call", "output": planter.text("output of a server's tool")},
@@ -117,7 +117,7 @@ def _in_the_message(planter: Planter) -> Script:
 
 
 def _labelled_part(planter: Planter) -> Script:
-    """A message of two parts that both say that they are text; one of them has a label that calls it a thought."""
+    """A message with two text parts, one of which has a label that marks it as reasoning."""
     shown = planter.show("part after a labelled one")
     thought = planter.text("label on a part")
     item = _message("m1", "")
