@@ -14,7 +14,7 @@ _KEEP_SECONDS = 60.0
 _KEEP_CONTEXT_SECONDS = 300.0
 
 
-class FoundServer:
+class DetectedServer:
     """A connection pool shared by all samples, and what was detected about its server. It belongs to the event loop of its first use."""
 
     is_demo = False
@@ -60,7 +60,7 @@ class FoundServer:
         """See ``context.window.HasContextWindow``."""
         found = self._discovered[1] if self._discovered else None
         named = model or self._model or (next(iter(found.models), None) if found else None)
-        return self._windows.of(named).size or (found.context(named) if found else None)
+        return self._windows.window_of(named).size or (found.context(named) if found else None)
 
     async def _product(self) -> str | None:
         """The server's product name; None if unknown."""
@@ -84,7 +84,7 @@ class FoundServer:
         if not self._is_context_given:
             await self._ask_context()
         named = model or self._model or (next(iter(self._discovered[1].models), None) if self._discovered else None)
-        window = self._windows.of(named)
+        window = self._windows.window_of(named)
         window.ask(self._discovered[1].context(named) if self._discovered else None)
         return window
 

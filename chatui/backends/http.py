@@ -17,7 +17,7 @@ from typing import Protocol, runtime_checkable
 import httpx
 
 from chatui.backends.base import BackendError, Limits
-from chatui.backends.failures.kinds import refused
+from chatui.backends.failures.kinds import error_of_status
 from chatui.backends.failures.rejected_fields import RejectedFields
 from chatui.backends.http1.exchange import READING, Reading
 from chatui.backends.http1.pace import pace
@@ -110,7 +110,7 @@ class Upstream:
         request = self._client.build_request("GET", self._address(path))
         deadline = asyncio.get_running_loop().time() + self.limits.discover
         async with self._opened(request, deadline) as response:
-            body = await _whole(response, deadline, self.limits)
+            body = await _read_whole(response, deadline, self.limits)
         try:
             return response.headers, json.loads(body)
         except (ValueError, RecursionError):
@@ -159,8 +159,8 @@ class Upstream:
             on_sent(path, request.content)
         async with self._opened(request, clock.deadline()) as response:
             if "json" in response.headers.get("content-type", ""):
-                body = await _whole(response, clock.deadline(), self.limits)
-                yield [Event(WHOLE, _object(body))]
+                body = await _read_whole(response, clock.deadline(), self.limits)
+                yield [Event(WHOLE, _json_object(body))]
                 return
             async with aclosing(self._events(response, clock)) as read:
                 async for events in read:
@@ -179,7 +179,7 @@ class Upstream:
                 except TooLongError as error:
                     raise BackendError(Code.STREAM_TRUNCATED, str(error)) from error
                 if events:
-                    clock.heard()
+                    clock.restart()
                     yield events
 
     @asynccontextmanager
@@ -238,7 +238,7 @@ class _Clock:
         self._next = self._now() + limits.first
         self.begun = False
 
-    def heard(self) -> None:
+    def restart(self) -> None:
         self.begun = True
         self._next = self._now() + self._limits.idle
 
@@ -250,9 +250,9 @@ async def _next(chunks: AsyncIterator[bytes], clock: _Clock) -> bytes | None:
     try:
         return await anext(chunks, None)
     except httpx.ReadTimeout as error:
-        raise _silent() from error
+        raise _timed_out() from error
     except httpx.HTTPError as error:
-        raise _broken(error, begun=clock.begun) from error
+        raise _connection_lost(error, begun=clock.begun) from error
 
 
 @asynccontextmanager
@@ -262,21 +262,21 @@ async def _deadline(when: float) -> AsyncIterator[None]:
         async with asyncio.timeout_at(when):
             yield
     except TimeoutError as error:
-        raise _silent() from error
+        raise _timed_out() from error
 
 
-async def _whole(response: httpx.Response, deadline: float, limits: Limits) -> bytes:
+async def _read_whole(response: httpx.Response, deadline: float, limits: Limits) -> bytes:
     """The body of an answer that is not a stream. One that breaks off counts as no answer: nothing of it was passed on."""
     try:
         async with _deadline(deadline):
             return await _bounded(response, limits.max_line_bytes)
     except httpx.ReadTimeout as error:
-        raise _silent() from error
+        raise _timed_out() from error
     except httpx.HTTPError as error:
         raise _unreachable(error) from error
 
 
-def _object(body: bytes) -> str:
+def _json_object(body: bytes) -> str:
     """The text of a body, which must be a JSON object. Any other was cut, or does not come from a model server."""
     text = body.decode("utf-8", "replace")
     try:
@@ -317,7 +317,7 @@ async def _refusal(response: httpx.Response, limits: Limits, route: Route) -> Ba
     proxy = route.through()
     for secret in (key, *(proxy.secrets if proxy else ())):
         body = body.replace(secret, "(the key)") if len(secret) >= _LEAST_KEY_CHARS else body
-    return refused(response.status_code, body, response.headers.get("retry-after"), datetime.now(UTC))
+    return error_of_status(response.status_code, body, response.headers.get("retry-after"), datetime.now(UTC))
 
 
 def _unreachable(error: httpx.HTTPError) -> BackendError:
@@ -329,12 +329,12 @@ def _unreachable(error: httpx.HTTPError) -> BackendError:
     return BackendError(code, f"{name}: {error}", retryable=True).because(name)
 
 
-def _silent() -> BackendError:
+def _timed_out() -> BackendError:
     silent = "the server was silent, or slow, for too long"
     return BackendError(ProductCode.TIMEOUT, silent).because(silent)
 
 
-def _broken(error: httpx.HTTPError, *, begun: bool) -> BackendError:
+def _connection_lost(error: httpx.HTTPError, *, begun: bool) -> BackendError:
     if not begun:
         return _unreachable(error)
     return BackendError(Code.STREAM_TRUNCATED, f"{type(error).__name__}: {error}").because(type(error).__name__)

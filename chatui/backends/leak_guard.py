@@ -47,13 +47,13 @@ class LeakGuard:
         self._resumes = resumes
         self._follows = follows
         self._state = _State.BEGIN
-        self._held = ""
+        self._buffered = ""
         self._parts: list[str] = []
         self._prose = Prose()
         self._label: Label | None = None
         self._is_data = False
         self._has_shown = follows
-        self._is_shut = False
+        self._is_unprovable = False
         self._tag, self._depth = "", 0
 
     def feed(self, text: str) -> list[Span]:
@@ -74,18 +74,18 @@ class LeakGuard:
         if self._state is _State.BEGIN:
             # No more text can turn this into a sign.
             self._state = _State.OPEN
-            held, self._held = "".join(self._parts) + self._held, ""
+            held, self._buffered = "".join(self._parts) + self._buffered, ""
             self._parts = []
             spans += self._read(held, is_end=False)
         if self._state in (_State.OPEN, _State.TAG):
             spans += self._read("", is_end=True)
         parts, self._parts = "".join(self._parts), []
-        return [*spans, *self._with_what_was_shown(self._judged(parts, complete=complete))] if self._state is _State.HELD else spans
+        return [*spans, *self._with_withdrawal(self._judged(parts, complete=complete))] if self._state is _State.BUFFERED else spans
 
     def _read(self, text: str, *, is_end: bool) -> list[Span]:
         spans: list[Span] = []
         at = 0
-        while len(text) - at > _PIECE and self._state is not _State.HELD:
+        while len(text) - at > _PIECE and self._state is not _State.BUFFERED:
             spans += self._read_piece(text[at : at + _PIECE], is_end=False)
             at += _PIECE
         return [*spans, *self._read_piece(text[at:], is_end=is_end)]
@@ -97,7 +97,7 @@ class LeakGuard:
             match self._state:
                 case _State.BEGIN:
                     rest = self._begin(rest, is_end=is_end)
-                case _State.HELD:
+                case _State.BUFFERED:
                     self._parts.append(rest)
                     rest = None
                 case _State.TAG:
@@ -107,18 +107,18 @@ class LeakGuard:
         return spans
 
     def _begin(self, text: str, *, is_end: bool) -> str | None:
-        self._held += text
-        begun = bare(folded(self._held)).lstrip()
+        self._buffered += text
+        begun = bare(folded(self._buffered)).lstrip()
         if not begun:
-            self._parts.append(self._held)
-            self._held = ""
+            self._parts.append(self._buffered)
+            self._buffered = ""
             return None
         is_doubtful = self._is_doubtful(begun, is_end=is_end)
         if is_doubtful is None:
             return None
-        self._state = _State.HELD if is_doubtful else _State.OPEN
-        text = "".join(self._parts) + self._held
-        self._held, self._parts = "", []
+        self._state = _State.BUFFERED if is_doubtful else _State.OPEN
+        text = "".join(self._parts) + self._buffered
+        self._buffered, self._parts = "", []
         return text if self._resumes or not _GLUED_FINAL.match(text) else _GLUED_FINAL.sub(r"\1", text, count=1)
 
     def _is_doubtful(self, begun: str, *, is_end: bool) -> bool | None:
@@ -155,8 +155,8 @@ class LeakGuard:
             spans.append(_WITHDRAWAL)
             self._has_shown = False
         # After stripped markers in the middle, nothing is provably the answer: the model may have changed its channel any number of times.
-        self._is_shut = found.kind is Kind.COLLAPSED and not self._is_whole
-        self._state = _State.HELD
+        self._is_unprovable = found.kind is Kind.COLLAPSED and not self._is_whole
+        self._state = _State.BUFFERED
         return found.rest
 
     def _enter_tag(self, found: Found, spans: list[Span]) -> str:
@@ -191,9 +191,9 @@ class LeakGuard:
         self._prose = Prose()
         self._prose.has_text = self._has_shown
         self._state = _State.OPEN if self._has_shown else _State.BEGIN
-        self._held = ""
+        self._buffered = ""
 
-    def _with_what_was_shown(self, judged: list[Span]) -> list[Span]:
+    def _with_withdrawal(self, judged: list[Span]) -> list[Span]:
         """If there is raw output after another message of the completion, that is withdrawn: it may have been raw output, too."""
         is_raw = self._follows and self._has_shown and any(span.text and not span.visible for span in judged)
         return [_WITHDRAWAL, *judged] if is_raw else judged
@@ -201,7 +201,7 @@ class LeakGuard:
     def _judged(self, text: str, *, complete: bool) -> list[Span]:
         label, self._label = self._label, None
         is_data, self._is_data = self._is_data, False
-        if self._is_shut:
+        if self._is_unprovable:
             return [Span(False, text, is_withheld=True)]
         if is_data:
             return self._of_data(text)
@@ -220,7 +220,7 @@ class LeakGuard:
         """Scan a complete answer with a doubtful beginning like any other."""
         self._state, self._prose = _State.OPEN, Prose()
         spans = [*self._read(text, is_end=False)]
-        if self._state is _State.HELD:
+        if self._state is _State.BUFFERED:
             # It contains a sign, after which nothing is provably the answer. Judging it by its beginning again would start over.
             text, self._parts = "".join(self._parts), []
             return [*spans, *judgement.judge(text, complete=True)]
@@ -244,7 +244,7 @@ class LeakGuard:
 
 class _State(Enum):
     BEGIN = auto()
-    HELD = auto()
+    BUFFERED = auto()
     TAG = auto()
     OPEN = auto()
 

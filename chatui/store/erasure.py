@@ -42,8 +42,8 @@ BATCH_MESSAGES = 100
 """Messages in one transaction. A turn is deleted with its question, and can contain 4 MB of requests."""
 
 
-_EVERY = Q()
-_OF_TURN: tuple[type[TurnPiece | ToolCall | ToolApproval | OpenedPage | ProgramAnswer | StoredFile], ...] = (
+_ANY = Q()
+_ROWS_OF_TURN: tuple[type[TurnPiece | ToolCall | ToolApproval | OpenedPage | ProgramAnswer | StoredFile], ...] = (
     TurnPiece,
     ToolCall,
     ToolApproval,
@@ -60,14 +60,14 @@ def erase_conversation(key: UUID, *, only_from_bin: bool = False) -> int:
     It is in the bin from the first step on, so that nobody sees half of it and no running turn can write; if the process dies, the next
     ``sweep`` continues. ``only_from_bin``: nothing is erased if its owner has restored it meanwhile.
     """
-    if not close(key, Q(deleted_at__isnull=False) if only_from_bin else _EVERY):
+    if not close(key, Q(deleted_at__isnull=False) if only_from_bin else _ANY):
         return 0
     erased = 0
     while taken := _erase_newest(key):
         erased += taken
     _delete_files(key)
     with short_transaction():
-        for rows in _OF_TURN:
+        for rows in _ROWS_OF_TURN:
             delete_rows(rows.objects.filter(turn__conversation=key))
         for table in (SearchEntry, ActiveLeaf, ShareLink, DebugRequest, ToolRule, Turn):
             delete_rows(table.objects.filter(conversation=key))
@@ -75,13 +75,13 @@ def erase_conversation(key: UUID, *, only_from_bin: bool = False) -> int:
     return erased
 
 
-def close(key: UUID, only: Q = _EVERY) -> bool:
+def close(key: UUID, only: Q = _ANY) -> bool:
     """The first step of an erasure: from now on, nobody can read or restore it, and nothing can write into it.
 
     False if it does not match ``only``, or does not exist.
     """
     with short_transaction():
-        _hold_running(key)
+        _lock_running_turns(key)
         now = timezone.now()
         if not Conversation.objects.filter(only, pk=key).update(deleted_at=Coalesce("deleted_at", now), unfinished_until=now):
             return False
@@ -126,7 +126,7 @@ def _expired(before: datetime) -> QuerySet[Conversation]:
     return Conversation.objects.filter(deleted_at__lt=before)
 
 
-def _hold_running(key: UUID) -> None:
+def _lock_running_turns(key: UUID) -> None:
     """Lock the rows of running turns that an erasure writes, in the same order as ending a turn and asking a question: turn, count,
     conversation. Another order could deadlock.
     """
@@ -150,7 +150,7 @@ def _erase_newest(key: UUID) -> int:
         delete_rows(ActiveLeaf.objects.filter(message__in=keys))
         delete_rows(ShareLink.objects.filter(leaf__in=keys))
         Turn.objects.filter(continued_message__in=keys).update(continued_message=None)
-        for rows in _OF_TURN:
+        for rows in _ROWS_OF_TURN:
             delete_rows(rows.objects.filter(turn__question__in=keys))
         delete_rows(Turn.objects.filter(question__in=keys))
         delete_rows(Message.objects.filter(pk__in=keys))

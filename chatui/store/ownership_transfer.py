@@ -33,7 +33,7 @@ from chatui.store.temporary import searching
 _FOLDER_CHARS = 60
 
 
-def hand_over(person: User, heir: User, *, with_summaries: bool) -> int:
+def transfer(person: User, heir: User, *, with_summaries: bool) -> int:
     """Transfer all conversations in the person's list, folders and archive to the heir; returns their number.
 
     Can be repeated. ``with_summaries``: whether the heir gets reasoning summaries. Otherwise existing summaries are hidden, and only staff
@@ -44,7 +44,7 @@ def hand_over(person: User, heir: User, *, with_summaries: bool) -> int:
     if not keys:
         return 0
     folder = Folder.objects.create(owner=heir, name=_free_name(heir, person.get_username()))
-    return sum(_hand_over(key, person, folder, with_summaries=with_summaries) for key in keys)
+    return sum(_transfer(key, person, folder, with_summaries=with_summaries) for key in keys)
 
 
 def _free_name(heir: User, wanted: str) -> str:
@@ -61,7 +61,7 @@ def _theirs(person: User) -> QuerySet[Conversation]:
     return Conversation.objects.filter(owner=person, deleted_at=None, temporary_until=None)
 
 
-def _hand_over(key: UUID, person: User, folder: Folder, *, with_summaries: bool) -> bool:
+def _transfer(key: UUID, person: User, folder: Folder, *, with_summaries: bool) -> bool:
     with short_transaction():
         row = _theirs(person).select_for_update(no_key=True).filter(pk=key).first()
         if row is None:
@@ -71,20 +71,20 @@ def _hand_over(key: UUID, person: User, folder: Folder, *, with_summaries: bool)
         ToolRule.objects.filter(conversation=row, is_allowed=True).delete()
         ActiveLeaf.objects.filter(conversation=row, person=person).update(person=folder.owner)
         Turn.objects.filter(conversation=row, asked_by=person).update(asked_by=folder.owner)
-        to_index = _hand_over_files(row, person, folder.owner)
+        to_index = _transfer_files(row, person, folder.owner)
         row.owner, row.folder, row.import_key, row.is_pinned, row.handed_over_at = folder.owner, folder, "", False, timezone.now()
         row.save(update_fields=["owner", "folder", "import_key", "is_pinned", "handed_over_at"])
         # For tools, none of the text counts as the heir's: it may contain addresses that the heir has never seen.
-        transcripts.disown(row)
+        transcripts.mark_as_former_owners(row)
         if not with_summaries:
-            transcripts.put_summaries_aside(row)
+            transcripts.hide_summaries(row)
         _index_again(row)
     for content in to_index:
         passages.index(content)
     return True
 
 
-def _hand_over_files(row: Conversation, person: User, heir: User) -> list[int]:
+def _transfer_files(row: Conversation, person: User, heir: User) -> list[int]:
     """Each content is stored once per person: the heir may have the same one, and the person keeps theirs while another file uses it.
 
     The number of statements does not depend on the number of files. Returns the keys of contents whose passages must be indexed again.

@@ -13,12 +13,12 @@ from typing import Any
 
 from chatui.backends.hosted.tools import KEY_WORDS, is_key_field
 
-MOST_KEPT = 4 << 20
+MOST_STORED = 4 << 20
 """The longest compressed request that is stored, in bytes. Of a longer one, only the path and the size are stored."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class StoredRequest:
     """One request. ``body`` is None if it was too long to be stored; ``size`` is always its length in bytes."""
 
     path: str
@@ -34,14 +34,14 @@ def pack(path: str, body: bytes) -> bytes:
     """
     text = _without_sealed(body)
     packed = _packed({"path": path, "body": text, "size": len(body)})
-    return packed if len(packed) <= MOST_KEPT else _packed({"path": path, "body": None, "size": len(body)})
+    return packed if len(packed) <= MOST_STORED else _packed({"path": path, "body": None, "size": len(body)})
 
 
-def unpack(packed: bytes) -> Sent | None:
+def unpack(packed: bytes) -> StoredRequest | None:
     """Read what ``pack`` wrote; None if the column contains something else."""
     try:
         kept = json.loads(zlib.decompress(packed))
-        return Sent(kept["path"], kept["body"], kept["size"])
+        return StoredRequest(kept["path"], kept["body"], kept["size"])
     except (zlib.error, ValueError, KeyError, TypeError):
         return None
 

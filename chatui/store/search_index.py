@@ -69,8 +69,8 @@ def find(person: User, query: Query, limit: int, before: int | None = None) -> l
     if not query.wanted:
         return []
     is_sqlite = connection.vendor == "sqlite"
-    beginning = _beginning(person.pk)
-    asked = (_sqlite if is_sqlite else _postgresql)(beginning, query.terms)
+    prefix = _prefix(person.pk)
+    asked = (_sqlite if is_sqlite else _postgresql)(prefix, query.terms)
     owner = person.pk.hex if is_sqlite else person.pk
     with connection.cursor() as cursor:
         cursor.execute(_FIND_SQLITE if is_sqlite else _FIND_POSTGRESQL, [asked, before or _NEWEST, owner, limit])
@@ -121,11 +121,11 @@ _FIND_POSTGRESQL = (
 
 
 def _terms(conversation: Conversation, text: VisibleText) -> str:
-    beginning = _beginning(conversation.owner_id)
-    return " ".join(beginning + term for term in search_words.terms(text, ENTRY_BYTES))
+    prefix = _prefix(conversation.owner_id)
+    return " ".join(prefix + term for term in search_words.terms(text, ENTRY_BYTES))
 
 
-def _beginning(owner: UUID) -> str:
+def _prefix(owner: UUID) -> str:
     """Ten letters and digits. If two people share them, the owner's column still distinguishes them."""
     return hashlib.sha256(owner.bytes).hexdigest()[:10]
 
@@ -133,12 +133,12 @@ def _beginning(owner: UUID) -> str:
 # A term consists of letters, digits and marks, which have no special meaning in either query language, quoted or not.
 
 
-def _sqlite(beginning: str, terms: tuple[Term, ...]) -> str:
-    return " AND ".join(f'"{beginning}{term.text}"{"*" if term.is_prefix else ""}' for term in terms)
+def _sqlite(prefix: str, terms: tuple[Term, ...]) -> str:
+    return " AND ".join(f'"{prefix}{term.text}"{"*" if term.is_prefix else ""}' for term in terms)
 
 
-def _postgresql(beginning: str, terms: tuple[Term, ...]) -> str:
-    return " & ".join(f"'{beginning}{term.text}'{':*' if term.is_prefix else ''}" for term in terms)
+def _postgresql(prefix: str, terms: tuple[Term, ...]) -> str:
+    return " & ".join(f"'{prefix}{term.text}'{':*' if term.is_prefix else ''}" for term in terms)
 
 
 def _uuid(value: UUID | str) -> UUID:

@@ -46,7 +46,7 @@ class FrameMetadata:
     error_code: str = ""
 
 
-_BY_ITSELF = FrameMetadata()
+_NO_METADATA = FrameMetadata()
 COLUMN_CHARS = 128
 """Imported header values can be longer than our own; the frame's text contains them in full."""
 
@@ -60,7 +60,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TreePosition:
     """Where a message goes: its parent's key, None for a root, and the next free position in its conversation."""
 
     parent_id: UUID | None
@@ -68,18 +68,20 @@ class Place:
 
 
 def append(
-    conversation: Conversation, parent: Message | None, frame: Frame, author: Author, metadata: FrameMetadata = _BY_ITSELF
+    conversation: Conversation, parent: Message | None, frame: Frame, author: Author, metadata: FrameMetadata = _NO_METADATA
 ) -> Message:
     """Store a frame as a child of ``parent``. Call inside a transaction: the next position is read first."""
-    return append_at(conversation, Place(parent.pk if parent else None, _next_position(conversation)), frame, author, metadata)
+    return append_at(conversation, TreePosition(parent.pk if parent else None, _next_position(conversation)), frame, author, metadata)
 
 
 def append_chain(conversation: Conversation, parent: Message | None, frames: Sequence[tuple[Frame, Author, FrameMetadata]]) -> Message:
     """The same for several frames, each below the previous one. Returns the last message."""
-    return append_chain_at(conversation, Place(parent.pk if parent else None, _next_position(conversation)), frames)[-1]
+    return append_chain_at(conversation, TreePosition(parent.pk if parent else None, _next_position(conversation)), frames)[-1]
 
 
-def append_at(conversation: Conversation, place: Place, frame: Frame, author: Author, metadata: FrameMetadata = _BY_ITSELF) -> Message:
+def append_at(
+    conversation: Conversation, place: TreePosition, frame: Frame, author: Author, metadata: FrameMetadata = _NO_METADATA
+) -> Message:
     """Store a frame at a place that was read in the same transaction.
 
     Reads nothing: it only needs the keys of ``conversation``, and whether it is temporary.
@@ -87,7 +89,9 @@ def append_at(conversation: Conversation, place: Place, frame: Frame, author: Au
     return append_chain_at(conversation, place, [(frame, author, metadata)])[-1]
 
 
-def append_chain_at(conversation: Conversation, place: Place, frames: Sequence[tuple[Frame, Author, FrameMetadata]]) -> list[Message]:
+def append_chain_at(
+    conversation: Conversation, place: TreePosition, frames: Sequence[tuple[Frame, Author, FrameMetadata]]
+) -> list[Message]:
     """The same for several frames, each below the previous one, in two statements. Returns their messages."""
     rows = [row_of(conversation, frame, author, metadata) for frame, author, metadata in frames]
     parent_id = place.parent_id
@@ -115,12 +119,12 @@ def replace_frames(frames: Iterable[tuple[Message, Frame]]) -> int:
     return Message.objects.bulk_update(rows, ["raw", *_columns(Frame(Header(Role.USER), ""))]) if rows else 0
 
 
-def disown(conversation: Conversation) -> None:
+def mark_as_former_owners(conversation: Conversation) -> None:
     """Mark its owner's messages as those of a former owner."""
     Message.objects.filter(conversation=conversation, author=Author.PERSON).update(author=Author.FORMER)
 
 
-def put_summaries_aside(conversation: Conversation) -> None:
+def hide_summaries(conversation: Conversation) -> None:
     """Hide the reasoning summaries in a conversation: only staff can see them, as with blocked lines."""
     found = Message.objects.filter(conversation=conversation, name=SUMMARY_NAME, author=Author.PRODUCT, is_visible=True)
     replace_frames((message, replace(frame_of(message), header=ASIDE)) for message in found)

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Unkept:
+class _UnstoredFrame:
     """A frame that is not stored yet. ``header`` is None if the database has it already."""
 
     header: Header | None
@@ -33,13 +33,13 @@ class Pieces:
         """Whether any row was ever asked for, and may be in the database."""
         self._turn_id = turn_id
         self._number = 0
-        self._frames: dict[UUID, _Unkept] = {}
+        self._frames: dict[UUID, _UnstoredFrame] = {}
         self._returned: list[TurnPiece] = []
 
     def take(self, event: RawEvent, key: UUID) -> None:
         """An event of the frame ``key``."""
         if isinstance(event, FrameOpened):
-            self._frames[key] = _Unkept(event.header)
+            self._frames[key] = _UnstoredFrame(event.header)
             return
         frame = self._frames[key]
         match event:

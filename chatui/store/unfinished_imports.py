@@ -30,7 +30,7 @@ def begin(conversation: Conversation) -> None:
     conversation.save(force_insert=True)
 
 
-def is_going_on(person: User) -> bool:
+def is_in_progress(person: User) -> bool:
     """Whether an import of this person is in progress."""
     return Conversation.objects.filter(owner=person, unfinished_until__gte=timezone.now()).exists()
 
@@ -59,6 +59,6 @@ def complete(conversation: Conversation, last: UUID) -> None:
     transcripts.activate(conversation, conversation.owner, Message(pk=last))
 
 
-def give_up(conversation: Conversation) -> None:
+def abandon(conversation: Conversation) -> None:
     """Erase the part that was written."""
     erasure.erase_conversation(conversation.pk)

@@ -237,7 +237,7 @@ def _keep(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finis
         )
         for key, finished in written
     ]
-    kept = transcripts.append_chain_at(_conversation(job), transcripts.Place(parent_id, position), frames)
+    kept = transcripts.append_chain_at(_conversation(job), transcripts.TreePosition(parent_id, position), frames)
     instead_of = job.cut_message_id if continuation.is_answer(kept[-1]) else None
     transcripts.follow(job.asked_by_id, kept[-1], parent_id, instead_of=instead_of)
     return kept

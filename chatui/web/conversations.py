@@ -44,7 +44,7 @@ from chatui.web import archive
 from chatui.web.content.diagrams import draws_diagrams
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
-from chatui.web.structured.answer_format import kept_for
+from chatui.web.structured.answer_format import stored_schema
 from chatui.web.visitors import visitor_of
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _new_format(request: HttpRequest, row: Conversation | None) -> dict[str, str
     """The schema for the first message of a new conversation, and the address that sets it. Temporary chats have no schema."""
     if row is not None or "temporary" in request.GET:
         return {}
-    kept = kept_for(request, "format")
+    kept = stored_schema(request, "format")
     asked = {"folder": request.GET.get("folder"), "for": request.GET.get("format") if kept else None}
     query = urlencode({name: value for name, value in asked.items() if value})
     return {"new_format": kept, "set_format": reverse("new_answer_format") + (f"?{query}" if query else "")}

@@ -17,7 +17,7 @@ from chatui.permissions.access import NotFoundError
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
 from chatui.web.language.choice import back
-from chatui.web.people import person_of, tell_sockets
+from chatui.web.people import notify_sockets, person_of
 from chatui.web.visitors import visitor_of
 
 
@@ -34,7 +34,7 @@ def password_link(request: HttpRequest, link_id: UUID, token: str) -> HttpRespon
         return refuse(request, ProductCode.LINK, 404)
     form = LinkedPasswordForm(person, request.POST or None)
     if request.method == "POST" and form.is_valid():
-        tell_sockets(password_links.use(visitor, link_id, token, form.cleaned_data["new_password1"]))
+        notify_sockets(password_links.use(visitor, link_id, token, form.cleaned_data["new_password1"]))
         return redirect("sign_in")
     response = render(request, "account/password_link.html", {"form": form, "name": person.get_username()})
     response.headers["Referrer-Policy"] = "no-referrer"

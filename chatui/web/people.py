@@ -60,7 +60,7 @@ def setup(request: HttpRequest) -> HttpResponse:
             return redirect("sign_in")
         record("first account", Visitor(person, visitor_of(request, "page").address, "page"))
         auth.login(request, person, "django.contrib.auth.backends.ModelBackend")
-        session_start.note_begun(request, person)
+        session_start.record_start(request, person)
         return session_start.on_known_device(redirect("home"), person)
     return render(request, "account/setup.html", {"form": form})
 
@@ -108,7 +108,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     visitor = visitor_of(request, "page")
     auth.logout(request)
     if visitor.user is not None:
-        tell_sockets(visitor.user)
+        notify_sockets(visitor.user)
         visits.sign_out(visitor.user)
         sign_in.record_signed_out(visitor)
     return _forgotten(redirect(f"{reverse('sign_in')}?signed-out"))
@@ -146,11 +146,11 @@ class Password(views.PasswordChangeView):
         session_list.change_key(before, self.request.session.session_key)
         if isinstance(form, PasswordForm) and form.revokes_keys:
             management.revoke_with_password(visitor_of(self.request, "page"), person_of(self.request))
-        session_start.note_shown(self.request)
-        tell_sockets(person_of(self.request))
+        session_start.mark_authenticated(self.request)
+        notify_sockets(person_of(self.request))
         return response
 
 
-def tell_sockets(person: User) -> None:
+def notify_sockets(person: User) -> None:
     """Make this person's sockets recheck their session and permissions. Best effort: they also do so regularly."""
     send_from_thread(groups.person(person.pk), {"type": "session.check"})

@@ -27,7 +27,7 @@ SILENT_SECONDS = 20.0
 """After this long without a message, the other side is considered gone."""
 MOST_UNREAD = 200
 """How many events may be unacknowledged: more are sent only after the reader acknowledges some."""
-_TELLS_AFTER = 50
+_ACKNOWLEDGE_AFTER = 50
 
 
 class LostError(Exception):
@@ -67,15 +67,15 @@ class FollowedElsewhere:
 
     async def _once(self, after: int, wait: Callable[[], float]) -> AsyncGenerator[Event | None, None]:
         loop = asyncio.get_running_loop()
-        async with _Conversation(self._process) as talk:
-            talk.say(follow=str(self._key), after=after)
-            heard, said, read, told = loop.time(), loop.time(), after, after
+        async with _Channel(self._process) as channel:
+            channel.say(follow=str(self._key), after=after)
+            heard, said, read, acknowledged = loop.time(), loop.time(), after, after
             while True:
-                message = await talk.next(min(wait(), SIGN_SECONDS))
+                message = await channel.next(min(wait(), SIGN_SECONDS))
                 now = loop.time()
-                if now - said >= SIGN_SECONDS or read - told >= _TELLS_AFTER:
-                    said, told = now, read
-                    talk.say(read=read)
+                if now - said >= SIGN_SECONDS or read - acknowledged >= _ACKNOWLEDGE_AFTER:
+                    said, acknowledged = now, read
+                    channel.say(read=read)
                 if message is None:
                     if now - heard >= SILENT_SECONDS:
                         raise LostError
@@ -91,7 +91,7 @@ class FollowedElsewhere:
                     return
 
 
-class _Conversation:
+class _Channel:
     """Messages to one other process, and its private replies."""
 
     def __init__(self, process: str) -> None:
@@ -99,7 +99,7 @@ class _Conversation:
         self._reply = f"{GROUP}-{uuid4().hex}"
         self._heard: asyncio.Queue[Message] = asyncio.Queue()
 
-    async def __aenter__(self) -> _Conversation:
+    async def __aenter__(self) -> _Channel:
         bus().join(self._reply, self._receive)
         try:
             await bus().settled()
@@ -130,9 +130,9 @@ async def found(key: UUID, process: str, owner_id: UUID) -> FollowedElsewhere | 
     """The recording of a response that ``process`` writes or has written. None if it no longer has it, or does not answer."""
     if not process or process == PROCESS:
         return None
-    async with _Conversation(process) as talk:
-        talk.say(ask=str(key))
-        message = await talk.next(ANSWER_SECONDS)
+    async with _Channel(process) as channel:
+        channel.say(ask=str(key))
+        message = await channel.next(ANSWER_SECONDS)
     if message is None or not isinstance(views_hidden := message.get("views_hidden"), bool):
         return None
     return FollowedElsewhere(key, process, owner_id, views_hidden=views_hidden)
@@ -146,14 +146,14 @@ class _Reader:
     heard: float
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def says(self, read: object) -> None:
+    def acknowledge(self, read: object) -> None:
         """Record a message from the reader."""
         self.heard = asyncio.get_running_loop().time()
         if isinstance(read, int):
             self.read = max(self.read, read)
         self.news.set()
 
-    async def takes(self, number: int) -> bool:
+    async def can_receive(self, number: int) -> bool:
         """Wait until the reader has read enough to be sent this event. False if it is silent."""
         while asyncio.get_running_loop().time() - self.heard <= SILENT_SECONDS:
             if number - self.read <= MOST_UNREAD:
@@ -181,7 +181,7 @@ class _Listener:
             if task := self._serving.get(reply):
                 task.cancel()
         elif reply in self._serving:
-            self._readers[reply].says(message.get("read"))
+            self._readers[reply].acknowledge(message.get("read"))
         elif "ask" in message:
             recording = _recording(message["ask"])
             bus().send_to(process, reply, {"gone": True} if recording is None else {"views_hidden": recording.views_hidden})
@@ -203,7 +203,7 @@ class _Listener:
     async def _serve(self, recording: Recording, reader: _Reader, process: str, reply: str) -> None:
         async with aclosing(recording.follow(reader.read, lambda: SIGN_SECONDS)) as events:
             async for body in events:
-                if not await reader.takes(reader.read if body is None else body["sequence_number"]):
+                if not await reader.can_receive(reader.read if body is None else body["sequence_number"]):
                     bus().send_to(process, reply, {"gone": True})  # when it continues reading, it asks again from there
                     return
                 bus().send_to(process, reply, {"here": True} if body is None else {"body": body})

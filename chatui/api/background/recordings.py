@@ -31,7 +31,7 @@ TEXT_SECONDS = 0.05
 """Text within this time becomes one delta: a token costs far more as an event than as text."""
 KEPT_SECONDS = 600.0
 """How long after its end a response can still be streamed. Afterwards it can only be read as a whole."""
-MOST_KEPT = 200
+MOST_STORED = 200
 """The most ended recordings that are stored; the one that ended first is dropped first."""
 MOST_READERS = 8
 """The most concurrent readers of one person's responses."""
@@ -154,7 +154,7 @@ def check_room(owner_id: UUID) -> None:
 
 def _keep(key: UUID) -> None:
     _ended[key] = asyncio.get_running_loop().call_later(KEPT_SECONDS, forget, key)
-    while len(_ended) > MOST_KEPT:
+    while len(_ended) > MOST_STORED:
         forget(next(iter(_ended)))
 
 

@@ -37,7 +37,7 @@ class Chain:
         if size <= MOST_CHARS:
             self._last, self._items = response_id(answer_id), items
             _sizes[self] = size
-            _shed()
+            _evict()
 
     def forget(self) -> None:
         """Drop the remembered response."""
@@ -48,7 +48,7 @@ class Chain:
 _sizes: dict[Chain, int] = {}
 
 
-def _shed() -> None:
+def _evict() -> None:
     while sum(_sizes.values()) > MOST_CHARS_IN_ALL:
         next(iter(_sizes)).forget()
 

@@ -88,7 +88,7 @@ class Connection:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             while not self._waiting.empty():
-                open_sockets.let_go(self._key, len(self._waiting.get_nowait() or ""))
+                open_sockets.release(self._key, len(self._waiting.get_nowait() or ""))
             self._chain.forget()
             bus().leave(groups.PROCESS, self._process_ends)
             open_sockets.remove(self._revoked)
@@ -98,7 +98,7 @@ class Connection:
             if message["type"] != "websocket.receive":
                 continue
             text = message.get("text")
-            if self._waiting.qsize() >= MOST_WAITING or not open_sockets.hold(self._key, len(text or "")):
+            if self._waiting.qsize() >= MOST_WAITING or not open_sockets.reserve(self._key, len(text or "")):
                 self._close(ApiError(429, TOO_MANY, "too_many_requests", "Too many requests wait on this connection."), CLOSE_POLICY)
             else:
                 self._waiting.put_nowait(text)
@@ -106,7 +106,7 @@ class Connection:
     async def _answer(self) -> None:
         while True:
             text = await self._waiting.get()
-            open_sockets.let_go(self._key, len(text or ""))
+            open_sockets.release(self._key, len(text or ""))
             self._is_busy = True
             try:
                 await self._respond(text)

@@ -44,7 +44,7 @@ def add(key: LiveKey, end: End) -> None:
         _checking = asyncio.create_task(_check_often(), name="keys of open connections")
 
 
-def hold(key: LiveKey, chars: int) -> bool:
+def reserve(key: LiveKey, chars: int) -> bool:
     """Reserve room for a queued request. False if there is not enough."""
     if _waiting_chars[key.owner.pk] + chars > MOST_WAITING_CHARS:
         return False
@@ -52,7 +52,7 @@ def hold(key: LiveKey, chars: int) -> bool:
     return True
 
 
-def let_go(key: LiveKey, chars: int) -> None:
+def release(key: LiveKey, chars: int) -> None:
     """Release the room of a request."""
     _waiting_chars[key.owner.pk] -= chars
     if _waiting_chars[key.owner.pk] <= 0:

@@ -17,9 +17,9 @@ from renderer.frames import Role
 
 _log = logging.getLogger(__name__)
 
-REST_SECONDS = 30.0
+COOLDOWN_SECONDS = 30.0
 """After a failure, an address is used only as a last resort for this long."""
-_ELSEWHERE = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_BUSY, ProductCode.BACKEND)
+_RETRIED_ELSEWHERE = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_BUSY, ProductCode.BACKEND)
 """Failures that may not happen at another address. A timeout is not retried: the person has waited long enough."""
 
 
@@ -28,7 +28,7 @@ class _Member:
     backend: Backend
     number: int
     running: int = 0
-    rests_until: float = float("-inf")
+    unavailable_until: float = float("-inf")
 
 
 class PooledBackend:
@@ -63,12 +63,12 @@ class PooledBackend:
                     async for event in events:
                         has_begun = True
                         yield event
-                self._is_well(member)
+                self._mark_working(member)
                 return
             except BackendError as error:
-                may_help = error.retryable and not has_begun and error.code in _ELSEWHERE
+                may_help = error.retryable and not has_begun and error.code in _RETRIED_ELSEWHERE
                 if may_help:
-                    self._rest(member, error)
+                    self._mark_failed(member, error)
                 if not may_help or not waiting:
                     raise
             finally:
@@ -76,12 +76,12 @@ class PooledBackend:
 
     async def models(self) -> tuple[str, ...]:
         """The models of the first member that answers. Raises BackendError if none does."""
-        *others, last = sorted(self._members, key=lambda member: member.rests_until)
+        *others, last = sorted(self._members, key=lambda member: member.unavailable_until)
         for member in others:
             try:
                 return await member.backend.models()
             except BackendError as error:
-                self._rest(member, error)
+                self._mark_failed(member, error)
         return await last.backend.models()
 
     def known_context(self, model: str | None) -> int | None:
@@ -109,22 +109,22 @@ class PooledBackend:
         """
         first = next((frame.body for frame in request.frames if frame.header.role == Role.USER), "")
         key = first[:2000].encode("utf-8", "replace")
-        candidates = self._awake(members)
+        candidates = self._available(members)
         if not candidates:
-            return min(members, key=lambda member: member.rests_until)
+            return min(members, key=lambda member: member.unavailable_until)
         return min(candidates, key=lambda member: (member.running, hashlib.sha256(b"%d %b" % (member.number, key)).digest()))
 
-    def _awake(self, members: Sequence[_Member]) -> list[_Member]:
+    def _available(self, members: Sequence[_Member]) -> list[_Member]:
         now = asyncio.get_running_loop().time()
-        return [member for member in members if member.rests_until <= now]
+        return [member for member in members if member.unavailable_until <= now]
 
-    def _rest(self, member: _Member, error: BackendError) -> None:
-        seconds = min(error.retry_after or REST_SECONDS, REST_SECONDS)
-        if member.rests_until == float("-inf"):
+    def _mark_failed(self, member: _Member, error: BackendError) -> None:
+        seconds = min(error.retry_after or COOLDOWN_SECONDS, COOLDOWN_SECONDS)
+        if member.unavailable_until == float("-inf"):
             _log.warning("%s rests for %.0f seconds (%s): another address is asked", member.backend.name, seconds, error.code.value)
-        member.rests_until = asyncio.get_running_loop().time() + seconds
+        member.unavailable_until = asyncio.get_running_loop().time() + seconds
 
-    def _is_well(self, member: _Member) -> None:
-        if member.rests_until != float("-inf"):
+    def _mark_working(self, member: _Member) -> None:
+        if member.unavailable_until != float("-inf"):
             _log.info("%s answers again", member.backend.name)
-        member.rests_until = float("-inf")
+        member.unavailable_until = float("-inf")

@@ -21,8 +21,8 @@ from chatui.backends.context.fitting import without_last_reasoning
 from chatui.backends.context.sampling import sample_within
 from chatui.backends.continuation import Sample, continue_in_words, has_text
 from chatui.backends.defang import is_defanged
-from chatui.backends.detected_server import FoundServer
-from chatui.backends.failures.kinds import failed
+from chatui.backends.detected_server import DetectedServer
+from chatui.backends.failures.kinds import error_of_body
 from chatui.backends.http import WHOLE
 from chatui.backends.responses.tools import as_json
 from chatui.backends.sse import Event
@@ -39,13 +39,13 @@ _PREFILLING = ("llama.cpp", "Ollama")
 """Servers, as ``discovery`` names them, that let a gpt-oss model continue the last message of a request if that is an answer."""
 
 
-class ChatCompletionsBackend(FoundServer):
+class ChatCompletionsBackend(DetectedServer):
     """A Backend for Chat Completions."""
 
     kind = "chat"
 
     def __init__(self, endpoint: Endpoint, *, summaries_are_trusted: bool = False) -> None:
-        """As ``FoundServer``; ``summaries_are_trusted`` as for ``ResponsesBackend``."""
+        """As ``DetectedServer``; ``summaries_are_trusted`` as for ``ResponsesBackend``."""
         super().__init__(endpoint)
         self._summaries_are_trusted = summaries_are_trusted
         self._wants_reasoning = endpoint.wants_reasoning
@@ -181,7 +181,7 @@ class _Reader:
 
     def _error(self, said: object) -> BackendError:
         """An error inside a response with status 200. Its message may quote the model, so it is for staff only."""
-        return failed(said, is_empty=self.deltas.is_empty)
+        return error_of_body(said, is_empty=self.deltas.is_empty)
 
 
 def _decoded(event: Event) -> Any:

@@ -26,7 +26,7 @@ class _Piece:
     name: str
     texts: list[str] = field(repr=False)
 
-    def takes(self, other: _Piece) -> bool:
+    def matches(self, other: _Piece) -> bool:
         """Whether the other one is the same, apart from its text."""
         return self.name == other.name and self.chunk == other.chunk
 
@@ -40,7 +40,7 @@ def joined(events: Iterable[Decoded]) -> Iterator[Decoded]:
     held: _Piece | None = None
     for event, chunk in events:
         piece = _piece_of(event, chunk)
-        if held and piece and held.takes(piece):
+        if held and piece and held.matches(piece):
             held.texts += piece.texts
             continue
         if held:

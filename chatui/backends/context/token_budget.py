@@ -23,7 +23,7 @@ _ASCII_PER_TOKEN = 3.6
 _OTHERS_PER_TOKEN = 1.3
 
 
-def kept_free(max_tokens: int | None, context: int) -> int:
+def reserved_tokens(max_tokens: int | None, context: int) -> int:
     """How many tokens of a context are reserved for the answer."""
     return min(max_tokens or ANSWER_TOKENS, context // 4)
 

@@ -20,7 +20,7 @@ class HasContextWindow(Protocol):
         ...
 
 
-LEARNT_SECONDS = 3600.0
+LEARNED_SECONDS = 3600.0
 """How long a limit from a refusal is trusted: the server may have been restarted with a larger one."""
 _MOST_MODELS = 200
 _LEAST_WEIGHT = 300.0
@@ -32,11 +32,11 @@ _TOKENS_PER_WEIGHT = 4.0
 
 
 @dataclass(slots=True)
-class _Learnt:
+class _Learned:
     limit: int
     until: float
     asked: int | None
-    is_said: bool
+    is_exact: bool
 
 
 class Window:
@@ -47,7 +47,7 @@ class Window:
         self._given = given
         self._now = now
         self._asked: int | None = None
-        self._learnt: _Learnt | None = None
+        self._learned: _Learned | None = None
         self.factor = 1.0
 
     @property
@@ -64,12 +64,12 @@ class Window:
     @property
     def size(self) -> int | None:
         """The limit, unless it is a guess, which people must not see."""
-        return None if self._learnt and not self._learnt.is_said else self.limit
+        return None if self._learned and not self._learned.is_exact else self.limit
 
     def ask(self, asked: int | None) -> None:
         """Set what the server reports now. If that changed, limits from earlier refusals are dropped."""
-        if self._learnt and asked != self._learnt.asked:
-            self._learnt = None
+        if self._learned and asked != self._learned.asked:
+            self._learned = None
         self._asked = asked
 
     def learn(self, overflow: Overflow, weight: float, max_tokens: int | None, counted: float = 0.0) -> bool:
@@ -84,7 +84,7 @@ class Window:
         if overflow.prompt is not None and overflow.prompt <= most:
             self._measure(overflow.prompt, weight, counted)
         limit = overflow.limit or max(int(weight * self.factor * _SMALLER), 1)
-        self._learnt = _Learnt(limit, self._now() + LEARNT_SECONDS, self._asked, overflow.limit is not None)
+        self._learned = _Learned(limit, self._now() + LEARNED_SECONDS, self._asked, overflow.limit is not None)
         return True
 
     def note(self, usage: Usage | None, weight: float, counted: float = 0.0) -> None:
@@ -93,8 +93,8 @@ class Window:
         if prompt:
             self._measure(prompt, weight, counted)
         taken = (prompt or int(weight * _LOWEST)) + (written or 0)
-        if self._learnt and taken > self._learnt.limit:
-            self._learnt = None
+        if self._learned and taken > self._learned.limit:
+            self._learned = None
 
     def _measure(self, tokens: int, weight: float, counted: float) -> None:
         """The factor rises at once and falls slowly: the next conversation may be in another script.
@@ -107,9 +107,9 @@ class Window:
         self.factor = measured if measured > self.factor else (3 * self.factor + measured) / 4
 
     def _current(self) -> int | None:
-        if self._learnt and self._now() >= self._learnt.until:
-            self._learnt = None
-        return self._learnt.limit if self._learnt else None
+        if self._learned and self._now() >= self._learned.until:
+            self._learned = None
+        return self._learned.limit if self._learned else None
 
 
 class Windows:
@@ -120,7 +120,7 @@ class Windows:
         self._given = given
         self._by_model: dict[str | None, Window] = {}
 
-    def of(self, model: str | None) -> Window:
+    def window_of(self, model: str | None) -> Window:
         """The window of this model."""
         if model not in self._by_model and len(self._by_model) >= _MOST_MODELS:
             del self._by_model[next(iter(self._by_model))]

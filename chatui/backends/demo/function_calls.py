@@ -51,12 +51,12 @@ def _call(tool: FunctionTool, place: str, question: str) -> str:
     made = json.dumps(_value(dict(tool.parameters or {}), "", (place, question[:80]), 0), ensure_ascii=False)
     return (
         "<|channel|>analysis<|message|>The program offers a function for this. I call it; I should not guess.<|end|>\n"
-        f"<|start|>assistant<|channel|>commentary to=functions.{tool.name} <|constrain|>json<|message|>{_harmless(made)}<|call|>"
+        f"<|start|>assistant<|channel|>commentary to=functions.{tool.name} <|constrain|>json<|message|>{_escaped(made)}<|call|>"
     )
 
 
 def _answer(replies: Sequence[Frame]) -> str:
-    lines = "\n".join(f"`{_name(frame)}` replied: {_harmless(frame.body)[:_REPLY_CHARS]}" for frame in replies)
+    lines = "\n".join(f"`{_name(frame)}` replied: {_escaped(frame.body)[:_REPLY_CHARS]}" for frame in replies)
     return (
         "<|channel|>analysis<|message|>The function has replied. I say what it said, and where that comes from.<|end|>\n"
         f"<|start|>assistant<|channel|>final<|message|>{lines}\n\n*(This is a scripted demo: no model has read the reply.)*<|return|>"
@@ -89,6 +89,6 @@ def _object(schema: Mapping[str, Any], words: tuple[str, str], depth: int) -> di
     return {name: _value(properties[name], name, words, depth + 1) for name in needed}
 
 
-def _harmless(text: str) -> str:
+def _escaped(text: str) -> str:
     """Without anything that would be parsed as part of a script."""
     return text.replace("<|", "< |")

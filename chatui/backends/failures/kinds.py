@@ -68,7 +68,7 @@ _KINDS = (
 )
 
 
-def refused(status: int, body: str, retry_after: str | None, now: datetime) -> BackendError:
+def error_of_status(status: int, body: str, retry_after: str | None, now: datetime) -> BackendError:
     """The error for an HTTP ``status`` other than 200 with its ``body`` and the header Retry-After. ``now`` has a time zone."""
     words, statuses = error_words(_decoded(body)), {str(status)}
     kind = _kind(words, statuses)
@@ -77,7 +77,7 @@ def refused(status: int, body: str, retry_after: str | None, now: datetime) -> B
     return BackendError(kind.code, f"HTTP {status}: {body}", retryable=kind.retryable, retry_after=seconds).because(cause)
 
 
-def failed(said: object, *, is_empty: bool) -> BackendError:
+def error_of_body(said: object, *, is_empty: bool) -> BackendError:
     """The error in a response with status 200.
 
     ``is_empty``: no output had arrived, so a retry repeats nothing. ``said`` may quote the model, so it becomes the detail, which is for

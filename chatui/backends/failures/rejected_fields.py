@@ -65,14 +65,14 @@ class RejectedFields:
         begin = _STATUS.match(error.detail)
         if begin is None:
             return None
-        said = list(_said(error.detail[begin.end() :]))
+        said = list(_complaints(error.detail[begin.end() :]))
         found = next((name for name in (*OPTIONAL, *RENAMED) if _holds(sent, name) and any(_is_about(each, name) for each in said)), None)
         if found is not None and found not in self._names:
             self._names.append(found)
         return found
 
 
-def _said(body: str) -> Iterator[tuple[str, str]]:
+def _complaints(body: str) -> Iterator[tuple[str, str]]:
     """For each object of an error, the field that it names and the beginning of its message."""
     try:
         decoded = json.loads(body)

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from chatui.backends.base import BackendError, EndReason, Usage
-from chatui.backends.failures.kinds import failed
+from chatui.backends.failures.kinds import error_of_body
 from chatui.backends.harmony.dialect import Chunks
 from chatui.backends.http import WHOLE
 from chatui.backends.sse import Event
@@ -86,7 +86,7 @@ class Answer:
         return not self._has_called and (self.is_paused or has_ended)
 
     @property
-    def goes_on(self) -> bool:
+    def needs_second_request(self) -> bool:
         """Whether the answer opened, and has to be sampled by a second request. Never after a call."""
         return self.is_paused and not self._has_called
 
@@ -126,7 +126,7 @@ class Answer:
         """The stream ended normally: closes the open frame, and returns why it ended."""
         is_at_limit = self.chunks.reason is EndReason.LENGTH and not (self._reader.ended or self.is_paused)
         is_cut = self._chars_left < 0 or is_at_limit
-        rest = self._noted(self._closed(ProductCode.LENGTH if is_cut else Code.STREAM_TRUNCATED))
+        rest = self._tracked(self._closed(ProductCode.LENGTH if is_cut else Code.STREAM_TRUNCATED))
         if is_cut:
             return rest, EndReason.LENGTH
         return rest, EndReason.TOOL_CALLS if self._has_called else EndReason.STOP
@@ -151,14 +151,14 @@ class Answer:
             else:
                 read = self._reader.feed_marker(text) if room else []
             self._has_called = self._has_called or any(map(_is_call, read))
-            events += self._up_to_the_pause(piece, read) if self._pause else read
+            events += self._before_pause(piece, read) if self._pause else read
             if self.is_paused:
                 break
         if events:
             events, self._opening = [*self._opening, *events], []
-        return self._noted(events)
+        return self._tracked(events)
 
-    def _up_to_the_pause(self, piece: Piece, read: list[RawEvent]) -> list[RawEvent]:
+    def _before_pause(self, piece: Piece, read: list[RawEvent]) -> list[RawEvent]:
         """The events of a piece, without those of a message that is dropped."""
         if self._pause and not self._pause.drops:
             self.pieces.append(piece)
@@ -169,12 +169,12 @@ class Answer:
         if not (self.is_paused and self._pause and (self._pause.drops or self._has_called)):
             return read
         self._reader = Reader(_new_call_id)
-        return read[: opened[0]] if opened else _whole(read)
+        return read[: opened[0]] if opened else _without_open_frame(read)
 
     def _stops(self, header: Header | None) -> bool:
         return header is not None and self._pause is not None and self._pause.at(header)
 
-    def _noted(self, events: list[RawEvent]) -> list[RawEvent]:
+    def _tracked(self, events: list[RawEvent]) -> list[RawEvent]:
         self._has_called = self._has_called or any(map(_is_call, events))
         if self._pause is not None and self._pause.drops:
             finished = [done for event in events if (done := self._assembler.feed(event))]
@@ -186,7 +186,7 @@ def _is_call(event: RawEvent) -> bool:
     return isinstance(event, FrameClosed) and event.terminator is Terminator.CALL
 
 
-def _whole(read: list[RawEvent]) -> list[RawEvent]:
+def _without_open_frame(read: list[RawEvent]) -> list[RawEvent]:
     """Without the frame that stays open at the end: after a call, the reader opens the dropped message under a header that hides it."""
     last = max((place for place, event in enumerate(read) if isinstance(event, FrameOpened)), default=len(read))
     return read if any(isinstance(event, FrameClosed) for event in read[last:]) else read[:last]
@@ -208,7 +208,7 @@ def decoded(event: Event, *, is_empty: bool) -> dict[str, Any]:
     except (ValueError, RecursionError):
         chunk = None
     if event.name == "error" or (isinstance(chunk, dict) and (chunk.get("error") or chunk.get("object") == "error")):
-        raise failed(chunk if isinstance(chunk, dict) else event.data, is_empty=is_empty)
+        raise error_of_body(chunk if isinstance(chunk, dict) else event.data, is_empty=is_empty)
     if not isinstance(chunk, dict):
         raise BackendError(Code.STREAM_TRUNCATED, "an event of the stream could not be read")
     return chunk

@@ -11,14 +11,14 @@ from functools import partial
 
 from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEvent, SampleRequest, broken_off_with
 from chatui.backends.context.fitting import Fit, hidden_weight
-from chatui.backends.context.sampling import Attempt, too_long, within
+from chatui.backends.context.sampling import Attempt, sample_attempts, too_long
 from chatui.backends.context.window import Windows
 from chatui.backends.continuation import continue_in_words, has_text
 from chatui.backends.discovery import Discovered, own_name
 from chatui.backends.harmony.answer import Answer, Pause
 from chatui.backends.harmony.dialect import CompletionRequest
 from chatui.backends.harmony.dialects import DIALECTS
-from chatui.backends.harmony.forced_call import Forced, called
+from chatui.backends.harmony.forced_call import Forced, force_call
 from chatui.backends.harmony.prompt import PromptInput, answer_tokens, fitted, opened
 from chatui.backends.harmony.schema_continuation import continued_request
 from chatui.backends.harmony.server import TokenServer, ask_token_server
@@ -77,7 +77,7 @@ class HarmonyCompletionsBackend:
         """See ``context.window.HasContextWindow``."""
         found = self._found[1] if self._found else None
         named = model or self._model or (next(iter(found.models), None) if found else None)
-        return self._windows.of(named).size or (found.context(named) if found else None)
+        return self._windows.window_of(named).size or (found.context(named) if found else None)
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """See ``base.Backend``."""
@@ -92,7 +92,7 @@ class HarmonyCompletionsBackend:
         vocabulary = await self._loaded()
         server = await self._server()
         model = request.model or self._model or next(iter(server.models), None)
-        window = self._windows.of(model)
+        window = self._windows.window_of(model)
         window.ask(server.context(model))
 
         async def plan(most: float | None) -> Attempt:
@@ -100,14 +100,14 @@ class HarmonyCompletionsBackend:
             prompt = await asyncio.to_thread(fitted, wanted, vocabulary, request.today or self._today())
             schema = request.answer_format.checked_schema if request.answer_format and not request.cut_answer else None
             asked = CompletionRequest(prompt.ids, answer_tokens(request, len(prompt.ids), wanted.context), model, request.sampling, schema)
-            held = Fit(request, len(prompt.ids), hidden_weight(request), prompt.turns_left_out, prompt.is_least)
+            fit = Fit(request, len(prompt.ids), hidden_weight(request), prompt.turns_left_out, prompt.is_least)
             if wanted.context is not None and len(prompt.ids) >= wanted.context:
-                raise too_long(window, held, f"{len(prompt.ids)} tokens, and the server takes {wanted.context}")
+                raise too_long(window, fit, f"{len(prompt.ids)} tokens, and the server takes {wanted.context}")
             forced = Forced(request.tools) if request.must_call and request.tools and not request.cut_answer else None
             opening = opened(request.cut_answer)
-            return _Asking(held, partial(self.complete, asked, cut_answer=opening, forced=forced, on_sent=request.on_sent))
+            return _IdAttempt(fit, partial(self.complete, asked, cut_answer=opening, forced=forced, on_sent=request.on_sent))
 
-        async with aclosing(within(window, plan)) as events:
+        async with aclosing(sample_attempts(window, plan)) as events:
             async for event in events:
                 yield event
 
@@ -126,7 +126,7 @@ class HarmonyCompletionsBackend:
         if cut_answer:
             answer.continue_with(cut_answer)
         try:
-            async with aclosing(_written(wire, answer, asked, forced)) as raws:
+            async with aclosing(_raw_events(wire, answer, asked, forced)) as raws:
                 async for raw in raws:
                     yield raw
             answer.check_end()
@@ -174,19 +174,19 @@ class HarmonyCompletionsBackend:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
+class _IdAttempt:
     fit: Fit
     events: Callable[[], AsyncGenerator[SampleEvent, None]]
 
 
-async def _written(wire: Wire, answer: Answer, asked: CompletionRequest, forced: Forced | None) -> AsyncGenerator[RawEvent, None]:
+async def _raw_events(wire: Wire, answer: Answer, asked: CompletionRequest, forced: Forced | None) -> AsyncGenerator[RawEvent, None]:
     """The raw events of all requests that the answer needs."""
     async with aclosing(wire.written(answer, replace(asked, schema=None))) as raws:
         async for raw in raws:
             yield raw
     if forced is not None:
-        rest = called(wire, answer, asked, forced)
-    elif answer.goes_on:
+        rest = force_call(wire, answer, asked, forced)
+    elif answer.needs_second_request:
         following = await asyncio.to_thread(continued_request, asked, answer.pieces, wire.vocabulary)
         answer.resume(wire.chunks(), len(following.ids) - len(asked.ids))
         rest = wire.in_schema(answer, following)

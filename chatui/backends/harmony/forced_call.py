@@ -60,15 +60,15 @@ class Forced:
         return recipient not in allowed or header.channel not in channels
 
 
-async def called(wire: Wire, answer: Answer, asked: CompletionRequest, forced: Forced) -> AsyncGenerator[RawEvent, None]:
+async def force_call(wire: Wire, answer: Answer, asked: CompletionRequest, forced: Forced) -> AsyncGenerator[RawEvent, None]:
     """The events of a call after what ``answer`` has read of ``asked``; none if there is a call already, or if the model names no tool."""
     answer.check_end()
     for _ in range(TRIES):
-        recipient = await _chosen(wire, asked, answer.before, forced) if answer.lacks_call else None
+        recipient = await _choose_recipient(wire, asked, answer.before, forced) if answer.lacks_call else None
         if recipient is None:
             return
         header = _header(recipient)
-        following = await _behind(wire, asked, [*_pieces(answer.before), *pieces_of_frame(Frame(header, ""))[:-1]])
+        following = await _extended(wire, asked, [*_pieces(answer.before), *pieces_of_frame(Frame(header, ""))[:-1]])
         answer.begin_call(header, wire.chunks(), len(following.ids) - len(asked.ids))
         schema = None if recipient == _PYTHON else forced.recipients[recipient].parameters or {"type": "object"}
         async with aclosing(wire.in_schema(answer, replace(following, schema=schema))) as raws:
@@ -77,7 +77,7 @@ async def called(wire: Wire, answer: Answer, asked: CompletionRequest, forced: F
         answer.check_end()
 
 
-async def _chosen(wire: Wire, asked: CompletionRequest, before: Sequence[Frame], forced: Forced) -> str | None:
+async def _choose_recipient(wire: Wire, asked: CompletionRequest, before: Sequence[Frame], forced: Forced) -> str | None:
     """The recipient of the call: the only one, or the one that the model names after the beginning of a header.
 
     None if it names no valid one.
@@ -85,8 +85,8 @@ async def _chosen(wire: Wire, asked: CompletionRequest, before: Sequence[Frame],
     recipients = list(forced.recipients)
     if len(recipients) == 1:
         return recipients[0]
-    behind = await _behind(wire, asked, [*_pieces(before), *_opening()])
-    naming = replace(behind, max_tokens=min(behind.max_tokens, _WORD_TOKENS), words=_words(recipients))
+    extended = await _extended(wire, asked, [*_pieces(before), *_opening()])
+    naming = replace(extended, max_tokens=min(extended.max_tokens, _WORD_TOKENS), words=_words(recipients))
     for _ in range(TRIES):
         try:
             word = await wire.word(naming)
@@ -122,7 +122,7 @@ def _opening() -> list[Piece]:
     return [Marker(Token.START), Role.ASSISTANT.value, _ADDRESS]
 
 
-async def _behind(wire: Wire, asked: CompletionRequest, pieces: Sequence[Piece]) -> CompletionRequest:
+async def _extended(wire: Wire, asked: CompletionRequest, pieces: Sequence[Piece]) -> CompletionRequest:
     """The same request with these pieces added to its prompt, which already ends in their beginning: the start of an assistant message."""
     ids = await asyncio.to_thread(ids_of_pieces, pieces[2:], wire.vocabulary)
     return replace(asked, ids=[*asked.ids, *ids], max_tokens=max(asked.max_tokens - len(ids), 1), schema=None)

@@ -8,7 +8,7 @@ from datetime import date
 
 from chatui.backends.base import BackendError, SampleRequest
 from chatui.backends.context.fitting import fit
-from chatui.backends.context.token_budget import ANSWER_TOKENS, kept_free
+from chatui.backends.context.token_budget import ANSWER_TOKENS, reserved_tokens
 from chatui.backends.structured.format_fields import for_prompt
 from renderer.errors import Code, ParseHeaderError
 from renderer.frame_kinds import NOTES
@@ -44,7 +44,7 @@ def fitted(wanted: PromptInput, vocabulary: Vocabulary, today: date) -> Fitted:
     Raises:
         BackendError: a frame cannot be written.
     """
-    room = None if wanted.context is None else wanted.context - kept_free(wanted.request.max_tokens, wanted.context)
+    room = None if wanted.context is None else wanted.context - reserved_tokens(wanted.request.max_tokens, wanted.context)
     if wanted.most is not None:
         room = wanted.most if room is None else min(room, wanted.most)
     request = wanted.request

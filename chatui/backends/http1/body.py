@@ -73,16 +73,16 @@ class Chunked:
     def __init__(self) -> None:
         self.is_done = False
         self.rest = b""
-        self._held = b""
+        self._buffer = b""
         self._left = 0
-        self._is_behind_chunk = self._is_in_trailers = False
+        self._is_after_chunk = self._is_in_trailers = False
         self._trailers = 0
 
     def feed(self, data: bytes) -> bytes:
         """See ``Body``."""
         if not data and not self.is_done:
             raise BrokenBodyError("peer closed connection without sending complete message body (incomplete chunked read)")
-        data, self._held = self._held + data, b""
+        data, self._buffer = self._buffer + data, b""
         parts: list[bytes] = []
         at = 0
         while at < len(data) and not self.is_done:
@@ -93,28 +93,28 @@ class Chunked:
         part = data[at : at + self._left]
         parts.append(part)
         self._left -= len(part)
-        self._is_behind_chunk = not self._left
+        self._is_after_chunk = not self._left
         return at + len(part)
 
     def _between(self, data: bytes, at: int) -> int:
         """Parse the text between two chunks, from ``at``; returns where it ends."""
         end = data.find(b"\n", at) + 1
         if not end:
-            self._held = data[at:]
-            if len(self._held) > _MOST_LINE:
+            self._buffer = data[at:]
+            if len(self._buffer) > _MOST_LINE:
                 raise BrokenBodyError("a line between two chunks is too long")
             return len(data)
-        _demand(end - at <= _MOST_LINE)
+        _require(end - at <= _MOST_LINE)
         line = data[at:end]
-        if self._is_behind_chunk:
-            _demand(line == b"\r\n")
-            self._is_behind_chunk = False
+        if self._is_after_chunk:
+            _require(line == b"\r\n")
+            self._is_after_chunk = False
         elif self._is_in_trailers:
             self._trailer(line)
             self.rest = data[end:] if self.is_done else b""
         else:
             size = _SIZE.fullmatch(line)
-            _demand(size is not None)
+            _require(size is not None)
             self._left = int(size[1], 16) if size else 0
             self._is_in_trailers = not self._left
         return end
@@ -122,9 +122,9 @@ class Chunked:
     def _trailer(self, line: bytes) -> None:
         self._trailers += len(line)
         self.is_done = line == b"\r\n"
-        _demand(self.is_done or (_TRAILER.fullmatch(line) is not None and self._trailers <= _MOST_LINE))
+        _require(self.is_done or (_TRAILER.fullmatch(line) is not None and self._trailers <= _MOST_LINE))
 
 
-def _demand(condition: bool) -> None:
+def _require(condition: bool) -> None:
     if not condition:
         raise BrokenBodyError("illegal chunk header")

@@ -50,7 +50,7 @@ class Exchange:
         self._request = request
         self._released: Callable[[Stream | None], None] | None = released
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MOST_HEAD)
-        self._is_kept_alive = self._has_heard = False
+        self._is_kept_alive = self._has_received = False
 
     async def response(self) -> httpx.Response:
         """Send the request, and read the head of the response."""
@@ -101,7 +101,7 @@ class Exchange:
             self._h11.receive_data(await self._more_of_head())
 
     async def _more_of_head(self) -> bytes:
-        is_first, self._has_heard = not self._has_heard, True
+        is_first, self._has_received = not self._has_received, True
         try:
             data = await self.read(None)
         except httpx.ReadError as error:

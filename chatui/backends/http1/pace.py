@@ -24,7 +24,7 @@ class Pace:
     """Await ``rest`` between two reads. There is one Pace for each event loop."""
 
     def __init__(self) -> None:
-        self._looked = time.monotonic()
+        self._measured_at = time.monotonic()
         self._spent = time.process_time()
         self._factor = 1.0
         self._waiting: dict[int, list[asyncio.Future[None]]] = {}
@@ -32,10 +32,10 @@ class Pace:
     def factor(self) -> float:
         """How many times longer pauses are now: 1 to SLOWEST."""
         now = time.monotonic()
-        if now - self._looked >= LOOK_SECONDS:
+        if now - self._measured_at >= LOOK_SECONDS:
             spent = time.process_time()
-            share = (spent - self._spent) / (now - self._looked)
-            self._looked, self._spent = now, spent
+            share = (spent - self._spent) / (now - self._measured_at)
+            self._measured_at, self._spent = now, spent
             self._factor = 1 + (SLOWEST - 1) * min(1.0, max(0.0, (share - IDLE_SHARE) / (BUSY_SHARE - IDLE_SHARE)))
         return self._factor
 
@@ -49,12 +49,12 @@ class Pace:
         waiting = self._waiting.get(tick)
         if waiting is None:
             waiting = self._waiting[tick] = []
-            loop.call_at(tick * TICK_SECONDS, self._go_on, tick)
+            loop.call_at(tick * TICK_SECONDS, self._wake, tick)
         due = loop.create_future()
         waiting.append(due)
         await due
 
-    def _go_on(self, tick: int) -> None:
+    def _wake(self, tick: int) -> None:
         for due in self._waiting.pop(tick):
             if not due.done():
                 due.set_result(None)

@@ -17,8 +17,8 @@ from chatui.backends.context.fitting import without_last_reasoning
 from chatui.backends.context.sampling import sample_within
 from chatui.backends.continuation import Sample, continue_in_words
 from chatui.backends.defang import is_defanged
-from chatui.backends.detected_server import FoundServer
-from chatui.backends.failures.kinds import failed
+from chatui.backends.detected_server import DetectedServer
+from chatui.backends.failures.kinds import error_of_body
 from chatui.backends.http import WHOLE
 from chatui.backends.responses.allowance import TokenLimit
 from chatui.backends.responses.input import prompt
@@ -39,13 +39,13 @@ _READS_CHAT_FIELDS = "llama.cpp"
 """These servers convert a Responses request to Chat Completions and drop ``text``, but enforce that format's own field."""
 
 
-class ResponsesBackend(FoundServer):
+class ResponsesBackend(DetectedServer):
     """A Backend for the Responses API."""
 
     kind = "responses"
 
     def __init__(self, endpoint: Endpoint, *, summaries_are_trusted: bool = False) -> None:
-        """As ``FoundServer``.
+        """As ``DetectedServer``.
 
         ``summaries_are_trusted``: this server's reasoning summaries may be shown to people. Several servers send the raw chain of thought
         under that name, so the operator decides; the default is False.
@@ -206,7 +206,7 @@ class _Reader:
 
     def _error(self, said: object) -> BackendError:
         """An error inside a response with status 200. Its message may quote the model, so it is for staff only."""
-        return failed(said, is_empty=self.reducer.is_empty)
+        return error_of_body(said, is_empty=self.reducer.is_empty)
 
 
 def _new_call_id() -> str:

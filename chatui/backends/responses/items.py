@@ -22,10 +22,10 @@ TEXT, THOUGHT, SUMMARY = "text", "thought", "summary"
 """The lanes of an item: three kinds of text that are never mixed."""
 
 
-_LOOKED_AT = ("type", "role", "phase", "channel", "name", "call_id", "arguments", "summary", "encrypted_content")
+_CHECKED_LABELS = ("type", "role", "phase", "channel", "name", "call_id", "arguments", "summary", "encrypted_content")
 """Labels of an item that ``Item.header`` checks, or that only items other than messages have."""
 
-_GIVEN_BACK = ("type", "id", "summary", "content", "encrypted_content")
+_SENT_BACK = ("type", "id", "summary", "content", "encrypted_content")
 """The fields of a reasoning item that are sent back. Servers refuse some others, such as its status."""
 
 
@@ -43,7 +43,7 @@ class Flow:
         self._all: list[str] = []
         self._last: int | None = None
         self._claims: dict[int, str] = {}
-        self._told: set[int] = set()
+        self._streamed: set[int] = set()
         self.differs = False
 
     @property
@@ -53,7 +53,7 @@ class Flow:
 
     def has(self, part: int) -> bool:
         """Whether text of this part has arrived by itself, not only in the text of the whole item."""
-        return part in self._told
+        return part in self._streamed
 
     def add(self, part: int, text: str) -> str:
         """A delta; returns what to write."""
@@ -99,7 +99,7 @@ class Flow:
             return ""
         lead = self._separator if self._all and part not in self._parts else ""
         self._parts.setdefault(part, []).append(text)
-        self._told.add(part)
+        self._streamed.add(part)
         self._last = part
         self._all.append(lead + text)
         return lead + text
@@ -130,7 +130,7 @@ class Item:
     is_closed: bool = False
     joins: Item | None = None
     """The message whose frame this one continues."""
-    has_spoken: bool = False
+    has_text: bool = False
     flows: dict[str, Flow] = field(default_factory=lambda: {TEXT: Flow(), THOUGHT: Flow("\n\n"), SUMMARY: Flow("\n\n")}, repr=False)
 
     def learn(self, data: Mapping[str, Any]) -> None:
@@ -147,7 +147,7 @@ class Item:
         self.status = _string(data.get("status")) or self.status
         self.phase = self.phase if data.get("phase") is None else data["phase"]
         self.channel = self.channel if data.get("channel") is None else data["channel"]
-        self.mark(other_label(data, besides=_LOOKED_AT))
+        self.mark(other_label(data, besides=_CHECKED_LABELS))
         self.call_id = _string(data.get("call_id")) or self.call_id
         self.name = _string(data.get("name")) or self.name
 
@@ -197,7 +197,7 @@ class Items:
         given = [item.given for item in self._items if item.kind == REASONING]
         if not given or not all(data.get("encrypted_content") or data.get("content") for data in given):
             return None
-        return GivenReasoning(items=tuple({name: data[name] for name in _GIVEN_BACK if name in data} for data in given))
+        return GivenReasoning(items=tuple({name: data[name] for name in _SENT_BACK if name in data} for data in given))
 
     def added(self, data: Mapping[str, Any], index: int | None) -> Item:
         """An item began. A known item is updated."""

@@ -29,7 +29,7 @@ class ServerTools:
 
     def __init__(self, hosted: HostedTools | None) -> None:
         self._hosted = hosted
-        self._told: dict[int, str] = {}
+        self._lines: dict[int, str] = {}
         self._annotations: dict[int, list[object]] = {}
 
     def line(self, number: int, item: Mapping[str, Any]) -> tuple[Source, str] | None:
@@ -38,10 +38,10 @@ class ServerTools:
         if self._hosted is None or not isinstance(kind, str) or not kind.endswith("_call") or kind in _NO_CALLS:
             return None
         self._hosted.used(kind)
-        if number in self._told or len(self._told) >= _MOST_LINES:
+        if number in self._lines or len(self._lines) >= _MOST_LINES:
             return None
-        self._told[number] = _words(kind, item.get("action"))
-        return Source(number, "line", TOOL_LINE), self._told[number]
+        self._lines[number] = _words(kind, item.get("action"))
+        return Source(number, "line", TOOL_LINE), self._lines[number]
 
     def take_annotations(self, number: int, parts: Iterable[Mapping[str, Any]]) -> None:
         """Record the annotations of a message's parts. The last ones count."""

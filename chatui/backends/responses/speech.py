@@ -23,13 +23,13 @@ class Speech:
         self._writer = writer
         self._allowance = allowance
         self._oddities = oddities
-        self._speaking: Item | None = None
+        self._current: Item | None = None
         self._answer: Item | None = None
         """A message that is over, and whose frame stays open: a sign in a later message withdraws both."""
         self._is_followed = False
         self.is_before_call = False
         """Whether a call follows, so that the open text is a preamble and not the answer."""
-        self._aside: list[tuple[Source, str]] = []
+        self._waiting: list[tuple[Source, str]] = []
         self._hidden: set[int] = set()
         """The places of messages that are partly hidden."""
 
@@ -39,9 +39,9 @@ class Speech:
             self._oddities["hidden message"] += 1
             return [*self.withdraw_hidden(item), *self.aside(_hidden_text(item), text)]
         events: list[RawEvent] = []
-        if self._speaking is not item:
+        if self._current is not item:
             events = self._end(is_whole=True)
-            self._speaking, item.joins, self._answer = item, self._answer, None
+            self._current, item.joins, self._answer = item, self._answer, None
         if item.guard is None:
             item.guard = LeakGuard(whole=is_whole, follows=item.joins is not None)
         return events + self._spans(item, item.guard.feed(text))
@@ -61,8 +61,8 @@ class Speech:
             if span.begins:
                 events += [*self._writer.close(Terminator.END), *self._write_waiting()]
             source = Source(item.place, TEXT, said)
-            gap = "\n\n" if item.joins and not item.has_spoken and self._writer.open == source else ""
-            item.has_spoken = True
+            gap = "\n\n" if item.joins and not item.has_text and self._writer.open == source else ""
+            item.has_text = True
             events += self._writer.write(source, gap + span.text)
         return events
 
@@ -76,7 +76,7 @@ class Speech:
         source = leak(item.place, is_withheld=span.is_withheld) if item.header() is not BROKEN else _hidden_text(item)
         if self._is_shown(item):
             if span.text:
-                self._aside.append((source, span.text))
+                self._waiting.append((source, span.text))
             return []
         return self._writer.write(source, span.text)
 
@@ -86,7 +86,7 @@ class Speech:
 
     def is_answer(self, item: Item) -> bool:
         """Whether the complete message is visible as the answer."""
-        return item.has_spoken and item.header() is ANSWER and item.place not in self._hidden
+        return item.has_text and item.header() is ANSWER and item.place not in self._hidden
 
     def _is_shown(self, item: Item) -> bool:
         is_open = self._writer.open
@@ -94,14 +94,14 @@ class Speech:
 
     def aside(self, source: Source, text: str) -> list[RawEvent]:
         """Text that is not a message. It is buffered while an answer is open, so that all answers of a completion are one frame."""
-        if self._speaking and not self._speaking.is_done:
-            self._aside.append((source, text))
+        if self._current and not self._current.is_done:
+            self._waiting.append((source, text))
             return []
         events = self._end(is_whole=True)
         if self._answer is None:
             return [*events, *self._writer.write(source, text)]
         self._is_followed = True
-        self._aside.append((source, text))
+        self._waiting.append((source, text))
         return events
 
     def stop(self, terminator: Terminator | None, error: ErrorCode | None, *, is_whole: bool) -> list[RawEvent]:
@@ -116,7 +116,7 @@ class Speech:
 
     def _end(self, *, is_whole: bool, terminator: Terminator | None = Terminator.END, error: ErrorCode | None = None) -> list[RawEvent]:
         """The current message has ended. An answer's frame stays open; any other is closed."""
-        item, self._speaking = self._speaking, None
+        item, self._current = self._current, None
         if item is None or item.guard is None:
             return []
         item.is_closed = True
@@ -135,7 +135,7 @@ class Speech:
         return not item.joins and self._writer.open == Source(item.number, TEXT, ANSWER) and item.header() is PREAMBLE
 
     def _write_waiting(self) -> list[RawEvent]:
-        waiting, self._aside = self._aside, []
+        waiting, self._waiting = self._waiting, []
         return [event for source, text in waiting for event in self._writer.write(source, text)]
 
 

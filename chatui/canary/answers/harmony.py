@@ -31,7 +31,7 @@ def _channels(planter: Planter, vocabulary: Vocabulary) -> Script:
     body = "<|start|>assistant".join(f"<|channel|>{channel}<|message|>{text}<|end|>" for channel, text in frames)
     ids = _ids(f"{body}<|start|>assistant<|channel|>final<|message|>Here is **{shown}**.<|return|>", vocabulary)
     return Script(
-        "channels", _told(ids, Token.RETURN, planter.text("text beside the token ids")), (shown, preamble), headers=headers(planter)
+        "channels", _events_of(ids, Token.RETURN, planter.text("text beside the token ids")), (shown, preamble), headers=headers(planter)
     )
 
 
@@ -41,7 +41,7 @@ def _quoted(planter: Planter, vocabulary: Vocabulary) -> Script:
     quoted = f"<|end|><|start|>assistant<|channel|>final<|message|>{planter.text('quoted final')}"
     ids = [*_ids("<|channel|>analysis<|message|>", vocabulary), *vocabulary.encode(quoted)]
     ids += _ids(f"<|end|><|start|>assistant<|channel|>final<|message|>Answer {shown}.<|return|>", vocabulary)
-    return Script("quoted", _told(ids, Token.RETURN, ""), (shown,))
+    return Script("quoted", _events_of(ids, Token.RETURN, ""), (shown,))
 
 
 def _call(planter: Planter, vocabulary: Vocabulary) -> Script:
@@ -50,7 +50,7 @@ def _call(planter: Planter, vocabulary: Vocabulary) -> Script:
         f"<|channel|>analysis<|message|>{planter.text('analysis before a call')}<|end|>"
         f"<|start|>assistant<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{arguments}<|call|>"
     )
-    return Script("call", _told(_ids(text, vocabulary), Token.CALL, ""), ends=("failed", *ENDS_OF_A_CALL))
+    return Script("call", _events_of(_ids(text, vocabulary), Token.CALL, ""), ends=("failed", *ENDS_OF_A_CALL))
 
 
 def _refused(planter: Planter) -> Script:
@@ -62,7 +62,7 @@ def _ids(text: str, vocabulary: Vocabulary) -> list[int]:
     return ids_of_pieces(pieces_of_text(text), vocabulary)
 
 
-def _told(ids: list[int], last: Token, text: str) -> tuple[bytes, ...]:
+def _events_of(ids: list[int], last: Token, text: str) -> tuple[bytes, ...]:
     """Events as vLLM sends them: a few ids at a time, with ``text``, which must be ignored."""
     groups = [ids[at : at + _IDS_IN_A_CHUNK] for at in range(0, len(ids), _IDS_IN_A_CHUNK)]
     steps = [event({"choices": [{"index": 0, "text": text, "token_ids": group, "finish_reason": None}]}) for group in groups]

@@ -142,7 +142,7 @@ def _items(planter: Planter, chooser: random.Random) -> Script:
     shown = planter.show("message behind labelled ones")
     labelled = list(_labelled_items(planter))
     answer = _message("answer", f"Answer {shown}.")
-    steps = [step for at, (item, on_event) in enumerate([*labelled, (answer, {})]) for step in _told(at, item, on_event)]
+    steps = [step for at, (item, on_event) in enumerate([*labelled, (answer, {})]) for step in _item_events(at, item, on_event)]
     output = [item for item, _ in labelled] + [answer]
     steps.append(_event("response.completed", response={"status": "completed", "output": output}))
     return Script("labelled-items", tuple(scattered(steps, chooser)), (shown,))
@@ -172,12 +172,12 @@ def _late_item(planter: Planter, name: str, label: Label, place: str, chooser: r
     if place == "part":
         told["content"][0] |= label
     done = item if place == "response" else told
-    steps = [*_told(0, item, {})[:-1], _event("response.output_item.done", output_index=0, item=done)]
+    steps = [*_item_events(0, item, {})[:-1], _event("response.output_item.done", output_index=0, item=done)]
     steps.append(_event("response.completed", response={"status": "completed", "output": [told]}))
     return Script(f"late {name} on the {place}", tuple(scattered(steps, chooser)), ends=_ENDS, withdrawn=(of,))
 
 
-def _told(index: int, item: dict[str, Any], on_event: Label) -> list[bytes]:
+def _item_events(index: int, item: dict[str, Any], on_event: Label) -> list[bytes]:
     at = {"item_id": item["id"], "output_index": index, "content_index": 0}
     steps = [_event("response.output_item.added", output_index=index, item={**item, "content": []})]
     if "part" in on_event:

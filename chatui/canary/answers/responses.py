@@ -21,9 +21,9 @@ def _items(planter: Planter) -> Script:
     said = [_message("m1", f"I look at {preamble}.", phase="commentary"), _message("m2", f"Here is **{shown}**.", phase="final_answer")]
     echo = {"instructions": planter.text("echoed instructions"), "metadata": {"note": planter.text("metadata")}}
     steps = [_event("response.created", response={"id": planter.word("id of a response"), "status": "in_progress", **echo})]
-    steps += _told_of_reasoning(planter, hidden[0])
+    steps += _reasoning_events(planter, hidden[0])
     for index, item in enumerate(hidden[1:], 1):
-        steps += _told(index, item)
+        steps += _item_events(index, item)
     for index, item in enumerate(said, len(hidden)):
         steps += [_event("response.output_item.added", output_index=index, item={**item, "content": [], "status": "in_progress"})]
         steps += [
@@ -32,7 +32,7 @@ def _items(planter: Planter) -> Script:
         ]
         steps += [_event("response.output_item.done", output_index=index, item=item)]
     # The last one: text after a call without a reply is hidden.
-    steps += _told_of_call(len(hidden) + len(said), call)
+    steps += _call_events(len(hidden) + len(said), call)
     steps += [_event("response.debug.delta", delta=planter.text("event that nobody knows"))]
     output = {"status": "completed", "output": [*hidden, *said, call], **echo, "usage": {"note": planter.word("usage"), "output_tokens": 9}}
     steps += [_event("response.completed", response=output)]
@@ -79,7 +79,7 @@ def _odd_items(planter: Planter) -> list[dict[str, Any]]:
     ]
 
 
-def _told_of_reasoning(planter: Planter, item: dict[str, Any]) -> list[bytes]:
+def _reasoning_events(planter: Planter, item: dict[str, Any]) -> list[bytes]:
     told = {"item_id": item["id"], "output_index": 0}
     steps = [_event("response.output_item.added", output_index=0, item={**item, "summary": [], "content": []})]
     streams = {
@@ -94,14 +94,14 @@ def _told_of_reasoning(planter: Planter, item: dict[str, Any]) -> list[bytes]:
     return [*steps, _event("response.output_item.done", output_index=0, item=item)]
 
 
-def _told_of_call(index: int, item: dict[str, Any]) -> list[bytes]:
+def _call_events(index: int, item: dict[str, Any]) -> list[bytes]:
     steps = [_event("response.output_item.added", output_index=index, item={**item, "arguments": ""})]
     told = {"item_id": item["id"], "output_index": index}
     steps += [_event("response.function_call_arguments.delta", **told, delta=piece) for piece in cut(item["arguments"])]
     return [*steps, _event("response.output_item.done", output_index=index, item=item)]
 
 
-def _told(index: int, item: dict[str, Any]) -> list[bytes]:
+def _item_events(index: int, item: dict[str, Any]) -> list[bytes]:
     return [_event(f"response.output_item.{step}", output_index=index, item=item) for step in ("added", "done")]
 
 

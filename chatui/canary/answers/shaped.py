@@ -82,12 +82,12 @@ def _items(planter: Planter, number: int, shapes: Sequence[Shape], chooser: rand
     if whole:
         return Script(name, (json.dumps(response).encode(),), tuple(shows), _ENDS, content_type=_JSON)
     is_ascii = chooser.random() < 0.5
-    told = [step for at, item in enumerate(items) for step in _told(at, item, chooser, is_ascii=is_ascii)]
+    told = [step for at, item in enumerate(items) for step in _item_events(at, item, chooser, is_ascii=is_ascii)]
     steps = scattered([*told, _event("response.completed", is_ascii=is_ascii, response=response)], chooser)
     return Script(name, tuple(steps), tuple(shows), _ENDS, withdrawn=tuple(late))
 
 
-def _told(index: int, item: dict[str, Any], chooser: random.Random, *, is_ascii: bool) -> Iterator[bytes]:
+def _item_events(index: int, item: dict[str, Any], chooser: random.Random, *, is_ascii: bool) -> Iterator[bytes]:
     at: dict[str, Any] = {"item_id": item["id"], "output_index": index, "is_ascii": is_ascii}
     yield _event("response.output_item.added", output_index=index, item={**item, "content": [], "status": "in_progress"})
     for piece in pieces(item["content"][0]["text"], chooser):

@@ -38,7 +38,7 @@ def forget_document(file_id: UUID) -> None:
     OpenedPage.objects.filter(url__startswith=f"/documents/{file_id}/").update(url="", title="")
 
 
-def keep(turn_id: UUID, pages: Mapping[int, Cited]) -> None:
+def save(turn_id: UUID, pages: Mapping[int, Cited]) -> None:
     """Store pages that a turn opened. Idempotent."""
     rows = [OpenedPage(turn_id=turn_id, cursor=cursor, url=page.url, title=page.title) for cursor, page in pages.items()]
     OpenedPage.objects.bulk_create(rows, ignore_conflicts=True)

@@ -24,7 +24,7 @@ from chatui.store.documents.frames import DocumentFrame
 from chatui.store.documents.frames import TooLargeError as TooLargeError  # callers import it from here
 from chatui.store.files import storage
 from chatui.store.short_transactions import short_transaction
-from chatui.store.transcripts import FrameMetadata, Place
+from chatui.store.transcripts import FrameMetadata, TreePosition
 from renderer.frame_kinds import DOCUMENT
 from renderer.frames import Frame
 
@@ -50,7 +50,7 @@ class FileUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class PreparedDocument:
     """A file with its frame, to be stored."""
 
     file: StoredFile
@@ -68,7 +68,7 @@ def elsewhere(conversation_id: UUID, question_id: UUID) -> set[UUID]:
     return {file for file, messages in places.items() if messages.isdisjoint(here)}
 
 
-def ready(person_id: UUID, wanted: Sequence[FileUse], room: Room, kept: Collection[UUID] = ()) -> list[Ready]:
+def prepare(person_id: UUID, wanted: Sequence[FileUse], room: Room, kept: Collection[UUID] = ()) -> list[PreparedDocument]:
     """Prepare the frames of documents that a person sends, in order, without storing anything.
 
     ``kept``: files sent before that may be attached to another version of their question.
@@ -83,13 +83,13 @@ def ready(person_id: UUID, wanted: Sequence[FileUse], room: Room, kept: Collecti
     files = pending_uploads.or_kept(person_id, kept).select_related("content", "content__document").in_bulk([use.id for use in wanted])
     if len(files) != len(wanted):
         raise NoSuchFileError
-    found: dict[UUID, Ready] = {}
+    found: dict[UUID, PreparedDocument] = {}
     # Documents without a fixed length share the remaining room equally; what a short one does not need goes to longer ones.
     fixed = [use for use in wanted if use.use != DocumentUse.FIRST]
     firsts = sorted((use for use in wanted if use.use == DocumentUse.FIRST), key=lambda each: _tokens(files[each.id]))
     for number, use in enumerate([*fixed, *firsts]):
         left = room.documents - sum(each.given.tokens for each in found.values())
-        found[use.id] = Ready(files[use.id], use, _given(files[use.id], use, left // (len(wanted) - number)))
+        found[use.id] = PreparedDocument(files[use.id], use, _given(files[use.id], use, left // (len(wanted) - number)))
     if not room.fits(sum(each.given.tokens for each in found.values())):
         raise TooLargeError
     return [found[use.id] for use in wanted]
@@ -121,7 +121,7 @@ def _begin(text: str, most: int) -> tuple[str, int]:
     return cut, count(cut)
 
 
-def put(conversation: Conversation, place: Place, documents: Sequence[Ready]) -> Place:
+def put(conversation: Conversation, place: TreePosition, documents: Sequence[PreparedDocument]) -> TreePosition:
     """Store the frames at a place, in the caller's transaction. Returns the place after them.
 
     Raises:
@@ -142,7 +142,7 @@ def put(conversation: Conversation, place: Place, documents: Sequence[Ready]) ->
         )
         for each, key in zip(documents, frame_keys, strict=True)
     )
-    return Place(end.pk, place.position + len(rows))
+    return TreePosition(end.pk, place.position + len(rows))
 
 
 def _take(files: Sequence[StoredFile], conversation: Conversation) -> None:
@@ -202,7 +202,7 @@ def delete(file: StoredFile) -> None:
         raise NoSuchFileError
     with short_transaction():
         # Starting a turn locks the same row, so no turn begins between the check and the deletion.
-        storage.hold(file.owner_id)
+        storage.lock_owner(file.owner_id)
         for conversation in StoredFile.objects.filter(pk=file.pk, conversation__isnull=False).values_list("conversation", flat=True):
             _forget_in(conversation, file)
         opened_pages.forget_document(file.pk)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chatui.backends.base import BackendError
-from chatui.backends.context.token_budget import FRAME_TOKENS, MARGIN, TEMPLATE_TOKENS, kept_free, weight
+from chatui.backends.context.token_budget import FRAME_TOKENS, MARGIN, TEMPLATE_TOKENS, reserved_tokens, weight
 from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models import Turn, User
@@ -50,7 +50,7 @@ def room(person: User, context: int, question: str = "") -> Room:
     tools = min(TOOLS_TOKENS, context // _LEAST_FOR_TOOLS)
     other = TEMPLATE_TOKENS + orders + tools + FRAME_TOKENS + weight(question)
     # The request is fitted again, with a margin: what fits here must fit there.
-    return Room(context, max(0, int(min(context - answer, MARGIN * (context - kept_free(most, context))) - other)))
+    return Room(context, max(0, int(min(context - answer, MARGIN * (context - reserved_tokens(most, context))) - other)))
 
 
 def can_search(choice: str) -> bool:

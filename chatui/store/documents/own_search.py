@@ -36,7 +36,7 @@ def find(person_id: UUID, query: Query, most: int, seconds: float) -> list[Found
     if not query.wanted:
         return []
     files = _sent(person_id)
-    _take_in(files, seconds)
+    _index_missing(files, seconds)
     named = {content: (file.pk, file.name) for content, file in files.items()}
     found: dict[UUID, Found] = {}
     by_key = {file.pk: file for file in files.values()}
@@ -63,7 +63,7 @@ def _sent(person_id: UUID) -> Mapping[int, StoredFile]:
     return files
 
 
-def _take_in(files: Mapping[int, StoredFile], seconds: float) -> None:
+def _index_missing(files: Mapping[int, StoredFile], seconds: float) -> None:
     end = time.monotonic() + seconds
     first = DocumentPassage.objects.filter(content=OuterRef("content"), number=1)
     keys = [file.pk for file in files.values()]

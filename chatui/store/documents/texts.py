@@ -17,7 +17,7 @@ _BATCH_PARTS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ExtractedText:
     """Extracted text with its token counts. ``tokens``: of each part."""
 
     reading: Reading = field(repr=False)
@@ -30,7 +30,7 @@ class Read:
         return sum(len(part.text.encode(errors="replace")) for part in self.reading.parts)
 
 
-def keep(content: FileContent, found: Read) -> DocumentText:
+def save(content: FileContent, found: ExtractedText) -> DocumentText:
     """Store extracted text, in the caller's transaction, which has locked the person.
 
     It replaces a failed extraction, because the extractor may have improved, but not text that another request has stored meanwhile: that

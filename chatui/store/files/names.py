@@ -7,11 +7,11 @@ import unicodedata
 
 MOST_CHARS = 80
 _MOST_ENDING = 12
-_DIVIDERS = re.compile(r"[\\/]+")
+_SEPARATORS = re.compile(r"[\\/]+")
 _RESERVED = re.compile(r'[<>:"|?*]+')
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
-_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-_NAMELESS = "file"
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_DEFAULT_NAME = "file"
 
 
 def clean(name: str) -> str:
@@ -20,14 +20,14 @@ def clean(name: str) -> str:
     Invisible characters are removed: those that change the writing direction can make ``exe.png`` look like ``gnp.exe``. So are names and
     characters with a special meaning in file systems, because people save the file, and sandboxes use its name.
     """
-    seen = "".join(
+    visible = "".join(
         " " if character.isspace() else character
         for character in unicodedata.normalize("NFC", name)
-        if character.isspace() or unicodedata.category(character) not in _UNSEEN
+        if character.isspace() or unicodedata.category(character) not in _INVISIBLE
     )
-    flat = _RESERVED.sub("_", _DIVIDERS.sub("_", " ".join(seen.split()))).strip(". ")
-    short = _shortened(flat) or _NAMELESS
-    return f"{_NAMELESS}_{short}" if _DEVICES.match(short) else short
+    flat = _RESERVED.sub("_", _SEPARATORS.sub("_", " ".join(visible.split()))).strip(". ")
+    short = _shortened(flat) or _DEFAULT_NAME
+    return f"{_DEFAULT_NAME}_{short}" if _DEVICES.match(short) else short
 
 
 def _shortened(name: str) -> str:

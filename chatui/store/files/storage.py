@@ -60,7 +60,7 @@ class NewFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FileDestination:
     """Where a file belongs.
 
     ``turn_id``: the turn whose tool made it; None for an upload. ``conversation_id`` None: it waits at the message box of ``brought_in``
@@ -73,14 +73,14 @@ class Place:
     brought_in: UUID | None = None
 
 
-def keep(place: Place, new: NewFile) -> StoredFile:
+def save(place: FileDestination, new: NewFile) -> StoredFile:
     """Store a file, in the caller's transaction. In one turn, the last file of a name replaces earlier ones. Idempotent.
 
     Raises:
         FileRefusedError: it is too large, the turn has too many, or the person has too much.
     """
     _check_size(new)
-    hold(place.owner_id)
+    lock_owner(place.owner_id)
     before = StoredFile.objects.filter(turn=place.turn_id, name=new.name).first() if place.turn_id else None
     if before is None:
         _check_number(place)
@@ -120,7 +120,7 @@ def delete_files(owner_id: UUID, files: QuerySet[StoredFile]) -> None:
         pass
 
 
-def hold(owner_id: UUID) -> None:
+def lock_owner(owner_id: UUID) -> None:
     """Lock the person: otherwise two requests could both fit into the quota, or a content could be deleted while a new file uses it."""
     User.objects.select_for_update(no_key=True).filter(pk=owner_id).values_list("pk").first()
 
@@ -147,7 +147,7 @@ def _check_size(new: NewFile) -> None:
         raise FileRefusedError(f"it is larger than {environment().file_mb} MB", "too-long")
 
 
-def _check_number(place: Place) -> None:
+def _check_number(place: FileDestination) -> None:
     most = environment().files_of_answer
     if place.turn_id is not None and StoredFile.objects.filter(turn=place.turn_id).count() >= most:
         raise FileRefusedError(f"one answer brings at most {most} files", "number")
@@ -192,7 +192,7 @@ def _unused(owner_id: UUID) -> QuerySet[FileContent]:
 def _delete_unused(owner_id: UUID) -> bool:
     """Delete unused contents, as many as fit into a short transaction. Returns whether there were any."""
     with short_transaction():
-        hold(owner_id)
+        lock_owner(owner_id)
         found = list(_unused(owner_id).order_by("pk").values_list("pk", "size")[:_MOST_DELETED])
         ends = accumulate(size for _, size in found)
         return _delete([key for at, ((key, _), end) in enumerate(zip(found, ends, strict=True)) if at == 0 or end <= _DELETED_BYTES])

@@ -31,9 +31,9 @@ from renderer.frames import Frame, Header, Intent, Role, Terminator
 from renderer.ocml import document as ocml
 from renderer.tokens import Token
 
-NOT_KEPT = "[This text was not kept.]"
-"""The body of an emptied frame. A call stays a call, so it has ``NOT_KEPT_CALL``."""
-NOT_KEPT_CALL = '{"note":"This text was not kept."}'
+REMOVED = "[This text was not kept.]"
+"""The body of an emptied frame. A call stays a call, so it has ``REMOVED_CALL``."""
+REMOVED_CALL = '{"note":"This text was not kept."}'
 
 _BATCH = 50
 """Messages, or turns, in one transaction: a tool's reply, or a request, may be megabytes long."""
@@ -50,7 +50,7 @@ def keeps_reasoning() -> bool:
 def is_emptied(frame: Frame) -> bool:
     """Whether the text of a stored frame was removed."""
     is_place = frame.header.intent == Intent.DEBUG or frame.header == BROKEN
-    return is_place and frame.body in (NOT_KEPT, NOT_KEPT_CALL)
+    return is_place and frame.body in (REMOVED, REMOVED_CALL)
 
 
 def forget_reasoning(turn_id: UUID) -> None:
@@ -110,7 +110,7 @@ def _hidden() -> QuerySet[Message]:
 
 
 def _ends(start: str) -> Q:
-    kept = ((NOT_KEPT, Token.END), (NOT_KEPT, Token.RETURN), (NOT_KEPT_CALL, Token.CALL))
+    kept = ((REMOVED, Token.END), (REMOVED, Token.RETURN), (REMOVED_CALL, Token.CALL))
     return reduce(or_, (Q(text__endswith=f"{start}{body}{terminator}") for body, terminator in kept))
 
 
@@ -127,11 +127,11 @@ def _emptied(message: Message) -> Frame:
     try:
         frame = transcripts.frame_of(message)
     except OpenChatMLError:
-        return Frame(BROKEN, NOT_KEPT)
+        return Frame(BROKEN, REMOVED)
     header = frame.header
     kept = Header(header.role, header.channel, header.recipient, header.call_id, header.name, Intent.DEBUG)
-    emptied = ocml.writable(Frame(kept, NOT_KEPT_CALL, frame.terminator))
-    return emptied if emptied.terminator is Terminator.CALL else replace(emptied, body=NOT_KEPT)
+    emptied = ocml.writable(Frame(kept, REMOVED_CALL, frame.terminator))
+    return emptied if emptied.terminator is Terminator.CALL else replace(emptied, body=REMOVED)
 
 
 def _without_request(turns: QuerySet[Turn]) -> None:

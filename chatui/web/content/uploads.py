@@ -20,7 +20,7 @@ from chatui.env import environment
 from chatui.permissions import access
 from chatui.throttle import Throttle
 from chatui.transfer import file_intake, sent_files, uploaded_files
-from chatui.transfer.file_intake import NotBroughtError, Place
+from chatui.transfer.file_intake import FileDestination, NotBroughtError
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
@@ -29,7 +29,7 @@ _uploads = Throttle("files", attempts=120, seconds=600)
 _NOTHING = {"default-src": [NONE], "base-uri": [NONE], "form-action": [NONE], "frame-ancestors": [NONE], "sandbox": []}
 _NAME_CHARS = 1000
 _MOST_NUMBER = 2**31 - 1
-_PASSING = ("busy", "unchecked", Reason.UNAVAILABLE)
+_TEMPORARY = ("busy", "unchecked", Reason.UNAVAILABLE)
 """Temporary reasons: the page offers to try again."""
 
 
@@ -41,13 +41,13 @@ def files(request: HttpRequest) -> HttpResponse:
     person, choice, conversation_id = person_of(request), request.GET.get("choice", ""), _message_box(request)
     if request.method == "POST":
         _uploads.check(str(person.pk))
-        return _bring(request, Place(person.pk, None, brought_in=conversation_id))
+        return _upload(request, FileDestination(person.pk, None, brought_in=conversation_id))
     if conversation_id and (question := request.GET.get("question", "")):
         return JsonResponse(upload_status.of_question(person, conversation_id, question, choice))
     return JsonResponse(upload_status.waiting_at(person, conversation_id, choice))
 
 
-def _bring(request: HttpRequest, place: Place) -> HttpResponse:
+def _upload(request: HttpRequest, place: FileDestination) -> HttpResponse:
     """Upload one file: the body is its bytes, and ``X-File-Name`` its percent-encoded name.
 
     The reply gives its share of the context of the model ``choice``, or the reason for refusing it.
@@ -132,4 +132,4 @@ def _body(request: HttpRequest) -> bytes:
 def _refused(why: str, error: NotBroughtError | None = None) -> HttpResponse:
     found = error.found if error else None
     said = {"ok": False, "why": why, "message": upload_status.sentence(why, found.places if found else 0)}
-    return JsonResponse(said, status=503 if why in _PASSING else 200)
+    return JsonResponse(said, status=503 if why in _TEMPORARY else 200)

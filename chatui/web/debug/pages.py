@@ -18,7 +18,7 @@ from chatui.env import environment
 from chatui.languages.sentences import sentence_of
 from chatui.permissions import access, debug_requests
 from chatui.web.guards import hidden_channels
-from chatui.web.people import person_of, tell_sockets
+from chatui.web.people import notify_sockets, person_of
 from chatui.web.visitors import visitor_of
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def debug_open(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 def debug_close(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Close the debug view. Other tabs that stream it stop at once."""
     row = debug_requests.close_debug_view(visitor_of(request, "page"), conversation_id)
-    tell_sockets(person_of(request))
+    notify_sockets(person_of(request))
     return redirect("conversation", row.pk) if row.owner == request.user else redirect("home")
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from chatui.models import User
 
 LASTS_SECONDS = 600
-_KEPT = "second_step"
+_SESSION_KEY = "second_step"
 
 
 def is_due(person: User) -> bool:
@@ -27,7 +27,7 @@ def is_due(person: User) -> bool:
 def begin(request: HttpRequest, person: User, after: str) -> HttpResponse:
     """After the correct password, redirect to the page for the code. ``after``: the path for afterwards."""
     request.session.cycle_key()  # nobody else may know the key of the session that stores this
-    request.session[_KEPT] = {
+    request.session[_SESSION_KEY] = {
         "person": str(person.pk),
         "at": time.time(),
         "after": after,
@@ -44,19 +44,19 @@ def person_of(request: HttpRequest) -> User | None:
 
     None if the account or password has changed, or all sessions were ended.
     """
-    kept = request.session.get(_KEPT)
-    if not kept or not 0 <= time.time() - kept["at"] < LASTS_SECONDS:
+    stored = request.session.get(_SESSION_KEY)
+    if not stored or not 0 <= time.time() - stored["at"] < LASTS_SECONDS:
         return None
-    person: User | None = get_user_model().objects.filter(pk=kept["person"], is_active=True).first()
-    if person is None or kept.get("ended") != _ended(person):
+    person: User | None = get_user_model().objects.filter(pk=stored["person"], is_active=True).first()
+    if person is None or stored.get("ended") != _ended(person):
         return None
-    return person if constant_time_compare(person.get_session_auth_hash(), kept["proof"]) else None
+    return person if constant_time_compare(person.get_session_auth_hash(), stored["proof"]) else None
 
 
 def finish(request: HttpRequest) -> str:
     """End this step. Returns the path for afterwards."""
-    kept = request.session.pop(_KEPT, None)
-    return str(kept["after"]) if kept else ""
+    stored = request.session.pop(_SESSION_KEY, None)
+    return str(stored["after"]) if stored else ""
 
 
 def _ended(person: User) -> str:

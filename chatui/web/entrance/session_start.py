@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 RECENT_SECONDS = 600
 """How long after authentication people may change their sign-in methods: somebody else may use an open session later."""
 
-_SHOWN_AT = "shown_at"
+_AUTHENTICATED_AT = "shown_at"
 _changes = Throttle("ways-to-sign-in", attempts=30, seconds=600)
 
 
@@ -39,27 +39,27 @@ def enter(request: HttpRequest, person: User, *, how: str = "", hours: int = 0, 
     auth.login(request, person, "django.contrib.auth.backends.ModelBackend")
     if hours:
         request.session.set_expiry(timedelta(hours=hours))  # a timedelta is stored as a fixed time, so activity does not extend it
-    note_begun(request, person, how)
+    record_start(request, person, how)
     return on_known_device(redirect(after or "home"), person)
 
 
-def note_begun(request: HttpRequest, person: User, how: str = "") -> None:
+def record_start(request: HttpRequest, person: User, how: str = "") -> None:
     """Record that a session has begun, for the person's list of sessions."""
-    note_shown(request)
+    mark_authenticated(request)
     if request.session.session_key is None:
         request.session.save()
     visitor = visitor_of(request, "page")
     session_list.record_start(person, str(request.session.session_key), visitor, request.headers.get("User-Agent", ""), how)
 
 
-def note_shown(request: HttpRequest) -> None:
+def mark_authenticated(request: HttpRequest) -> None:
     """Record that the person has just authenticated."""
-    request.session[_SHOWN_AT] = time.time()
+    request.session[_AUTHENTICATED_AT] = time.time()
 
 
 def is_recent(request: HttpRequest) -> bool:
     """Whether the person has recently authenticated in this session."""
-    at = request.session.get(_SHOWN_AT, 0)
+    at = request.session.get(_AUTHENTICATED_AT, 0)
     return isinstance(at, (int, float)) and 0 <= time.time() - at < RECENT_SECONDS
 
 

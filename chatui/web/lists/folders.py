@@ -92,7 +92,7 @@ def new(request: HttpRequest) -> HttpResponse:
             except TooManyFoldersError:
                 form.add_error(None, _full())
             else:
-                _tell(person, folder)
+                _notify(person, folder)
                 return _moved(request, person, row.pk, str(folder.pk)) if row else redirect(_start(folder))
     context = {"form": form, "conversation": shown_conversation(row) if row else None}
     return render(request, "folders/new.html", context, status=400 if form.errors else 200)
@@ -109,7 +109,7 @@ def folder(request: HttpRequest, folder_id: UUID) -> HttpResponse:
     if request.method == "POST":
         _writes.check(str(person.pk))
         if wanted := form.wanted():
-            _tell(person, actions.change(person, folder_id, wanted))
+            _notify(person, actions.change(person, folder_id, wanted))
             return redirect(f"{reverse('folder', args=[folder_id])}?saved=1")
     context = {"form": form, "folder": text, "is_saved": "saved" in request.GET and request.method == "GET"}
     return render(request, "folders/folder.html", context, status=400 if form.errors else 200)
@@ -163,7 +163,7 @@ def _full() -> str:
     return gettext("You have %(most)s folders, and there can be no more. Delete one first.") % most
 
 
-def _tell(person: User, row: Folder) -> None:
+def _notify(person: User, row: Folder) -> None:
     send_from_thread(groups.person(person.pk), list_events.folder_kept(row, folder_list.before_which(row, person)))
 
 

@@ -20,15 +20,15 @@ from chatui.permissions import administration, inviting
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import Part
 from chatui.web.manage.forms import NewGroupForm
-from chatui.web.manage.parts import number, of_part, page
-from chatui.web.people import person_of, tell_sockets
+from chatui.web.manage.parts import for_part, number, page
+from chatui.web.people import notify_sockets, person_of
 from chatui.web.visitors import visitor_of
 
 MOST_NAMED = 50
 """How many people without a second factor a page names; it counts the others."""
 
 
-@of_part(Part.PEOPLE, "GET", "POST")
+@for_part(Part.PEOPLE, "GET", "POST")
 def groups(request: HttpRequest) -> HttpResponse:
     """All groups, and a form to create one."""
     staff = person_of(request)
@@ -46,7 +46,7 @@ def groups(request: HttpRequest) -> HttpResponse:
     return page(request, Part.PEOPLE, "manage/groups/groups.html", context)
 
 
-@of_part(Part.PEOPLE, "GET", "POST")
+@for_part(Part.PEOPLE, "GET", "POST")
 def group(request: HttpRequest, group_id: int) -> HttpResponse:
     """One group and its members; forms to add and remove people, and to require a second factor or no longer."""
     row, shown = group_list.one(person_of(request), group_id)
@@ -57,7 +57,7 @@ def group(request: HttpRequest, group_id: int) -> HttpResponse:
             raise NotFoundError  # the requirement is only removed on explicit request
         is_on, ends_sessions = request.POST["required"] == "on", "sessions" in request.POST
         for person in required.set_for(visitor_of(request, "admin"), row, is_on=is_on, ends_sessions=ends_sessions):
-            tell_sockets(person)
+            notify_sockets(person)
         return redirect(f"{reverse('manage_group', args=[row.pk])}?done=changed")
     return _group(request, row, shown)
 
@@ -69,7 +69,7 @@ def _member(request: HttpRequest, row: Group, shown: ListedGroup) -> HttpRespons
     except (KeyError, ValueError):
         raise NotFoundError from None
     try:
-        tell_sockets(account_actions.set_member(visitor_of(request, "admin"), person_id, row, is_in=is_in))
+        notify_sockets(account_actions.set_member(visitor_of(request, "admin"), person_id, row, is_in=is_in))
     except LastAccountManagerError:
         return _group(request, row, shown, gettext("Nothing was changed: nobody else could look after accounts."))
     words = {"q": request.POST["q"][:150]} if request.POST.get("q") else {}

@@ -41,7 +41,7 @@ ADDRESSES = {
 }
 
 
-def of_part(part: Part | None, *methods: str) -> Callable[[View], View]:
+def for_part(part: Part | None, *methods: str) -> Callable[[View], View]:
     """Guards a view of that part: 404 for people who may not see it. Without a part: for people who may see none."""
 
     def decorate(view: View) -> View:

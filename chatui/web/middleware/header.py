@@ -16,7 +16,7 @@ from chatui.codes import ProductCode
 from chatui.permissions.access import as_person
 from chatui.web.entrance import session_start
 from chatui.web.errors import refuse
-from chatui.web.people import tell_sockets
+from chatui.web.people import notify_sockets
 from chatui.web.visitors import visitor_of
 
 PEER = "chatui.peer"
@@ -55,7 +55,7 @@ def _synchronize(request: HttpRequest, name: str | None) -> None:
     if person is not None and (began is not None or name is not None):
         # The next person at this browser must not find the session of the one before.
         auth.logout(request)
-        tell_sockets(person)
+        notify_sockets(person)
         sign_in.record_signed_out(visitor_of(request, "page").of(person))
     if name is not None and not first_account.is_needed():
         arrived = header_sign_in.find_or_create_account(visitor_of(request, "page").as_nobody(), name)

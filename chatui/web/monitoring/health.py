@@ -11,7 +11,7 @@ from chatui.monitoring import readiness
 @require_GET
 def healthz(request: HttpRequest) -> HttpResponse:
     """200 while the process runs. It checks nothing else: a process must not be killed because its database is down."""
-    return _unkept(HttpResponse("ok\n", content_type="text/plain"))
+    return _uncached(HttpResponse("ok\n", content_type="text/plain"))
 
 
 @require_GET
@@ -21,9 +21,9 @@ async def readyz(request: HttpRequest) -> HttpResponse:
     is_ready = readiness.is_ready(findings)
     response = JsonResponse({"ready": is_ready, **findings}, status=200 if is_ready else 503)
     response._has_been_logged = True  # type: ignore[attr-defined] # or Django logs an error for every request
-    return _unkept(response)
+    return _uncached(response)
 
 
-def _unkept(response: HttpResponse) -> HttpResponse:
+def _uncached(response: HttpResponse) -> HttpResponse:
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -68,7 +68,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
     data = request.POST if request.method == "POST" and not is_passkey else None
     form = ConfirmForm(data, visitor=visitor_of(request, "page")) if has_password else None
     if is_passkey or (form is not None and form.is_valid()):
-        session_start.note_shown(request)
+        session_start.mark_authenticated(request)
         return redirect(after or "sign_in_ways")
     return render(request, "ways/confirm.html", {"form": form, "next": after, "has_passkeys": passkey_pages.can_confirm(request)})
 

@@ -23,7 +23,7 @@ from chatui.throttle import Throttle
 from chatui.web.entrance import session_start
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
-from chatui.web.people import tell_sockets
+from chatui.web.people import notify_sockets
 from chatui.web.visitors import visitor_of
 
 _begun = Throttle("single-sign-on", attempts=30, seconds=600)
@@ -122,7 +122,7 @@ def _entered(request: HttpRequest, provider: Provider, started: PendingSignIn, s
         request, person, how=session_list.sign_in_method_of(provider.key), hours=provider.session_hours, after=started.after
     )
     session_list.store_provider_session(request.session.session_key, said.session)
-    tell_sockets(person)  # for other sessions: groups may have been removed
+    notify_sockets(person)  # for other sessions: groups may have been removed
     return response
 
 

@@ -72,7 +72,7 @@ def new_answer_format(request: HttpRequest) -> HttpResponse:
 
     The session stores it for the page on which the first message is written, which sends it; other pages start without one.
     """
-    person, asked, now = person_of(request), request.GET.get("for", ""), kept_for(request)
+    person, asked, now = person_of(request), request.GET.get("for", ""), stored_schema(request)
     form = SchemaForm(request.POST or None, initial={"schema": shown.example() if "example" in request.GET else shown.in_lines(now)})
     back = {"folder": request.GET["folder"]} if "folder" in request.GET else {}
     if request.method == "POST":
@@ -97,7 +97,7 @@ def new_answer_format(request: HttpRequest) -> HttpResponse:
     return render(request, "structured/new_answer_format.html", context, status=400 if form.errors else 200)
 
 
-def kept_for(request: HttpRequest, name: str = "for") -> str:
+def stored_schema(request: HttpRequest, name: str = "for") -> str:
     """The schema, in one line, that the session stores under the key in the query parameter ``name``; empty if there is none."""
     kept = request.session.get(_KEPT, {})
     found = kept.get(request.GET.get(name, ""), "") if isinstance(kept, dict) else ""
