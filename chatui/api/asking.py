@@ -53,7 +53,7 @@ async def responses(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
         background.check_room(key)
     answer = await begin(address_of(request), key, wanted)
     if wanted.background:
-        return background.begun(answer, head_of(answer), wants_summary=wanted.wants_summary, stream=bool(wanted.stream))
+        return background.start_response(answer, head_of(answer), wants_summary=wanted.wants_summary, stream=bool(wanted.stream))
     events = ResponseEvents(head_of(answer), wants_summary=wanted.wants_summary)
     if wanted.stream:
         return sse.streamed(_stream(answer, events, is_named=True), partial(_left, answer, events))

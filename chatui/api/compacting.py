@@ -43,8 +43,8 @@ async def compact(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     if not key.for_responses:
         raise ApiError(403, "invalid_request", "insufficient_scope", "This key may not use this format.")
     wanted = checked(CompactRequest, json_of(request))
-    said = [*await _before(key, wanted), *_items(wanted.input), {"role": "user", "content": ASKED}]
-    asked = ResponsesRequest(model=wanted.model, input=said, instructions=wanted.instructions, store=False, tool_choice="none")
+    messages = [*await _before(key, wanted), *_items(wanted.input), {"role": "user", "content": ASKED}]
+    asked = ResponsesRequest(model=wanted.model, input=messages, instructions=wanted.instructions, store=False, tool_choice="none")
     answer = await asking.begin(address_of(request), key, asked)
     events = ResponseEvents(asking.head_of(answer), wants_summary=False)
     await asking.until_end(answer, events)
@@ -79,9 +79,9 @@ async def _before(key: LiveKey, wanted: CompactRequest) -> list[dict[str, Any]]:
         raise no_previous() from None
     if stored.state == "running":
         raise invalid("The previous response is still being written.", param="previous_response_id", status=409)
-    told = [part for part in (*parts, *stored.parts) if part.steps is None]
-    calls = {part.call_id for part in told if part.function and part.role != "tool"}
-    items = [item_of_input(part) for part in told if part.role != "tool" or part.call_id in calls]
+    parts_to_send = [part for part in (*parts, *stored.parts) if part.steps is None]
+    calls = {part.call_id for part in parts_to_send if part.function and part.role != "tool"}
+    items = [item_of_input(part) for part in parts_to_send if part.role != "tool" or part.call_id in calls]
     return [*(_compaction(token) for token in notes), *items]
 
 

@@ -56,8 +56,8 @@ def _in_words(request: SampleRequest) -> SampleRequest:
     """The history, the cut answer, and our request to continue it: servers refuse a request that ends in an answer."""
     cut = request.cut_answer
     if cut and has_text(cut):
-        said = (replace(cut, terminator=Terminator.END), Frame(Header(Role.USER), prompts.read("continue")))
-        return replace(request, frames=(*request.frames, *said), cut_answer=None)
+        tail = (replace(cut, terminator=Terminator.END), Frame(Header(Role.USER), prompts.read("continue")))
+        return replace(request, frames=(*request.frames, *tail), cut_answer=None)
     # Without the reasoning that was cut, which a model may continue in its answer, and with low effort for new reasoning.
     frames = (*_without_reasoning_at_the_end(request.frames), Frame(Header(Role.USER), prompts.read("finish")))
     return replace(request, frames=frames, cut_answer=None, effort="low")
@@ -74,7 +74,7 @@ class Seam:
     def __init__(self, before: str) -> None:
         self._before = before
         self._end = before[-_MOST_REPEATED:]
-        self._held = ""
+        self._buffer = ""
         self._starts_over = True
         self._is_past = False
 
@@ -82,9 +82,9 @@ class Seam:
         """More of the new text; returns what can be released now."""
         if self._is_past:
             return text
-        self._starts_over = self._starts_over and self._before.startswith(text, len(self._held))
-        self._held += text
-        if self._starts_over or (len(self._held) <= len(self._end) and self._held.lstrip() in self._end):
+        self._starts_over = self._starts_over and self._before.startswith(text, len(self._buffer))
+        self._buffer += text
+        if self._starts_over or (len(self._buffer) <= len(self._end) and self._buffer.lstrip() in self._end):
             return ""
         return self._release()
 
@@ -94,12 +94,12 @@ class Seam:
 
     def _release(self) -> str:
         self._is_past = True
-        held, self._held = self._held, ""
-        begun = held.lstrip()
-        repeated = len(self._before) if begun.startswith(self._before) else self._overlap(begun)
+        text, self._buffer = self._buffer, ""
+        stripped = text.lstrip()
+        repeated = len(self._before) if stripped.startswith(self._before) else self._overlap(stripped)
         if repeated:
-            return begun[repeated:]
-        return f" {held}" if self._would_run_together(held) else held
+            return stripped[repeated:]
+        return f" {text}" if self._would_run_together(text) else text
 
     def _overlap(self, text: str) -> int:
         """How many characters at the beginning of ``text`` are already at the end of the cut text."""

@@ -21,19 +21,19 @@ class Restorer:
     """Removes the joiner from streamed text, also if a piece ends inside an escaped marker. Holds back at most two characters."""
 
     def __init__(self) -> None:
-        self._held = ""
+        self._buffer = ""
 
     def feed(self, text: str) -> str:
         """What can be released now."""
-        text = (self._held + text).replace(f"<{_JOINER}|", "<|")
+        text = (self._buffer + text).replace(f"<{_JOINER}|", "<|")
         keep = 2 if text.endswith(f"<{_JOINER}") else 1 if text.endswith("<") else 0
-        self._held = text[len(text) - keep :]
+        self._buffer = text[len(text) - keep :]
         return text[: len(text) - keep]
 
     def finish(self) -> str:
         """The text that was still held back."""
-        held, self._held = self._held, ""
-        return held
+        text, self._buffer = self._buffer, ""
+        return text
 
 
 def is_defanged(messages: object) -> bool:

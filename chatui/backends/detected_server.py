@@ -98,5 +98,5 @@ class DetectedServer:
                 await self.models()
             self._ask_context_at = now() + _KEEP_CONTEXT_SECONDS
 
-    def _own_name(self, said: str | None, asked: str | None) -> str | None:
-        return own_name(said, asked, self._discovered[1].models if self._discovered else ())
+    def _own_name(self, reported: str | None, asked: str | None) -> str | None:
+        return own_name(reported, asked, self._discovered[1].models if self._discovered else ())

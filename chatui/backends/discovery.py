@@ -62,14 +62,14 @@ async def ask(upstream: Upstream) -> Discovered:
     return Discovered(server, tuple(name for name in names if isinstance(name, str)), await asked_contexts(upstream, server, body))
 
 
-def own_name(said: str | None, asked: str | None, offered: Iterable[str]) -> str | None:
+def own_name(reported: str | None, asked: str | None, offered: Iterable[str]) -> str | None:
     """The model's name in an answer: the requested name, one that the server offers, or such a name with a version.
 
     People see it. Any other text there could be reasoning, so it is replaced by the requested name.
     """
     known = [name for name in (asked, *offered) if name]
-    is_name = said is not None and any(said.startswith(name) and _VERSION.fullmatch(said[len(name) :]) for name in known)
-    return said if is_name else asked
+    is_name = reported is not None and any(reported.startswith(name) and _VERSION.fullmatch(reported[len(name) :]) for name in known)
+    return reported if is_name else asked
 
 
 def _entries(body: object) -> list[dict[str, object]]:

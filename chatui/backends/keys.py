@@ -58,12 +58,12 @@ def _bound(name: str, url: str, data_dir: Path) -> str:
     variable = VARIABLE_PREFIX + name
     file = data_dir / DIRECTORY / name
     if variable in os.environ:
-        said, place = os.environ[variable], f"the variable {variable}"
+        stored, place = os.environ[variable], f"the variable {variable}"
     elif file.is_file():
-        said, place = _read(file, f"the file {DIRECTORY}/{name} of the data directory"), f"the file {DIRECTORY}/{name}"
+        stored, place = _read(file, f"the file {DIRECTORY}/{name} of the data directory"), f"the file {DIRECTORY}/{name}"
     else:
         raise KeyUnusableError(f"there is no key {name}: neither a variable {variable} nor a file {DIRECTORY}/{name} in the data directory")
-    words = said.split()
+    words = stored.split()
     if len(words) != 2:
         raise KeyUnusableError(f"{place} must hold an origin and a key with a space between them")
     try:

@@ -91,8 +91,10 @@ def _label_about_reasoning(data: Mapping[str, Any], *, besides: Collection[str] 
     """
     if isinstance(data.get("type"), str) and _KINDS_OF_REASONING.fullmatch(data["type"]):
         return Label("type", is_known=True)
-    told = {name: value for name, value in data.items() if name in _ALLOWED or name in _OTHERS or _speaks_of_reasoning(name, value, depth)}
-    return other_label(told, besides=("type", *besides))
+    labels = {
+        name: value for name, value in data.items() if name in _ALLOWED or name in _OTHERS or _speaks_of_reasoning(name, value, depth)
+    }
+    return other_label(labels, besides=("type", *besides))
 
 
 def _speaks_of_reasoning(name: object, value: object, depth: int = 0) -> bool:
@@ -106,9 +108,9 @@ def _speaks_of_reasoning(name: object, value: object, depth: int = 0) -> bool:
             # The length is checked first, for speed: most values are the text itself, and this runs for each piece.
             return len(value) <= _LONGEST_WORD and bool(_WORD_OF_REASONING.fullmatch(value))
         case dict():
-            return any(_speaks_of_reasoning(inner, held, depth + 1) for inner, held in value.items())
+            return any(_speaks_of_reasoning(inner, inner_value, depth + 1) for inner, inner_value in value.items())
         case list():
-            return any(_speaks_of_reasoning("", held, depth + 1) for held in value)
+            return any(_speaks_of_reasoning("", inner_value, depth + 1) for inner_value in value)
     return False
 
 
@@ -122,7 +124,7 @@ class Speaker:
         self._late: Label | None = None
         self._harmless: list[tuple[str, type, Any]] = []
 
-    def hear(self, message: Mapping[str, Any], *around: Mapping[str, Any], has_text: bool) -> Label | None:
+    def label_of(self, message: Mapping[str, Any], *around: Mapping[str, Any], has_text: bool) -> Label | None:
         """The label that hides the text of ``message``. ``around``: the choice, then the objects that contain it."""
         is_first_role = self._role is None and self._has_text
         if not _is_empty(message.get("role")):
@@ -132,19 +134,19 @@ class Speaker:
             self._take_label(message, choice, is_first_role=is_first_role)
         else:
             self._has_text, self._late = True, None
-        said = {**self._ahead, **{name: value for name, value in message.items() if not _is_empty(value)}, "role": self._role}
-        return other_label(said) or other_label(choice) or next(filter(None, map(self._label_of_envelope, envelopes)), None)
+        fields = {**self._ahead, **{name: value for name, value in message.items() if not _is_empty(value)}, "role": self._role}
+        return other_label(fields) or other_label(choice) or next(filter(None, map(self._label_of_envelope, envelopes)), None)
 
     def _label_of_envelope(self, envelope: Mapping[str, Any]) -> Label | None:
         """As ``label_of_envelope``. Servers repeat the same envelope with every piece of an answer, so it is checked once."""
-        told = [(name, type(value), value) for name, value in envelope.items() if name not in _NO_LABELS]
+        labels = [(name, type(value), value) for name, value in envelope.items() if name not in _NO_LABELS]
         # Only values of these types are identical if equal: 0 equals False, and a list may contain either.
-        is_plain = all(kind in _SAME_WHERE_EQUAL for _, kind, _ in told)
-        if is_plain and told == self._harmless:
+        is_plain = all(kind in _SAME_WHERE_EQUAL for _, kind, _ in labels)
+        if is_plain and labels == self._harmless:
             return None
         label = label_of_envelope(envelope)
         if label is None and is_plain:
-            self._harmless = told
+            self._harmless = labels
         return label
 
     def late_label(self) -> Label | None:
@@ -153,12 +155,12 @@ class Speaker:
 
     def _take_label(self, message: Mapping[str, Any], choice: Mapping[str, Any], *, is_first_role: bool) -> None:
         """Record a label that came without text: it applies to the text after it, or, if there is none, to the text before."""
-        told = {name: value for name, value in message.items() if name != "role"}
-        self._ahead |= {name: value for name, value in told.items() if _label_about_reasoning({name: value})}
+        labels = {name: value for name, value in message.items() if name != "role"}
+        self._ahead |= {name: value for name, value in labels.items() if _label_about_reasoning({name: value})}
         if any(not _is_empty(message.get(name)) for name in _CALLS):
             return
         role = other_label({"role": self._role}) if is_first_role else None
-        late = role or _label_about_reasoning(told) or _label_about_reasoning(choice, besides=("delta", "message"))
+        late = role or _label_about_reasoning(labels) or _label_about_reasoning(choice, besides=("delta", "message"))
         self._late = (late or self._late) if self._has_text else None
 
 

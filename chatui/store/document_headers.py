@@ -51,14 +51,14 @@ def text_of(header: DocumentHeader) -> str:
 
 def header_of(row: Conversation) -> DocumentHeader:
     """The header of a conversation's documents."""
-    kept = _kept(row)
+    header = _imported_header(row)
     if row.sampled_with is not None:
-        rest = {key: value for key, value in kept.settings.items() if key not in SAMPLING_SETTINGS}
-        kept = replace(kept, model=row.model or kept.model, settings={**rest, **row.sampled_with})
+        rest = {key: value for key, value in header.settings.items() if key not in SAMPLING_SETTINGS}
+        header = replace(header, model=row.model or header.model, settings={**rest, **row.sampled_with})
     if not row.imported_at:
-        return kept
+        return header
     origin = {IMPORTED_FROM: str(row.imported_from)} if row.imported_from else {}
-    return replace(kept, extra={**kept.extra, IMPORTED: True, **origin})
+    return replace(header, extra={**header.extra, IMPORTED: True, **origin})
 
 
 def transcript(row: Conversation, frames: Iterable[Frame]) -> Transcript:
@@ -72,7 +72,7 @@ def transcript(row: Conversation, frames: Iterable[Frame]) -> Transcript:
 
 def unmet_capabilities(row: Conversation) -> list[str]:
     """Capabilities that an imported transcript requires and that are unknown here, or that it does not list and an answer here uses."""
-    header = _kept(row).extra
+    header = _imported_header(row).extra
     hints = capabilities.hints(header)
     if capabilities.covering(header, _AN_ANSWER) != header:
         hints.append("an answer uses roles or channels that the capabilities do not list")
@@ -92,7 +92,7 @@ def _with_unique_calls(frames: Iterable[Frame]) -> Iterator[Frame]:
         yield replace(frame, terminator=Terminator.END) if pairing.closed(frame.header, frame.terminator) else frame
 
 
-def _kept(row: Conversation) -> DocumentHeader:
+def _imported_header(row: Conversation) -> DocumentHeader:
     if not row.document_header:
         return DocumentHeader(model=row.model or None, settings={"reasoning_effort": row.effort})
     try:

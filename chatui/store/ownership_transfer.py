@@ -95,12 +95,12 @@ def _transfer_files(row: Conversation, person: User, heir: User) -> list[int]:
     contents = {file.content_id: file.content for file in files}
     others = StoredFile.objects.filter(content__in=contents).exclude(pk__in=[file.pk for file in files])
     needed = set(others.values_list("content", flat=True))
-    held = dict(FileContent.objects.filter(owner=heir, sha256__in=_digests(contents.values())).values_list("sha256", "pk"))
-    FileContent.objects.filter(pk__in=[key for key, each in contents.items() if each.sha256 not in held and key not in needed]).update(
+    owned = dict(FileContent.objects.filter(owner=heir, sha256__in=_digests(contents.values())).values_list("sha256", "pk"))
+    FileContent.objects.filter(pk__in=[key for key, each in contents.items() if each.sha256 not in owned and key not in needed]).update(
         owner=heir
     )
-    held |= _copied([each for key, each in contents.items() if each.sha256 not in held and key in needed], heir)
-    instead = {key: held[each.sha256] for key, each in contents.items() if each.sha256 in held}
+    owned |= _copied([each for key, each in contents.items() if each.sha256 not in owned and key in needed], heir)
+    instead = {key: owned[each.sha256] for key, each in contents.items() if each.sha256 in owned}
     _copy_texts(instead, heir)
     for file in files:
         file.content_id = instead.get(file.content_id, file.content_id)
@@ -136,9 +136,9 @@ def _copy_rows(model: type[Model], contents: Sequence[int], heir: User) -> None:
     if not contents:
         return
     quote = connection.ops.quote_name
-    table, kept = quote(model._meta.db_table), quote(FileContent._meta.db_table)
+    table, blobs = quote(model._meta.db_table), quote(FileContent._meta.db_table)
     columns = [quote(str(each.column)) for each in model._meta.concrete_fields if not each.primary_key and each.name != "content"]
-    alike = f"JOIN {kept} was ON was.id = old.content_id JOIN {kept} theirs ON theirs.sha256 = was.sha256 AND theirs.owner_id = %s"
+    alike = f"JOIN {blobs} was ON was.id = old.content_id JOIN {blobs} theirs ON theirs.sha256 = was.sha256 AND theirs.owner_id = %s"
     only = f"WHERE was.id IN ({', '.join(['%s'] * len(contents))})"
     copied = f"SELECT theirs.id, {', '.join(f'old.{column}' for column in columns)} FROM {table} old {alike} {only}"  # noqa: S608 - our names
     with connection.cursor() as cursor:

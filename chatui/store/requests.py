@@ -40,8 +40,8 @@ def pack(path: str, body: bytes) -> bytes:
 def unpack(packed: bytes) -> StoredRequest | None:
     """Read what ``pack`` wrote; None if the column contains something else."""
     try:
-        kept = json.loads(zlib.decompress(packed))
-        return StoredRequest(kept["path"], kept["body"], kept["size"])
+        stored = json.loads(zlib.decompress(packed))
+        return StoredRequest(stored["path"], stored["body"], stored["size"])
     except (zlib.error, ValueError, KeyError, TypeError):
         return None
 
@@ -87,5 +87,5 @@ def _opened(value: Any) -> Any:
     return {name: _LEFT_OUT if name in sealed and isinstance(each, str) else _opened(each) for name, each in value.items()}
 
 
-def _packed(kept: dict[str, object]) -> bytes:
-    return zlib.compress(json.dumps(kept, ensure_ascii=False).encode("utf-8", "replace"))
+def _packed(stored: dict[str, object]) -> bytes:
+    return zlib.compress(json.dumps(stored, ensure_ascii=False).encode("utf-8", "replace"))

@@ -180,23 +180,23 @@ def _new_format(request: HttpRequest, row: Conversation | None) -> dict[str, str
     """The schema for the first message of a new conversation, and the address that sets it. Temporary chats have no schema."""
     if row is not None or "temporary" in request.GET:
         return {}
-    kept = stored_schema(request, "format")
-    asked = {"folder": request.GET.get("folder"), "for": request.GET.get("format") if kept else None}
+    stored = stored_schema(request, "format")
+    asked = {"folder": request.GET.get("folder"), "for": request.GET.get("format") if stored else None}
     query = urlencode({name: value for name, value in asked.items() if value})
-    return {"new_format": kept, "set_format": reverse("new_answer_format") + (f"?{query}" if query else "")}
+    return {"new_format": stored, "set_format": reverse("new_answer_format") + (f"?{query}" if query else "")}
 
 
 def _choice(person: User, row: Conversation | None) -> dict[str, object]:
     """The choices at the composer, with those that are selected when the page opens."""
     choices = model_choice.choices_for(person)
-    kept = row.choice if row else person.choice
-    offered = model_choice.offered_as(choices, kept) if kept else None
+    stored = row.choice if row else person.choice
+    offered = model_choice.offered_as(choices, stored) if stored else None
     began = next((each for each in choices if each.value == offered), choices[0] if choices else None)
     first = person.effort or (began.effort if began else "medium")
     return {
         "choices": choices,
         "choice": offered,
-        "choice_is_gone": row is not None and bool(kept) and offered is None,
+        "choice_is_gone": row is not None and bool(stored) and offered is None,
         "effort": row.effort if row else first,
     }
 

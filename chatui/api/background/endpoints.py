@@ -29,7 +29,7 @@ FROM_BEGINNING = -1
 NUMBER_DIGITS = 9
 
 
-def begun(answer: Answering, head: Head, *, wants_summary: bool, stream: bool) -> HttpResponseBase:
+def start_response(answer: Answering, head: Head, *, wants_summary: bool, stream: bool) -> HttpResponseBase:
     """The reply to the request that asked for a response in the background. The response is written even if nobody reads it."""
     other_processes.listen()
     recording = recordings.record(answer, partial(BackgroundEvents, head, wants_summary=wants_summary))

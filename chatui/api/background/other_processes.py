@@ -68,20 +68,20 @@ class FollowedElsewhere:
     async def _once(self, after: int, wait: Callable[[], float]) -> AsyncGenerator[Event | None, None]:
         loop = asyncio.get_running_loop()
         async with _Channel(self._process) as channel:
-            channel.say(follow=str(self._key), after=after)
-            heard, said, read, acknowledged = loop.time(), loop.time(), after, after
+            channel.send(follow=str(self._key), after=after)
+            received_at, sent_at, read, acknowledged = loop.time(), loop.time(), after, after
             while True:
                 message = await channel.next(min(wait(), SIGN_SECONDS))
                 now = loop.time()
-                if now - said >= SIGN_SECONDS or read - acknowledged >= _ACKNOWLEDGE_AFTER:
-                    said, acknowledged = now, read
-                    channel.say(read=read)
+                if now - sent_at >= SIGN_SECONDS or read - acknowledged >= _ACKNOWLEDGE_AFTER:
+                    sent_at, acknowledged = now, read
+                    channel.send(read=read)
                 if message is None:
-                    if now - heard >= SILENT_SECONDS:
+                    if now - received_at >= SILENT_SECONDS:
                         raise LostError
                     yield None
                     continue
-                heard = now
+                received_at = now
                 if message.get("gone"):
                     raise LostError
                 if isinstance(body := message.get("body"), dict):
@@ -97,7 +97,7 @@ class _Channel:
     def __init__(self, process: str) -> None:
         self._process = process
         self._reply = f"{GROUP}-{uuid4().hex}"
-        self._heard: asyncio.Queue[Message] = asyncio.Queue()
+        self._replies: asyncio.Queue[Message] = asyncio.Queue()
 
     async def __aenter__(self) -> _Channel:
         bus().join(self._reply, self._receive)
@@ -109,21 +109,21 @@ class _Channel:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self.say(leave=True)
+        self.send(leave=True)
         bus().leave(self._reply, self._receive)
 
-    def say(self, **fields: object) -> None:
+    def send(self, **fields: object) -> None:
         bus().send_to(self._process, GROUP, {**fields, "reply": self._reply, "to": PROCESS})
 
     async def next(self, seconds: float) -> Message | None:
         try:
             async with asyncio.timeout(seconds):
-                return await self._heard.get()
+                return await self._replies.get()
         except TimeoutError:
             return None
 
     def _receive(self, _group: str, message: Message) -> None:
-        self._heard.put_nowait(message)
+        self._replies.put_nowait(message)
 
 
 async def found(key: UUID, process: str, owner_id: UUID) -> FollowedElsewhere | None:
@@ -131,7 +131,7 @@ async def found(key: UUID, process: str, owner_id: UUID) -> FollowedElsewhere | 
     if not process or process == PROCESS:
         return None
     async with _Channel(process) as channel:
-        channel.say(ask=str(key))
+        channel.send(ask=str(key))
         message = await channel.next(ANSWER_SECONDS)
     if message is None or not isinstance(views_hidden := message.get("views_hidden"), bool):
         return None
@@ -143,19 +143,19 @@ class _Reader:
     """A reader in another process: how far it has read, and when it last reported."""
 
     read: int
-    heard: float
+    last_message_at: float
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def acknowledge(self, read: object) -> None:
         """Record a message from the reader."""
-        self.heard = asyncio.get_running_loop().time()
+        self.last_message_at = asyncio.get_running_loop().time()
         if isinstance(read, int):
             self.read = max(self.read, read)
         self.news.set()
 
     async def can_receive(self, number: int) -> bool:
         """Wait until the reader has read enough to be sent this event. False if it is silent."""
-        while asyncio.get_running_loop().time() - self.heard <= SILENT_SECONDS:
+        while asyncio.get_running_loop().time() - self.last_message_at <= SILENT_SECONDS:
             if number - self.read <= MOST_UNREAD:
                 return True
             self.news.clear()

@@ -21,18 +21,18 @@ class ParsedMessages:
     ids of calls in the earlier messages."""
 
     orders: list[str] = field(default_factory=list, repr=False)
-    said: list[EarlierMessage | EarlierCall | EarlierReply] = field(default_factory=list, repr=False)
+    messages: list[EarlierMessage | EarlierCall | EarlierReply] = field(default_factory=list, repr=False)
     calls: set[str] = field(default_factory=set)
 
     def take(self, role: object, text: str, where: str, *, is_preamble: bool = False) -> None:
         """One message, in order."""
         match role:
             case "user":
-                self.said.append(EarlierMessage(text, is_person=True))
+                self.messages.append(EarlierMessage(text, is_person=True))
             case "assistant":
                 # An answer without text only called tools or reasoned.
                 if text:
-                    self.said.append(EarlierMessage(text, is_preamble=is_preamble))
+                    self.messages.append(EarlierMessage(text, is_preamble=is_preamble))
             case "system" | "developer":
                 self.orders.append(text)
             case _:
@@ -41,7 +41,7 @@ class ParsedMessages:
     def take_sealed(self, token: object, *, is_compacted: bool = False) -> None:
         """Take a sealed token. Other fields of its item are ignored, because anybody could have written them."""
         if isinstance(token, str) and token:
-            self.said.append(EarlierMessage("", sealed=token, is_compacted=is_compacted))
+            self.messages.append(EarlierMessage("", sealed=token, is_compacted=is_compacted))
 
     def question(self, where: str, *, goes_on: bool) -> tuple[tuple[EarlierMessage | EarlierCall | EarlierReply, ...], str | None]:
         """The earlier messages, and the question; None if the last message is a function result.
@@ -51,15 +51,15 @@ class ParsedMessages:
         Raises:
             ApiError: the last message is something else, there are too many, or a result has no call.
         """
-        if len(self.said) > MOST_MESSAGES:
+        if len(self.messages) > MOST_MESSAGES:
             raise invalid(f"A request may have {MOST_MESSAGES} messages.", param=where, code="too_many_messages")
-        if not goes_on and any(isinstance(each, EarlierReply) and each.call_id not in self.calls for each in self.said):
+        if not goes_on and any(isinstance(each, EarlierReply) and each.call_id not in self.calls for each in self.messages):
             raise unknown_call(where)
-        match self.said[-1:]:
+        match self.messages[-1:]:
             case [EarlierMessage(is_person=True, text=text)]:
-                return tuple(self.said[:-1]), text
-            case [EarlierReply()] if goes_on or any(isinstance(each, EarlierMessage) and each.is_person for each in self.said):
-                return tuple(self.said), None
+                return tuple(self.messages[:-1]), text
+            case [EarlierReply()] if goes_on or any(isinstance(each, EarlierMessage) and each.is_person for each in self.messages):
+                return tuple(self.messages), None
         raise invalid("The last has to be a message of the user, or what a function replied to a call in an answer.", param=where)
 
 

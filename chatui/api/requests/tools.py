@@ -88,14 +88,14 @@ def _is_function(tool: Any, place: int) -> bool:
 
 def _function(tool: Mapping[str, Any], where: str, asked: ToolFields) -> tuple[str, Tool]:
     """The name, and the tool for the model."""
-    said = tool.get("function") if asked.is_nested else tool
-    if not isinstance(said, Mapping) or not isinstance(said.get("name"), str):
+    function = tool.get("function") if asked.is_nested else tool
+    if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
         raise invalid("A function has to have a name.", param=where)
-    name, description, parameters = said["name"], said.get("description") or "", said.get("parameters")
+    name, description, parameters = function["name"], function.get("description") or "", function.get("parameters")
     if not isinstance(description, str) or not (parameters is None or isinstance(parameters, Mapping)):
         raise invalid("The description has to be text, and the parameters a JSON Schema.", param=where)
     try:
-        return name, callers.function_of(name, description, parameters, is_strict=said.get("strict") is True)
+        return name, callers.function_of(name, description, parameters, is_strict=function.get("strict") is True)
     except ToolUnusableError as error:
         raise invalid(f"This function cannot be offered: {error}.", param=where) from None
 
@@ -149,8 +149,8 @@ def _offered(tools: Iterable[Any], offered: list[str], asked: ToolFields) -> lis
     """The names of these functions, each once. Raises ApiError if the request does not define one of them."""
     names = []
     for tool in tools:
-        said = tool.get("function") if asked.is_nested and isinstance(tool, Mapping) else tool
-        name = said.get("name") if isinstance(said, Mapping) else None
+        function = tool.get("function") if asked.is_nested and isinstance(tool, Mapping) else tool
+        name = function.get("name") if isinstance(function, Mapping) else None
         if name not in offered or tool.get("type", "function") != "function":
             raise invalid("There is no such function among the tools of the request.", param="tool_choice")
         names.append(name)

@@ -179,9 +179,9 @@ class _Reader:
         if not self.is_done and not self.deltas.has_finished:
             raise BackendError(Code.STREAM_TRUNCATED, f"the stream ended without an end; {self._bad} events could not be read")
 
-    def _error(self, said: object) -> BackendError:
+    def _error(self, body: object) -> BackendError:
         """An error inside a response with status 200. Its message may quote the model, so it is for staff only."""
-        return error_of_body(said, is_empty=self.deltas.is_empty)
+        return error_of_body(body, is_empty=self.deltas.is_empty)
 
 
 def _decoded(event: Event) -> Any:

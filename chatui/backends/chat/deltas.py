@@ -144,9 +144,9 @@ class Deltas:
         if answer and not answer.isspace() and answer == reasoning:
             # Some servers send the reasoning in both fields while the model reasons.
             answer = ""
-        said = "".join((summary, reasoning, other, answer, refusal))
-        label = self._speaker.hear(delta, choice, chunk, has_text=bool(said))
-        self._is_behind_call = self._is_behind_call or bool(self._calls and said.strip())
+        texts = "".join((summary, reasoning, other, answer, refusal))
+        label = self._speaker.label_of(delta, choice, chunk, has_text=bool(texts))
+        self._is_behind_call = self._is_behind_call or bool(self._calls and texts.strip())
         events = self._between(_SUMMARY, self._within_limit(summary))
         events += self._between(_ANALYSIS, self._within_limit(reasoning + other))
         if label:
@@ -165,9 +165,9 @@ class Deltas:
         if self._summaries_are_trusted and isinstance(details, list):
             summary = _text([part for part in details if _is_summary(part)])
             delta = {**delta, "reasoning_details": [part for part in details if not _is_summary(part)]}
-        said = (text for name in _REASONING_FIELDS if (text := _text(delta.get(name))))
+        texts = (text for name in _REASONING_FIELDS if (text := _text(delta.get(name))))
         # If there is a summary, the plain field repeats its text.
-        return summary, next((text for text in said if text != summary), "")
+        return summary, next((text for text in texts if text != summary), "")
 
     def _within_limit(self, text: str) -> str:
         """``text`` up to the limit. Counted here, so that text that the guard holds back is limited too."""

@@ -37,19 +37,19 @@ class _Piece:
 
 def joined(events: Iterable[Decoded]) -> Iterator[Decoded]:
     """The same events, with fewer and longer texts. White space at the beginning is not merged: by itself it can mean something else."""
-    held: _Piece | None = None
+    pending: _Piece | None = None
     for event, chunk in events:
         piece = _piece_of(event, chunk)
-        if held and piece and held.matches(piece):
-            held.texts += piece.texts
+        if pending and piece and pending.matches(piece):
+            pending.texts += piece.texts
             continue
-        if held:
-            yield held.joined()
-        held = piece if piece and not piece.texts[0].isspace() else None
-        if held is None:
+        if pending:
+            yield pending.joined()
+        pending = piece if piece and not piece.texts[0].isspace() else None
+        if pending is None:
             yield piece.joined() if piece else (event, chunk)
-    if held:
-        yield held.joined()
+    if pending:
+        yield pending.joined()
 
 
 def _piece_of(event: Event, chunk: Any) -> _Piece | None:
@@ -59,8 +59,8 @@ def _piece_of(event: Event, chunk: Any) -> _Piece | None:
     delta = choice.get("delta") if isinstance(choice, dict) and not choice.get("finish_reason") else None
     if event.name or not isinstance(delta, dict):
         return None
-    said = [name for name, value in delta.items() if value is not None and value != "" and name != "role"]
-    if len(said) != 1 or said[0] not in _TEXTS or not isinstance(text := delta[said[0]], str):
+    fields = [name for name, value in delta.items() if value is not None and value != "" and name != "role"]
+    if len(fields) != 1 or fields[0] not in _TEXTS or not isinstance(text := delta[fields[0]], str):
         return None
-    delta[said[0]] = ""
-    return _Piece(event, chunk, delta, said[0], [text])
+    delta[fields[0]] = ""
+    return _Piece(event, chunk, delta, fields[0], [text])

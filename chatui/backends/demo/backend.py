@@ -58,7 +58,7 @@ class DemoBackend:
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """Play the script that fits the last question."""
         if request.on_sent is not None:
-            request.on_sent("(nowhere: the demo is a script)", _said(request))
+            request.on_sent("(nowhere: the demo is a script)", _sent_body(request))
         player = _Player(self._tokens_per_second, request.max_tokens)
         script = _played(request)
         if request.cut_answer:
@@ -87,7 +87,7 @@ def _question(request: SampleRequest) -> str:
     return next((frame.body for frame in reversed(request.frames) if frame.header.role == Role.USER), "")
 
 
-def _said(request: SampleRequest) -> bytes:
+def _sent_body(request: SampleRequest) -> bytes:
     """The request that a model would have received, so that the debug view of the demo has something to show."""
     messages = [frame.header.as_written() | {"content": frame.body} for frame in request.frames]
     return json.dumps({"model": MODEL, "reasoning_effort": request.effort, "messages": messages}, ensure_ascii=False).encode()

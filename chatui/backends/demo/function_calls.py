@@ -24,11 +24,11 @@ def script(request: SampleRequest, place: str) -> str | None:
     ``place``: a city, if one is named. A function fits if a word of its name is in the question, or if a call is required.
     """
     functions = [tool for tool in request.tools if tool.name not in SCRIPTED and tool.recipient is None]
-    said = _since_question(request.frames)
-    replies = [frame for frame in said[1:] if frame.header.role == Role.TOOL and _name(frame) not in SCRIPTED]
+    frames = _since_question(request.frames)
+    replies = [frame for frame in frames[1:] if frame.header.role == Role.TOOL and _name(frame) not in SCRIPTED]
     if replies and not request.must_call:
         return _answer(replies)
-    question = said[0].body if said else ""
+    question = frames[0].body if frames else ""
     fitting = [tool for tool in functions if _fits(tool.name, question)]
     chosen = fitting or (functions if request.must_call else [])
     return _call(chosen[0], place, question) if chosen else None

@@ -77,16 +77,16 @@ def error_of_status(status: int, body: str, retry_after: str | None, now: dateti
     return BackendError(kind.code, f"HTTP {status}: {body}", retryable=kind.retryable, retry_after=seconds).because(cause)
 
 
-def error_of_body(said: object, *, is_empty: bool) -> BackendError:
+def error_of_body(body: object, *, is_empty: bool) -> BackendError:
     """The error in a response with status 200.
 
-    ``is_empty``: no output had arrived, so a retry repeats nothing. ``said`` may quote the model, so it becomes the detail, which is for
+    ``is_empty``: no output had arrived, so a retry repeats nothing. ``body`` may quote the model, so it becomes the detail, which is for
     staff only.
     """
-    words = error_words(said)
+    words = error_words(body)
     statuses = set(sorted(word for word in words if _STATUS.fullmatch(word))[:1])
     kind = _kind(words, statuses)
-    detail = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    detail = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
     return BackendError(kind.code, detail[:MOST_DETAIL], retryable=is_empty and kind.retryable).because(_cause(statuses, words))
 
 

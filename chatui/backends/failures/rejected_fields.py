@@ -65,8 +65,10 @@ class RejectedFields:
         begin = _STATUS.match(error.detail)
         if begin is None:
             return None
-        said = list(_complaints(error.detail[begin.end() :]))
-        found = next((name for name in (*OPTIONAL, *RENAMED) if _holds(sent, name) and any(_is_about(each, name) for each in said)), None)
+        complaints = list(_complaints(error.detail[begin.end() :]))
+        found = next(
+            (name for name in (*OPTIONAL, *RENAMED) if _holds(sent, name) and any(_is_about(each, name) for each in complaints)), None
+        )
         if found is not None and found not in self._names:
             self._names.append(found)
         return found
@@ -92,8 +94,8 @@ def _problems(decoded: object) -> list[Mapping[str, object]]:
     return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
 
 
-def _is_about(said: tuple[str, str], name: str) -> bool:
-    field, words = said
+def _is_about(complaints: tuple[str, str], name: str) -> bool:
+    field, words = complaints
     if not _REJECTS.search(words):
         return False
     return field == name if field else re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.]*\w)", words) is not None

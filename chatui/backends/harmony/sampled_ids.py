@@ -43,14 +43,14 @@ def is_stop(piece: Piece) -> bool:
     return isinstance(piece, Marker) and (piece.token in TERMINATORS - {Token.END} or piece.token == END_OF_TEXT)
 
 
-def end_reason(said: object) -> EndReason:
+def end_reason(reported: object) -> EndReason:
     """Why the output ended. Raises BackendError if neither the model nor the token limit ended it."""
-    match said:
+    match reported:
         case "stop":
             return EndReason.STOP
         case "length":
             return EndReason.LENGTH
-    raise BackendError(Code.STREAM_TRUNCATED, f"the server ended the answer for a reason of its own: {said!r:.200}")
+    raise BackendError(Code.STREAM_TRUNCATED, f"the server ended the answer for a reason of its own: {reported!r:.200}")
 
 
 def token_ids(value: object) -> list[int]:

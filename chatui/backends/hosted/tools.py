@@ -50,10 +50,10 @@ class HostedTools:
     def _cite(self, url: object, title: object) -> None:
         if not isinstance(url, str) or not _is_web_address(url) or url in self.sources or len(self.sources) >= MOST_SOURCES:
             return
-        said = url
+        decoded = url
         for _ in range(_LAYERS):
-            said = unquote_plus(said)
-        if _is_raw(url) or _is_raw(said):
+            decoded = unquote_plus(decoded)
+        if _is_raw(url) or _is_raw(decoded):
             return
         words = " ".join(title[:_URL_CHARS].split()) if isinstance(title, str) else ""
         words = "".join(char for char in words if char.isprintable())

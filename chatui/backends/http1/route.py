@@ -76,8 +76,8 @@ class Route:
         if not self.proxy:
             return None
         url = httpx.URL(self.proxy)
-        told = base64.b64encode(f"{url.username}:{url.password}".encode()).decode("ascii") if url.userinfo else ""
-        return Proxy(url.raw_host.decode("ascii"), url.port or 80, f"Basic {told}" if told else "", url.password)
+        credentials = base64.b64encode(f"{url.username}:{url.password}".encode()).decode("ascii") if url.userinfo else ""
+        return Proxy(url.raw_host.decode("ascii"), url.port or 80, f"Basic {credentials}" if credentials else "", url.password)
 
     def tls(self) -> ssl.SSLContext:
         """The TLS context. Raises OSError if a file cannot be read or contains no certificate."""

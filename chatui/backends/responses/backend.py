@@ -139,7 +139,7 @@ class _Reader:
         self.reducer = reducer
         self.is_done = False
         self._bad = 0
-        self._heard: set[int] = set()
+        self._seen_events: set[int] = set()
 
     def feed_all(self, events: Iterable[Event]) -> Iterator[RawEvent]:
         """The raw events of a batch, up to the end of the answer."""
@@ -198,10 +198,10 @@ class _Reader:
         if not isinstance(sequence, int):
             return False
         mark = hash((sequence, raw))
-        if mark in self._heard:
+        if mark in self._seen_events:
             return True
-        if len(self._heard) < _MOST_REMEMBERED:
-            self._heard.add(mark)
+        if len(self._seen_events) < _MOST_REMEMBERED:
+            self._seen_events.add(mark)
         return False
 
     def _error(self, said: object) -> BackendError:

@@ -71,9 +71,9 @@ class _Writer:
         elif header.channel == Channel.ANALYSIS:
             self._loose.append(_reasoning(frame, len(self._items) + len(self._loose)))
         elif is_preamble(header):
-            self._loose.append(_said(frame, "commentary"))
+            self._loose.append(_message_item(frame, "commentary"))
         elif is_answer(header):
-            self._loose.append(_said(frame, None))
+            self._loose.append(_message_item(frame, None))
             self._settle()
 
     def _take_call(self, frame: Frame) -> None:
@@ -95,7 +95,7 @@ class _Writer:
         self._loose = []
 
 
-def _said(frame: Frame, phase: str | None) -> InputItem:
+def _message_item(frame: Frame, phase: str | None) -> InputItem:
     content = [{"type": "output_text", "text": defang(frame.body)}]
     item: InputItem = {"type": "message", "role": "assistant", "content": content}
     return {**item, "phase": phase} if phase else item

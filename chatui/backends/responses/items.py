@@ -47,7 +47,7 @@ class Flow:
         self.differs = False
 
     @property
-    def came(self) -> str:
+    def text(self) -> str:
         """All text, in order of arrival."""
         return "".join(self._all)
 
@@ -72,23 +72,23 @@ class Flow:
         claims, self._claims = self._claims, {}
         text = ""
         for part, whole in claims.items():
-            came = "".join(self._parts.get(part, ()))
-            if whole.startswith(came) and (part == self._last or part not in self._parts):
-                text += self._append(part, whole[len(came) :])
-            elif whole != came:
+            arrived = "".join(self._parts.get(part, ()))
+            if whole.startswith(arrived) and (part == self._last or part not in self._parts):
+                text += self._append(part, whole[len(arrived) :])
+            elif whole != arrived:
                 self.differs = True
         return text
 
     def complete(self, parts: list[str]) -> str:
         """All parts, as the server states them; returns what to write. If it states none, the claims count."""
-        whole, came = self._separator.join(part for part in parts if part), self.came
+        whole, arrived = self._separator.join(part for part in parts if part), self.text
         if not whole:
             return self.settle()
         self._claims = {}
-        if not whole.startswith(came):
+        if not whole.startswith(arrived):
             self.differs = True
             return ""
-        rest = whole[len(came) :]
+        rest = whole[len(arrived) :]
         self._last = 0 if self._last is None else self._last
         self._parts.setdefault(self._last, []).append(rest)
         self._all.append(rest)
@@ -317,8 +317,8 @@ def _string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def usage_of(said: Mapping[str, Any]) -> Usage:
+def usage_of(reported: Mapping[str, Any]) -> Usage:
     """The token counts that a server reports."""
-    details = said.get("input_tokens_details")
+    details = reported.get("input_tokens_details")
     cached = number(details.get("cached_tokens")) if isinstance(details, dict) else None
-    return Usage(number(said.get("input_tokens")), number(said.get("output_tokens")), cached)
+    return Usage(number(reported.get("input_tokens")), number(reported.get("output_tokens")), cached)

@@ -248,8 +248,8 @@ class Reducer:
     def _whole_reasoning(self, item: Item, data: Mapping[str, Any]) -> list[RawEvent]:
         summary, thought = texts_of(data.get("summary")), texts_of(data.get("content"))
         events = self._route(item, SUMMARY, item.flows[SUMMARY].complete(summary), is_whole=True)
-        is_said = not item.flows[THOUGHT].came and "\n\n".join(thought) == item.flows[SUMMARY].came
-        if is_said and self._summary is ANALYSIS:
+        is_repeated = not item.flows[THOUGHT].text and "\n\n".join(thought) == item.flows[SUMMARY].text
+        if is_repeated and self._summary is ANALYSIS:
             # The chain of thought, which was sent as a summary before. If both are hidden, one copy is enough; otherwise the summary check
             # needs it.
             return events
@@ -280,7 +280,7 @@ class Reducer:
             return []
         text, item.waiting = "".join(item.waiting), []
         if item.kind == MESSAGE:
-            return self._speech.say(item, text, is_whole=False)
+            return self._speech.write(item, text, is_whole=False)
         return self._speech.aside(Source(item.number, TEXT, ANALYSIS if item.kind == REASONING else BROKEN), text)
 
     def _route(self, item: Item, lane: str, text: str, *, is_whole: bool) -> list[RawEvent]:
@@ -295,7 +295,7 @@ class Reducer:
         if not item.kind:
             item.waiting.append(text)
             return []
-        return self._speech.say(item, text, is_whole=is_whole)
+        return self._speech.write(item, text, is_whole=is_whole)
 
     def _is_behind_call(self, item: Item) -> bool:
         return any(other.kind == CALL and other.number < item.number for other in self.items)

@@ -33,7 +33,7 @@ class Speech:
         self._hidden: set[int] = set()
         """The places of messages that are partly hidden."""
 
-    def say(self, item: Item, text: str, *, is_whole: bool) -> list[RawEvent]:
+    def write(self, item: Item, text: str, *, is_whole: bool) -> list[RawEvent]:
         """Text of a message. It passes the leak guard, and nothing interrupts it until the message is done."""
         if item.is_closed or item.header() is BROKEN:
             self._oddities["hidden message"] += 1
@@ -50,17 +50,17 @@ class Speech:
         events: list[RawEvent] = []
         for span in spans:
             # A phase that changes in the middle changes the header of the open frame when it is closed.
-            said = item.header()
-            if said is PREAMBLE and (item.joins or self._is_late_preamble(item)):
-                said = ANSWER
-            if span.withdraws or said is BROKEN:
+            header = item.header()
+            if header is PREAMBLE and (item.joins or self._is_late_preamble(item)):
+                header = ANSWER
+            if span.withdraws or header is BROKEN:
                 events += self._withdraw(item)
-            if not span.visible or said is BROKEN:
+            if not span.visible or header is BROKEN:
                 events += self._hide(item, span)
                 continue
             if span.begins:
                 events += [*self._writer.close(Terminator.END), *self._write_waiting()]
-            source = Source(item.place, TEXT, said)
+            source = Source(item.place, TEXT, header)
             gap = "\n\n" if item.joins and not item.has_text and self._writer.open == source else ""
             item.has_text = True
             events += self._writer.write(source, gap + span.text)

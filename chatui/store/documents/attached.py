@@ -80,7 +80,7 @@ def prepare(person_id: UUID, wanted: Sequence[FileUse], room: Room, kept: Collec
     """
     if len({use.id for use in wanted}) != len(wanted) or len(wanted) > MOST or any(use.use not in DocumentUse for use in wanted):
         raise NoSuchFileError
-    files = pending_uploads.or_kept(person_id, kept).select_related("content", "content__document").in_bulk([use.id for use in wanted])
+    files = pending_uploads.or_sent(person_id, kept).select_related("content", "content__document").in_bulk([use.id for use in wanted])
     if len(files) != len(wanted):
         raise NoSuchFileError
     found: dict[UUID, PreparedDocument] = {}

@@ -30,7 +30,7 @@ def of_person(person_id: UUID) -> QuerySet[StoredFile]:
     return StoredFile.objects.filter(owner=person_id, conversation=None, turn=None, source=FileSource.PERSON)
 
 
-def or_kept(person_id: UUID, kept: Collection[UUID]) -> QuerySet[StoredFile]:
+def or_sent(person_id: UUID, kept: Collection[UUID]) -> QuerySet[StoredFile]:
     """The files that wait, and the person's files in ``kept``."""
     sent = StoredFile.objects.filter(owner=person_id, source=FileSource.PERSON, pk__in=kept)
     return of_person(person_id) | sent if kept else of_person(person_id)

@@ -35,14 +35,14 @@ def encrypted(content: FileContent, number: int, plain: bytes) -> bytes:
     return salt + cipher.encrypt(nonce, plain, _bound(content, number))
 
 
-def decrypted(content: FileContent, number: int, kept: bytes) -> bytes:
+def decrypted(content: FileContent, number: int, stored: bytes) -> bytes:
     """The piece that ``encrypted`` was given. Raises NoKeyError."""
     from cryptography.exceptions import InvalidTag  # as in ``_cipher``
 
     for secret in _keys():
-        cipher, nonce = _cipher(secret, kept[:_SALT_BYTES])
+        cipher, nonce = _cipher(secret, stored[:_SALT_BYTES])
         try:
-            return cipher.decrypt(nonce, kept[_SALT_BYTES:], _bound(content, number))
+            return cipher.decrypt(nonce, stored[_SALT_BYTES:], _bound(content, number))
         except InvalidTag:
             continue
     raise NoKeyError("a file cannot be decrypted with CHATUI_FILE_KEY, nor with CHATUI_FILE_KEYS_BEFORE")

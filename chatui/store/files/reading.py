@@ -79,11 +79,11 @@ def _read_together(files: Sequence[StoredFile]) -> Iterator[tuple[StoredFile, by
     for content_id, data in rows.values_list("content_id", "data"):
         found[content_id].append(bytes(data))
     for file in files:
-        kept = found[file.content_id]
+        stored = found[file.content_id]
         if file.content.is_encrypted:
-            yield file, b"".join(encryption.decrypted(file.content, number, data) for number, data in enumerate(kept))
+            yield file, b"".join(encryption.decrypted(file.content, number, data) for number, data in enumerate(stored))
         else:
-            yield file, b"".join(kept)
+            yield file, b"".join(stored)
 
 
 def data_of(file: StoredFile) -> bytes:

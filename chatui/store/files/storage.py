@@ -175,13 +175,13 @@ def _content(owner_id: UUID, new: NewFile, freed: int) -> FileContent:
         is_encrypted=encryption.is_on(),
     )
     parts = (data[at : at + PIECE_BYTES] for at in range(0, len(data), PIECE_BYTES))
-    pieces = (FilePiece(content=content, number=number, data=_kept(content, number, part)) for number, part in enumerate(parts))
+    pieces = (FilePiece(content=content, number=number, data=_stored_form(content, number, part)) for number, part in enumerate(parts))
     while batch := list(islice(pieces, _BATCH_PIECES)):
         FilePiece.objects.bulk_create(batch)
     return content
 
 
-def _kept(content: FileContent, number: int, part: bytes) -> bytes:
+def _stored_form(content: FileContent, number: int, part: bytes) -> bytes:
     return encryption.encrypted(content, number, part) if content.is_encrypted else part
 
 

@@ -105,8 +105,8 @@ def _hidden() -> QuerySet[Message]:
 
     The query lists the exceptions, so that new kinds are removed by default.
     """
-    said = Q(role__in=(Role.SYSTEM, Role.DEVELOPER, Role.USER)) & ~Q(author=Author.MODEL)
-    return Message.objects.filter(is_visible=False).exclude(said).exclude(_EMPTIED)
+    by_people = Q(role__in=(Role.SYSTEM, Role.DEVELOPER, Role.USER)) & ~Q(author=Author.MODEL)
+    return Message.objects.filter(is_visible=False).exclude(by_people).exclude(_EMPTIED)
 
 
 def _ends(start: str) -> Q:

@@ -43,14 +43,16 @@ def options(request: HttpRequest, what: str) -> JsonResponse:
     person = {_STEP: _between, _NEW: _adding, _CONFIRM: _confirming}.get(what, lambda _: None)(request)
     is_signed_in = request.user.is_authenticated
     if what == _SIGN_IN and not is_signed_in:
-        said = ceremonies.authentication_options(site, (), challenges.give(request, _SIGN_IN))
+        options = ceremonies.authentication_options(site, (), challenges.give(request, _SIGN_IN))
     elif what in (_STEP, _CONFIRM) and person is not None:
-        said = ceremonies.authentication_options(site, passkeys.ids_of(person, site), challenges.give(request, what, str(person.pk)))
+        options = ceremonies.authentication_options(site, passkeys.ids_of(person, site), challenges.give(request, what, str(person.pk)))
     elif what == _NEW and person is not None:
-        said = ceremonies.registration_options(site, person, passkeys.ids_of(person, site), challenges.give(request, _NEW, str(person.pk)))
+        options = ceremonies.registration_options(
+            site, person, passkeys.ids_of(person, site), challenges.give(request, _NEW, str(person.pk))
+        )
     else:
         raise NotFoundError
-    return JsonResponse(ceremonies.as_json(said))
+    return JsonResponse(ceremonies.as_json(options))
 
 
 @sensitive_post_parameters()
@@ -63,7 +65,7 @@ def enter(request: HttpRequest) -> HttpResponse:
     site, after = _site(request), session_start.own_path(request, request.POST.get("next", ""))
     device = request.COOKIES.get(sign_in.DEVICE_COOKIE, "")
     try:
-        person = passkeys.whose(visitor_of(request, "page"), site, _said(request), challenges.take(request, _SIGN_IN), device)
+        person = passkeys.whose(visitor_of(request, "page"), site, _credential(request), challenges.take(request, _SIGN_IN), device)
     except RefusedPasskeyError:
         return redirect(f"{reverse('sign_in')}?{urlencode({_REFUSED: ''} | ({'next': after} if after else {}))}")
     return session_start.enter(request, person, how="with a passkey", after=after)
@@ -78,7 +80,9 @@ def step(request: HttpRequest) -> HttpResponse:
     if person is None:
         return redirect("sign_in")
     try:
-        passkeys.check(visitor_of(request, "page"), person, _site(request), _said(request), challenges.take(request, _STEP, str(person.pk)))
+        passkeys.check(
+            visitor_of(request, "page"), person, _site(request), _credential(request), challenges.take(request, _STEP, str(person.pk))
+        )
     except RefusedPasskeyError:
         return redirect(f"{reverse('sign_in_code')}?{_REFUSED}")
     return session_start.enter(request, person, how="by password and passkey", after=second_step.finish(request))
@@ -128,7 +132,7 @@ def is_confirmed(request: HttpRequest, person: User) -> bool:
         raise NotFoundError
     try:
         passkeys.check(
-            visitor_of(request, "page"), person, _site(request), _said(request), challenges.take(request, _CONFIRM, str(person.pk))
+            visitor_of(request, "page"), person, _site(request), _credential(request), challenges.take(request, _CONFIRM, str(person.pk))
         )
     except RefusedPasskeyError:
         return False
@@ -144,8 +148,8 @@ def _add(request: HttpRequest, person: User) -> HttpResponse:
     site, visitor = _site(request), visitor_of(request, "page")
     session_start.admit_change(person)
     try:
-        made = ceremonies.verify_registration(site, _said(request), challenges.take(request, _NEW, str(person.pk)))
-        codes = passkeys.add(visitor, person, site, made, request.POST.get("name", ""))
+        registered = ceremonies.verify_registration(site, _credential(request), challenges.take(request, _NEW, str(person.pk)))
+        codes = passkeys.add(visitor, person, site, registered, request.POST.get("name", ""))
     except RefusedPasskeyError as error:
         passkeys.record_not_added(visitor, person, error)
         return redirect(f"{reverse('passkey_new')}?{_REFUSED}")
@@ -188,5 +192,5 @@ def _site(request: HttpRequest) -> Site:
     return site
 
 
-def _said(request: HttpRequest) -> str:
+def _credential(request: HttpRequest) -> str:
     return request.POST.get("credential", "")

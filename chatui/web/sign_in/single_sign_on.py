@@ -27,7 +27,7 @@ from chatui.web.people import notify_sockets
 from chatui.web.visitors import visitor_of
 
 _begun = Throttle("single-sign-on", attempts=30, seconds=600)
-_KEPT = "single_sign_on"
+_SESSION_KEY = "single_sign_on"
 _MOST_TABS = 5
 
 
@@ -49,8 +49,8 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
         address = exchange.address(found, started, session_start.back_address(request, found.key))
     except SingleSignOnError as error:
         return _refused(request, found, error)
-    kept = dict(list(request.session.get(_KEPT, {}).items())[1 - _MOST_TABS :])
-    request.session[_KEPT] = kept | {started.state: started.dump()}
+    stored = dict(list(request.session.get(_SESSION_KEY, {}).items())[1 - _MOST_TABS :])
+    request.session[_SESSION_KEY] = stored | {started.state: started.dump()}
     response = render(request, "ways/going_on.html", {"provider": found.name, "address": address})
     # Our form-action policy would refuse a redirect, because it also applies to redirects after forms.
     response.headers["Refresh"] = f"0; url={address}"
@@ -106,14 +106,14 @@ def _device(request: HttpRequest) -> str:
 
 
 def _is_begun(request: HttpRequest, answer: Mapping[str, str]) -> bool:
-    return answer.get("state", "") in request.session.get(_KEPT, {})
+    return answer.get("state", "") in request.session.get(_SESSION_KEY, {})
 
 
 def _taken(request: HttpRequest, state: str) -> PendingSignIn:
     """The sign-in that was begun in this browser with that state, which is removed: an answer is accepted once."""
-    kept: Mapping[str, dict[str, Any]] = request.session[_KEPT]
-    request.session[_KEPT] = {other: started for other, started in kept.items() if other != state}
-    return PendingSignIn(**kept[state])
+    stored: Mapping[str, dict[str, Any]] = request.session[_SESSION_KEY]
+    request.session[_SESSION_KEY] = {other: started for other, started in stored.items() if other != state}
+    return PendingSignIn(**stored[state])
 
 
 def _entered(request: HttpRequest, provider: Provider, started: PendingSignIn, said: claims.PersonClaims) -> HttpResponse:

@@ -24,7 +24,7 @@ from chatui.web.guards import guarded
 from chatui.web.people import person_of
 
 _writes = Throttle("answer-format", attempts=60, seconds=60)
-_KEPT = "answer_formats"
+_SESSION_KEY = "answer_formats"
 _MOST_TABS = 5
 """How many tabs with a new conversation may each have a schema before the first message."""
 
@@ -99,15 +99,15 @@ def new_answer_format(request: HttpRequest) -> HttpResponse:
 
 def stored_schema(request: HttpRequest, name: str = "for") -> str:
     """The schema, in one line, that the session stores under the key in the query parameter ``name``; empty if there is none."""
-    kept = request.session.get(_KEPT, {})
-    found = kept.get(request.GET.get(name, ""), "") if isinstance(kept, dict) else ""
+    stored = request.session.get(_SESSION_KEY, {})
+    found = stored.get(request.GET.get(name, ""), "") if isinstance(stored, dict) else ""
     return found if isinstance(found, str) else ""
 
 
 def _keep(request: HttpRequest, text: str) -> str:
     key = secrets.token_urlsafe(9)
-    before = list(request.session.get(_KEPT, {}).items())[1 - _MOST_TABS :]
-    request.session[_KEPT] = {**dict(before), key: text}
+    before = list(request.session.get(_SESSION_KEY, {}).items())[1 - _MOST_TABS :]
+    request.session[_SESSION_KEY] = {**dict(before), key: text}
     return key
 
 
