@@ -144,11 +144,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a model server is: ``url`` with or without a trailing ``/v1``, ``key`` (never in a repr) if it needs one.
+    """The address and settings of a model server: ``url`` with or without a trailing ``/v1``, ``key`` (never in a repr) if it needs one.
 
     ``model``: the model to use if a request names none; None for the first that the server lists. ``context``: how many tokens a prompt and
     its answer may have together; None to ask the server. ``route``: how requests reach it.
-    ``wants_reasoning``: False to ask the server to keep raw reasoning to itself, where it can.
+    ``wants_reasoning``: False to ask the server to withhold raw reasoning, if it can.
     """
 
     url: str

@@ -69,7 +69,7 @@ def _without_reasoning_at_the_end(frames: tuple[Frame, ...]) -> tuple[Frame, ...
 
 
 class Seam:
-    """Joins new text to cut text. Drops what the new text repeats, and holds text back only while it may still be a repetition."""
+    """Joins new text to cut text. Drops what the new text repeats, and buffers text only while it may be a repetition."""
 
     def __init__(self, before: str) -> None:
         self._before = before

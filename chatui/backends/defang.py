@@ -18,20 +18,20 @@ def defang(text: str) -> str:
 
 
 class Restorer:
-    """Removes the joiner from streamed text, also if a piece ends inside an escaped marker. Holds back at most two characters."""
+    """Removes the joiner from streamed text, also if a piece ends inside an escaped marker. Buffers at most two characters."""
 
     def __init__(self) -> None:
         self._buffer = ""
 
     def feed(self, text: str) -> str:
-        """What can be released now."""
+        """More text; returns what can be released now."""
         text = (self._buffer + text).replace(f"<{_JOINER}|", "<|")
         keep = 2 if text.endswith(f"<{_JOINER}") else 1 if text.endswith("<") else 0
         self._buffer = text[len(text) - keep :]
         return text[: len(text) - keep]
 
     def finish(self) -> str:
-        """The text that was still held back."""
+        """Return the text that is still buffered."""
         text, self._buffer = self._buffer, ""
         return text
 

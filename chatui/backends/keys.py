@@ -26,7 +26,7 @@ class KeyUnusableError(Exception):
 
 
 def key_of(spec: BackendSpec, data_dir: Path) -> str | None:
-    """The key that may be sent to the server of ``spec``; None where it needs none. Read again each time.
+    """The key that may be sent to the server of ``spec``; None if it needs none. Read again each time.
 
     Raises:
         KeyUnusableError: it is missing, is not a valid key, or is bound to another origin.

@@ -65,7 +65,7 @@ class Label:
 
 
 def other_label(data: Mapping[str, Any], *, besides: Collection[str] = ()) -> Label | None:
-    """The first label of ``data`` that hides its text, None where there is none. ``besides``: labels that the caller looks at itself."""
+    """The first label of ``data`` that hides its text, None if there is none. ``besides``: labels that the caller checks itself."""
     for name, value in data.items():
         if name in HARMLESS or name in besides or _is_empty(value):
             continue
@@ -98,7 +98,7 @@ def _label_about_reasoning(data: Mapping[str, Any], *, besides: Collection[str] 
 
 
 def _speaks_of_reasoning(name: object, value: object, depth: int = 0) -> bool:
-    """``thought: true`` and ``segment: "thinking"`` do. A field that holds a text is no label, whatever its name: it is that text."""
+    """``thought: true`` and ``segment: "thinking"`` do. A field with a longer text is not a label, whatever its name."""
     if _is_empty(value) or depth > _DEEPEST:
         return False
     if isinstance(name, str) and isinstance(value, (bool, int)) and _OF_REASONING.search(name):

@@ -27,8 +27,11 @@ _VERSIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What was detected about a server. ``model``: the examined model. ``context``: tokens of question and answer together.
-    ``is_gpt_oss``: None if unknown; ``why`` says how it was detected. Everything that is unknown is None."""
+    """The detected facts about a server.
+
+    ``model``: the examined model. ``context``: tokens of question and answer together. ``is_gpt_oss``: None if unknown; ``why`` says how it
+    was detected. Everything that is unknown is None.
+    """
 
     place: str
     product: str | None = None

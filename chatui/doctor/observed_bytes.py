@@ -25,7 +25,7 @@ class IdEvent:
 
 @dataclass(slots=True)
 class Observed:
-    """What the raw bytes of an answer show.
+    """Facts from the raw bytes of an answer.
 
     ``end``: the server's word for how it ended. ``pieces``: the number of events with text; ``reads``: in how many reads they arrived;
     ``chars``: the length of their text. ``began`` and ``ended``: the times of the first and the last of them, in seconds since the

@@ -31,7 +31,7 @@ _NEWEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One match: a message or, where ``message_id`` is None, the title. ``id`` grows with time."""
+    """One match: a message or, if ``message_id`` is None, the title. ``id`` grows with time."""
 
     id: int
     conversation_id: UUID

@@ -64,7 +64,7 @@ def download_everything(request: HttpRequest) -> HttpResponseBase:
 
 
 def _format_of(request: HttpRequest) -> Format:
-    # Links that were kept from earlier versions say ``form``.
+    # Old links use ``form``.
     asked = request.GET.get("format", request.GET.get("form", Format.OPENCHATML))
     try:
         return Format(asked)

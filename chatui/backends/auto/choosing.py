@@ -45,7 +45,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is known before querying the server: the configured ``model`` if there is one, how to load the ``vocabulary``, and whether
+    """The settings for the choice: the configured ``model`` if there is one, how to load the ``vocabulary``, and whether
     the server's own summaries are to be shown, which only Chat Completions and Responses provide. ``wants_reasoning``: False to have the
     server withhold it, which is impossible with token ids.
     """

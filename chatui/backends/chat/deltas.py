@@ -110,7 +110,7 @@ class Deltas:
         return events
 
     def finish(self) -> tuple[list[RawEvent], EndReason]:
-        """The stream ended normally: returns what was held back, closes the open frame, then adds the calls."""
+        """The stream ended normally: returns buffered text, closes the open frame, then adds the calls."""
         reason = EndReason.LENGTH if self.is_full else self._end_reason()
         events = self._spans(self._guard.finish(complete=reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER)))
         if self._speaker.late_label():
@@ -170,7 +170,7 @@ class Deltas:
         return summary, next((text for text in texts if text != summary), "")
 
     def _within_limit(self, text: str) -> str:
-        """``text`` up to the limit. Counted here, so that text that the guard holds back is limited too."""
+        """``text`` up to the limit. Counted here, so that text that the guard buffers is limited too."""
         room, self._chars_left = max(self._chars_left, 0), self._chars_left - len(text)
         return text[:room]
 
@@ -281,7 +281,7 @@ def _string(value: object) -> str:
 
 
 def _labelled(label: Label) -> Source:
-    """Where labelled text goes: reasoning, another speaker's text, or unknown."""
+    """The frame for labelled text: reasoning, another speaker's text, or unknown."""
     if label.name == "role":
         return leak(0, is_withheld=False)
     return _ANALYSIS if label.is_known else leak(0, is_withheld=True)

@@ -101,7 +101,7 @@ def _kind(words: Collection[str], statuses: Collection[str]) -> _Kind:
 
 
 def _cause(statuses: Collection[str], words: Collection[str]) -> str:
-    """What an admin may read without permission to see hidden text: the status, and known error types.
+    """The cause for admins without permission to see hidden text: the status, and known error types.
 
     Other words from the server are left out, because they could contain anything.
     """

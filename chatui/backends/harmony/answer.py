@@ -163,7 +163,7 @@ class Answer:
         if self._pause and not self._pause.drops:
             self.pieces.append(piece)
         opened = [place for place, event in enumerate(read) if isinstance(event, FrameOpened) and self._stops(event.header)]
-        # A preamble is held back until its text begins, but its header is known.
+        # A preamble is buffered until its text begins, but its header is known.
         self.is_paused = bool(opened) or self._stops(self._reader.open_header)
         # After a call it is the tool's turn: a message that opens here is no answer, and no second request is made.
         if not (self.is_paused and self._pause and (self._pause.drops or self._has_called)):

@@ -49,7 +49,7 @@ class Dialect(Protocol):
 
     @property
     def path(self) -> str:
-        """Where requests go."""
+        """The path for requests."""
         ...
 
     def payload(self, asked: CompletionRequest) -> dict[str, object]:

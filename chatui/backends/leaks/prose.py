@@ -55,7 +55,7 @@ class Prose:
         self.has_text = False
 
     def feed(self, text: str, *, is_end: bool = False) -> tuple[str, Found | None]:
-        """More text. ``is_end``: no more comes, and nothing is held back."""
+        """More text. ``is_end``: no more comes, and nothing is buffered."""
         self._buffer += text
         found = self._scan(is_end=is_end)
         while found is None and is_end and (self._doubt or self._buffer):
@@ -74,7 +74,7 @@ class Prose:
             if step is None:
                 return None
             if step < 0:
-                # The buffer begins anew.
+                # The buffer starts over.
                 view, at = folded(self._buffer), 0
             else:
                 at = step

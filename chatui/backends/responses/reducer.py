@@ -132,7 +132,7 @@ class Reducer:
         return events
 
     def finish(self) -> tuple[list[RawEvent], EndReason]:
-        """The stream ended normally: returns what was held back, closes the open frame, then adds the calls."""
+        """The stream ended normally: returns buffered text, closes the open frame, then adds the calls."""
         reason = self._end_reason()
         error = ProductCode.LENGTH if reason is EndReason.LENGTH else None
         is_whole = reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER)
@@ -144,7 +144,7 @@ class Reducer:
         """The stream broke: the open frame is closed as incomplete, and no call is complete."""
         return self._close(None, error, is_whole=False)
 
-    # What the events mean
+    # Parsing events
 
     def _text(self, event: Mapping[str, Any], lane: str, text: object, *, is_whole: bool) -> list[RawEvent]:
         item = self.items.item_for_text(event)

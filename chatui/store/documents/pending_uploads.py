@@ -37,7 +37,7 @@ def or_sent(person_id: UUID, kept: Collection[UUID]) -> QuerySet[StoredFile]:
 
 
 def at(person_id: UUID, conversation_id: UUID | None) -> list[StoredFile]:
-    """Those that wait at the message box of a conversation, or of a new one, in order of upload, with their contents."""
+    """The files that wait at the message box of a conversation, or of a new one, in order of upload, with their contents."""
     return list(rows_at(person_id, conversation_id).select_related("content").order_by("created_at", "pk")[:MOST])
 
 

@@ -19,7 +19,7 @@ from chatui.web.visitors import visitor_of
 def prompt(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
     """The body of the request, one part at a time. ``format=sent`` shows it byte for byte."""
     row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug prompt")
-    # Links that were kept from earlier versions say ``form``.
+    # Old links use ``form``.
     laid_out = request.GET.get("format", request.GET.get("form")) != "sent"
     number = number_of(request.GET.get("part"), 1)
     shown = prompts.part(row, turn_id, number, laid_out=laid_out)
