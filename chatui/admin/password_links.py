@@ -32,5 +32,5 @@ def page(request: HttpRequest, person: User, context: dict[str, object]) -> Http
                 visitor, account_actions.locked(visitor, person.pk), voids_password=request.POST.get("void") == "yes"
             )
         shown["link"] = request.build_absolute_uri(path)
-        people.tell_sockets(person)
+        people.notify_sockets(person)
     return render(request, "admin/password_link.html", shown)

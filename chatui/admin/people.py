@@ -85,7 +85,7 @@ def _tell_sockets(row: User | Group) -> None:
 
 def _tell(keys: list[UUID]) -> None:
     for key in keys:
-        people.tell_sockets(User(pk=key))
+        people.notify_sockets(User(pk=key))
 
 
 @admin.register(User)

@@ -18,20 +18,20 @@ from chatui.turns.streams.program import Ended, ProgramEvent
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """A turn that was begun for a program, by a key."""
+    """A turn that was started for a program, with its key."""
 
     key: LiveKey
     asked: ProgramAsk
     started: Started
 
     async def events(self) -> AsyncGenerator[ProgramEvent | None, None]:
-        """What happens in the turn, up to its end; None where nothing did for a while. Whoever stops reading stops the turn."""
+        """The events of the turn, up to its end; None if there were none for a while. The turn stops when its reader stops."""
         watch, has_ended = KeyWatch(self.key), False
         try:
             while not has_ended:
                 event = await self._next(watch.wait)
                 if not watch.wait:
-                    # A key that was taken back gets no more: not even what waits for a slow reader.
+                    # A revoked key gets nothing more, not even text that waits for a slow reader.
                     if code := await watch.why_over():
                         event = Ended("failed", code)
                         await stop(self.started)
@@ -53,7 +53,7 @@ class Answering:
 
 
 async def begin(key: LiveKey, asked: ProgramAsk) -> Answering:
-    """Store what the program gives, and launch its turn. A program that goes away meanwhile stops it.
+    """Store the program's input, and start its turn. If the program disconnects meanwhile, the turn stops.
 
     Raises:
         AskRefusedError, NotFoundError, NotStoredError, StillRunningError, DatabaseBusyError: see ``running.ask_for_program``.
@@ -67,7 +67,7 @@ async def begin(key: LiveKey, asked: ProgramAsk) -> Answering:
 
 
 async def stop(started: Started) -> None:
-    """Stop the turn, which runs in this process. Waits for nothing."""
+    """Stop the turn, which runs in this process. Never blocks."""
     await running.stop(Place(started.turn.pk, PROCESS))
 
 

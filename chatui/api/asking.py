@@ -53,7 +53,7 @@ async def responses(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
         background.check_room(key)
     answer = await begin(address_of(request), key, wanted)
     if wanted.background:
-        return background.begun(answer, head_of(answer), wants_summary=wanted.wants_summary, stream=bool(wanted.stream))
+        return background.start_response(answer, head_of(answer), wants_summary=wanted.wants_summary, stream=bool(wanted.stream))
     events = ResponseEvents(head_of(answer), wants_summary=wanted.wants_summary)
     if wanted.stream:
         return sse.streamed(_stream(answer, events, is_named=True), partial(_left, answer, events))
@@ -76,7 +76,7 @@ async def chat(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
 
 
 async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> Answering:
-    """Begin the answer to a request. Raises ApiError, and what ``answering.begin`` raises besides."""
+    """Begin the answer to a request. Raises ApiError, and whatever ``answering.begin`` raises."""
     asks_for_reasoning = bool(wanted.hidden_asked_for())
     asked = await _asked(key, wanted)
     if asks_for_reasoning and not key.views_hidden:
@@ -99,7 +99,7 @@ async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatReque
 
 async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> ProgramAsk:
     choice = settings.chosen(await pools.commands.run(settings.choices_of, key), wanted.model)
-    # In threads: schemas may have hundreds of kilobytes and many patterns, and nobody else is to wait for them.
+    # In threads: schemas may have hundreds of kilobytes and many patterns, and must not block others.
     read, tools = wanted.read(), await asyncio.to_thread(parse_tools, wanted.asked_tools(), key)
     answer_format = await asyncio.to_thread(wanted.answer_format)
     previous = wanted.previous() if isinstance(wanted, ResponsesRequest) else None
@@ -132,7 +132,7 @@ def _where(wanted: ResponsesRequest | ChatRequest) -> str:
 
 
 def head_of(answer: Answering) -> Head:
-    """What is known of the response before anything is written."""
+    """The fields of the response that are known before it is written."""
     asked, turn = answer.asked, answer.started.turn
     return Head(asked.id, asked.choice, turn.started_at, asked.settings_as_sent)
 
@@ -152,9 +152,9 @@ async def _stream(answer: Answering, writer: ResponseEvents | ChatChunks, *, is_
                     yield told_now
                 if has_ended:
                     break
-    except Exception as error:  # noqa: BLE001 - the status was sent long ago: the program reads in the stream that it is over, and why
+    except Exception as error:  # noqa: BLE001 - the status was already sent, so the error is reported in the stream
         code = _noted(error)
-        # Nothing comes of the first where the end itself could not be written: then this is all that is said.
+        # If the regular end could not be written, this error is the only event.
         if not has_ended:
             yield _written(writer.feed(Ended("failed", code)), is_named=is_named) or sse.event(_error(code), named=is_named)
     yield sse.DONE
@@ -165,7 +165,7 @@ def _error(code: ErrorCode) -> Mapping[str, Any]:
 
 
 def _written(bodies: Iterable[Mapping[str, Any]], *, is_named: bool) -> bytes:
-    """What comes of one step is sent in one write."""
+    """The events of one step are sent in one write."""
     return b"".join(sse.event(body, named=is_named) for body in bodies)
 
 
@@ -184,11 +184,11 @@ def _left(answer: Answering, writer: ResponseEvents | ChatChunks) -> None:
 
 
 async def until_end(answer: Answering, writer: ResponseEvents | ChatChunks) -> None:
-    """Wait for the whole answer. Raises ApiError where there is none."""
+    """Wait for the whole answer. Raises ApiError if there is none."""
     async for event in answer.events():
         if event is not None:
             for _ in writer.feed(event):
-                pass  # nobody reads along
+                pass  # it is not streamed
     ended = writer.ended or Ended("failed")
     if ended.state in ("failed", "interrupted"):
         error = of_code(ended.code, ended.retry_after)

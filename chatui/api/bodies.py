@@ -16,18 +16,21 @@ from chatui.turns.requests.cleaned_text import storable
 Model = TypeVar("Model", bound=BaseModel)
 
 _SUSPECT = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])|\xed[\xa0-\xbf]|\x00")
-"""What may come to NUL or a half of a surrogate pair, or is not UTF-8. Only then every text is looked at: a mebibyte can hold many."""
+"""Matches bodies that may contain NUL or lone surrogates, or are not UTF-8.
+
+Only then every text is checked: a mebibyte can contain many.
+"""
 
 
 LENGTH_DIGITS = 15
-"""Python refuses to read a number of thousands of digits."""
+"""Python refuses to parse numbers with thousands of digits."""
 
 
 def json_of(request: HttpRequest) -> dict[str, Any]:
-    """The object that a request holds. Its length is looked at before anything of it is read.
+    """The JSON object in a request. The length is checked before the body is read.
 
     Raises:
-        ApiError: it is no JSON object, or too long.
+        ApiError: it is not a JSON object, or too long.
     """
     if request.content_type != "application/json":
         raise invalid("The body has to be application/json.", code="unsupported_media_type")
@@ -40,7 +43,7 @@ def json_of(request: HttpRequest) -> dict[str, Any]:
 
 
 def read_json(body: bytes) -> dict[str, Any]:
-    """The object that stands in ``body``. ApiError where it is none."""
+    """The JSON object in ``body``. Raises ApiError if it is not one."""
     try:
         found = json.loads(body)
         found = storable(found) if _SUSPECT.search(body) else found
@@ -52,7 +55,7 @@ def read_json(body: bytes) -> dict[str, Any]:
 
 
 def checked(model: type[Model], body: dict[str, Any]) -> Model:
-    """The body as a request of its format. ApiError names the first field that is wrong."""
+    """The body as a request of its format. Raises ApiError with the first invalid field."""
     try:
         return model.model_validate(body)
     except ValidationError as error:

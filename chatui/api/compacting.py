@@ -43,13 +43,13 @@ async def compact(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     if not key.for_responses:
         raise ApiError(403, "invalid_request", "insufficient_scope", "This key may not use this format.")
     wanted = checked(CompactRequest, json_of(request))
-    said = [*await _before(key, wanted), *_items(wanted.input), {"role": "user", "content": ASKED}]
-    asked = ResponsesRequest(model=wanted.model, input=said, instructions=wanted.instructions, store=False, tool_choice="none")
+    messages = [*await _before(key, wanted), *_items(wanted.input), {"role": "user", "content": ASKED}]
+    asked = ResponsesRequest(model=wanted.model, input=messages, instructions=wanted.instructions, store=False, tool_choice="none")
     answer = await asking.begin(address_of(request), key, asked)
     events = ResponseEvents(asking.head_of(answer), wants_summary=False)
     await asking.until_end(answer, events)
     if events.ended is None or events.ended.state != "completed":
-        # The program throws away what they stand for: notes that were cut are none.
+        # The program discards the messages that the notes replace, so cut notes are useless.
         raise of_code((events.ended and events.ended.code) or ProductCode.NO_ANSWER)
     token = tokens.seal(key.owner.pk, Purpose.COMPACTION, [_notes(events)])
     if token is None:
@@ -67,7 +67,7 @@ async def compact(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
 
 
 async def _before(key: LiveKey, wanted: CompactRequest) -> list[dict[str, Any]]:
-    """What was said in a stored response and before it, with the notes that it stands on."""
+    """The messages up to a stored response, with the notes that they continue."""
     if not wanted.previous_response_id:
         return []
     try:
@@ -79,9 +79,9 @@ async def _before(key: LiveKey, wanted: CompactRequest) -> list[dict[str, Any]]:
         raise no_previous() from None
     if stored.state == "running":
         raise invalid("The previous response is still being written.", param="previous_response_id", status=409)
-    told = [part for part in (*parts, *stored.parts) if part.steps is None]
-    calls = {part.call_id for part in told if part.function and part.role != "tool"}
-    items = [item_of_input(part) for part in told if part.role != "tool" or part.call_id in calls]
+    parts_to_send = [part for part in (*parts, *stored.parts) if part.steps is None]
+    calls = {part.call_id for part in parts_to_send if part.function and part.role != "tool"}
+    items = [item_of_input(part) for part in parts_to_send if part.role != "tool" or part.call_id in calls]
     return [*(_compaction(token) for token in notes), *items]
 
 

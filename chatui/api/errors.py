@@ -36,24 +36,24 @@ class ApiError(Exception):
         return {"message": self.sentence, "type": self.kind, "param": self.param, "code": self.code}
 
     def response(self) -> JsonResponse:
-        """The reply where nothing has been sent yet."""
+        """The error as a response, if nothing was sent yet."""
         response = JsonResponse({"error": self.body()}, status=self.status)
         if self.retry_after is not None:
             response.headers["Retry-After"] = str(max(self.retry_after, 1))
         if self.status == 401:
             response.headers["WWW-Authenticate"] = "Bearer"
         if not self.may_retry:
-            response.headers["x-should-retry"] = "false"  # the clients that try again by themselves heed it
+            response.headers["x-should-retry"] = "false"  # clients that retry respect it
         return response
 
 
 def invalid(sentence: str, *, param: str | None = None, code: str = "invalid_value", status: int = 400) -> ApiError:
-    """What the program sent cannot be taken."""
+    """The error for an invalid request."""
     return ApiError(status, INVALID, code, sentence, param=param)
 
 
 def unsupported(param: str, sentence: str) -> ApiError:
-    """What the program asks for is not served; to ignore it would be a lie."""
+    """The error for a feature that is not supported, and must not be ignored silently."""
     return invalid(sentence, param=param, code="unsupported_value")
 
 
@@ -87,7 +87,7 @@ _OTHER = _Known(500, MODEL, "model_error")
 
 
 def of_code(code: ErrorCode | None, retry_after: int | None = None) -> ApiError:
-    """The error of a code of the product's. ``retry_after``: seconds, where a server asked to wait."""
+    """The error for a product code. ``retry_after``: seconds, if a server asked to wait."""
     code = code or ProductCode.INTERNAL
     known = _KNOWN.get(code, _OTHER)
     error = ApiError(known.status, known.kind, known.code, f"{code.sentence} ({code.value})")
@@ -96,7 +96,7 @@ def of_code(code: ErrorCode | None, retry_after: int | None = None) -> ApiError:
 
 
 def of_refusal(refused: AskRefusedError) -> ApiError:
-    """The error of a question that was refused. A limit of usage: until when, and whom to ask; clients are told not to try again soon."""
+    """The error for a refused question. For a usage limit it says until when, and whom to ask, and tells clients not to retry soon."""
     error = of_code(refused.code)
     if refused.until is not None:
         contact = environment().usage_contact

@@ -30,7 +30,7 @@ Handler = Callable[..., Awaitable[HttpResponseBase]]
 
 
 def endpoint(**handlers: Handler) -> Callable[..., Any]:
-    """A view of what each method does. A handler takes the request and the key that it came with."""
+    """A view with a handler for each method. A handler takes the request and its key."""
     methods: Mapping[str, Handler] = {name.upper(): handler for name, handler in handlers.items()}
 
     @csrf_exempt
@@ -40,7 +40,7 @@ def endpoint(**handlers: Handler) -> Callable[..., Any]:
             return await _answered(request, methods, named)
         except ApiError as error:
             return error.response()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the program gets an error object, and nobody its words
+        except Exception as error:  # noqa: BLE001 - the program gets an error object for any exception, without its text
             return failed(error).response()
 
     view.handlers = methods  # type: ignore[attr-defined] # for the description of the API
@@ -60,7 +60,7 @@ async def _answered(request: HttpRequest, methods: Mapping[str, Handler], named:
 
 @contextmanager
 def errors() -> Iterator[None]:
-    """Makes the errors of a program's request of those that the product raises."""
+    """Converts the product's exceptions into API errors."""
     try:
         yield
     except NotFoundError:
@@ -78,7 +78,7 @@ def errors() -> Iterator[None]:
 
 
 def _busy(error: Exception) -> ApiError:
-    """What passes by itself. A fault that does not is nobody's to expect."""
+    """The error for a transient fault. Other faults are raised again, as unexpected."""
     if isinstance(error, DatabaseBusyError):
         return of_code(error.code)
     if not is_transient(error):
@@ -101,7 +101,7 @@ async def _key(request: HttpRequest) -> LiveKey:
 
 
 def failed(error: Exception) -> ApiError:
-    """The error of what nobody expected. It is logged, without its words, under the incident that the program is told."""
+    """The error for an unexpected exception. It is logged without its text, under the incident number in the response."""
     incident = uuid4()
     log_without_content(log, incident, error)
     return ApiError(500, SERVER_ERROR, "server_error", f"Something went wrong on our side. Incident {incident}.")

@@ -1,4 +1,4 @@
-"""Rechecks a key while a response is streamed. If the database is busy, the stream goes on, but only for a while."""
+"""Rechecks a key while a response is streamed. If the database is busy, the stream continues, but only for a while."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from chatui.database.faults import FAULTS, DatabaseBusyError, is_transient
 log = logging.getLogger(__name__)
 
 CHECK_SECONDS = 5.0
-"""How often a key is checked while an answer is sent, and how long nothing is sent at most."""
+"""The interval of checks during an answer, and the longest time without sending anything."""
 GRACE_SECONDS = 20.0
-"""How long a key counts as good that could not be checked. Then nothing more is sent: it may have been taken back meanwhile."""
+"""How long a key that cannot be checked counts as valid. Then nothing more is sent: it may have been revoked meanwhile."""
 
 
 class KeyWatch:
@@ -30,11 +30,11 @@ class KeyWatch:
 
     @property
     def wait(self) -> float:
-        """Seconds until the key is to be checked; 0 where that is now."""
+        """Seconds until the next check; 0 if it is due."""
         return max(self._next - self._loop.time(), 0.0)
 
     async def why_over(self) -> ProductCode | None:
-        """Check the key, if it is time: None where it still works, else why nothing more is sent to its holder."""
+        """Check the key if it is due: None if it still works, else the reason for ending the stream."""
         if self.wait:
             return None
         self._next = self._loop.time() + CHECK_SECONDS

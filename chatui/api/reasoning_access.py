@@ -20,7 +20,7 @@ from renderer.gate import Audience
 
 
 def stream_for(key: LiveKey, wanted: ResponsesRequest | ChatRequest, offer: Offer) -> ProgramStream:
-    """The event stream of the program's turn. Chat Completions has no place for reasoning, whoever asks."""
+    """The event stream of the program's turn. Chat Completions has no field for reasoning, for anybody."""
     is_trusted = seals = False
     if isinstance(wanted, ResponsesRequest):
         is_trusted, seals = key.views_hidden and bool(wanted.hidden_asked_for()), wanted.wants_sealed
@@ -29,7 +29,7 @@ def stream_for(key: LiveKey, wanted: ResponsesRequest | ChatRequest, offer: Offe
 
 
 async def recorded(address: str, answer: Answering) -> Answering:
-    """The answer, once it stands in the audit log that raw reasoning is sent. Where that fails, the turn is stopped."""
+    """The answer, after recording in the audit log that raw reasoning is sent. If that fails, the turn is stopped."""
     try:
         await record_reading(address, answer.key, answer.started.turn.conversation_id)
     except BaseException:
@@ -44,12 +44,12 @@ async def record_reading(address: str, key: LiveKey, conversation_id: UUID) -> N
 
 
 async def record_attempt(address: str, key: LiveKey) -> None:
-    """Record that a program asked for raw reasoning without the permission. It is answered without."""
+    """Record that a program asked for raw reasoning without permission. The response omits it."""
     await pools.commands.run(reasoning.record_attempt, _visitor(address, key))
 
 
 async def audience_of(request: HttpRequest, key: LiveKey) -> Audience:
-    """The audience as which a key reads a stored response: what it asks for by ``include`` counts. An attempt is recorded."""
+    """The audience for a key that reads a stored response, depending on ``include``. An attempt without permission is recorded."""
     if not asks_for_reasoning(request):
         return Audience.PROGRAM
     if key.views_hidden:
@@ -65,7 +65,7 @@ def asks_for_reasoning(request: HttpRequest) -> bool:
 
 
 def address_of(request: HttpRequest) -> str:
-    """The network address that a program asks from."""
+    """The network address of the program."""
     return request.META.get("REMOTE_ADDR") or ""
 
 

@@ -8,16 +8,16 @@ from urllib.parse import urlsplit
 import httpx
 
 _PORTS = {"http": 80, "https": 443}
-# A parser that reads one of these in another way than the next one sends a request to another server than the one that was checked.
+# Parsers read these characters differently, so a request could go to another server than the one that was checked.
 _ADDRESS = re.compile(r"[!-~]+")
 _AMBIGUOUS = re.compile(r"[\\\"<>^`{|}]")
 
 
 def origin(url: str) -> str:
-    """Scheme, host and port of an address, as requests are really made to it.
+    """Scheme, host and port of an address, exactly as requests use them.
 
     Raises:
-        ValueError: it is no http address.
+        ValueError: it is not an http address.
     """
     if problem := address_problem(url):
         raise ValueError(problem)
@@ -26,14 +26,14 @@ def origin(url: str) -> str:
 
 
 def address_problem(url: str) -> str:
-    """Why a model server cannot have this address, in words that follow its name; empty where it can."""
+    """Why a model server cannot have this address, as words that follow its name; empty if it can."""
     if not _ADDRESS.fullmatch(url) or _AMBIGUOUS.search(url):
         return "must be a plain address without spaces or special characters"
     try:
         parts, second = httpx.URL(url), urlsplit(url)
         is_agreed = bool(parts.host) and (parts.scheme, parts.raw_host.decode("ascii")) == (second.scheme, second.hostname)
         port = second.port
-    except (httpx.InvalidURL, ValueError):  # the second also where a name of a host is none
+    except (httpx.InvalidURL, ValueError):  # the second also for an invalid host name
         return "is no address"
     if parts.scheme not in _PORTS or not url.lower().startswith(f"{parts.scheme}://") or not parts.host:
         return "must begin with http:// or https:// and name a host"

@@ -37,7 +37,7 @@ class EndReason(StrEnum):
 class GivenReasoning:
     """Reasoning as a server gave it, in its own fields: ``fields`` of a message (Chat Completions), or whole ``items`` (Responses).
 
-    Hidden like reasoning. The server gets it back unchanged before the first of the calls that it led to, and nobody else gets it.
+    Hidden like reasoning. It is sent back unchanged, to this server only, before the first of the calls that it led to.
     """
 
     fields: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -46,26 +46,26 @@ class GivenReasoning:
 
 @dataclass(frozen=True, slots=True)
 class SampleRequest:
-    """One request to a model. ``frames`` is the history the model may see again, system and developer frames included.
+    """One request to a model. ``frames`` is the history to send, system and developer frames included.
 
     ``cut_answer`` is an answer that was cut: the sample continues its text, and the first answer that it opens holds only what is new.
     A back end that cannot continue it in the prompt asks for the rest in words, and drops what the model repeats. Its body is empty if
     there is no text yet: then the answer is always asked for in words. If the reasoning was cut, the prompt must never open the answer:
-    the model would go on reasoning there, for everybody to read.
+    the model would continue its reasoning there, visibly.
     ``tools``: the functions that the model may call, always in the same order, so that a server can reuse the beginning of the prompt.
-    ``must_call``: the sample is of no use without a call. The frames say so to the model, and servers that take a choice of tools are told
-    to hold it to that; one that refuses is asked without. Over token ids what the model opens instead is dropped, and a call begun for it.
-    Nothing here checks that one came.
-    ``sampling``: ``temperature``, ``top_p`` and the like, where they are not left to the server. ``must_fit``: nothing may be left out of a
-    conversation that is too long; it fails as a question that is too long does.
-    ``given_back``: by the id of a call, the reasoning before it as the same server gave it; without it, it is written anew from the frames.
-    ``answer_format``: what the answer has to be, and nothing before it. It is told to the model, and to the server where that can hold the
-    model to it; a server that refuses it is asked without. Nothing here checks it.
-    ``today``: the date that the model is told where the prompt is written here; None for that of the server's clock (UTC).
-    ``counted``: how many tokens documents among the frames have, where that is known.
-    ``hosted``: the tools that the server is to run by itself, where it can; it gathers what the server says of them.
-    ``wants_summary``: False, and no server is asked to sum up its reasoning, whatever it is trusted with.
-    ``on_sent`` is called before the first event with what is sent: the path and the exact JSON body. It contains hidden text.
+    ``must_call``: the sample is useless without a call. The frames tell the model so, and ``tool_choice`` tells servers that support it; if
+    one refuses, the request is repeated without. Over token ids, any other message that the model opens is dropped, and a call is begun for
+    it. Nothing here checks that there is a call.
+    ``sampling``: ``temperature``, ``top_p`` and the like; what is missing is left to the server. ``must_fit``: nothing may be left out of a
+    conversation that is too long; it fails like a question that is too long.
+    ``given_back``: by call id, the reasoning before the call as the same server gave it; otherwise the reasoning is rebuilt from the
+    frames. ``answer_format``: the required format of the answer, not of the text before it. The prompt states it, and the request too if
+    the server can enforce it; if the server refuses, the request is repeated without. Nothing here checks it.
+    ``today``: the date in the prompt, if the prompt is built here; None for the date of this machine's clock (UTC).
+    ``counted``: the token counts of documents among the frames, where known.
+    ``hosted``: the tools that the server should run by itself, if it can; collects what the server reports about them.
+    ``wants_summary``: if False, no server is asked to summarize its reasoning, even if its summaries are trusted.
+    ``on_sent`` is called before the first event with the path and the exact JSON body of the request, which contains hidden text.
     """
 
     frames: tuple[Frame, ...]
@@ -88,7 +88,7 @@ class SampleRequest:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts from the server; None if it gave none. ``cached_tokens`` are those of the prompt that it had already."""
+    """Token counts from the server; None if it gave none. ``cached_tokens``: those of the prompt that came from its cache."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -99,8 +99,8 @@ class Usage:
 class ContextUse:
     """How many tokens a model can read at once (``size``), and how many of them are used.
 
-    After an answer, ``used`` is about what the next question finds there: the conversation without reasoning. With an error that says
-    that a question is too long, ``used`` is the question alone, and ``size`` what would have fitted.
+    After an answer, ``used`` estimates what the next request will use: the conversation without reasoning. In the error for a question that
+    is too long, ``used`` is the question alone, and ``size`` is what would have fitted.
     """
 
     size: int
@@ -109,11 +109,10 @@ class ContextUse:
 
 @dataclass(frozen=True, slots=True)
 class SampleEnded:
-    """Always the last event of a sample that did not raise. ``model`` is what the server calls it, see ``FoundServer``.
+    """Always the last event of a sample that did not raise. ``model`` is the server's name for it, see ``discovery.own_name``.
 
-    ``turns_left_out``: how many of the oldest turns the model was not shown, because they did not fit. ``context``: None if the size is
-    not known. ``is_context_full``: the answer was cut because there was no more room in it. ``reasoning``: as the server gave it, if it
-    called tools.
+    ``turns_left_out``: how many of the oldest turns were not sent, because they did not fit. ``context``: None if the size is not known.
+    ``is_context_full``: the answer was cut because the context was full. ``reasoning``: as the server gave it, if it called tools.
     """
 
     reason: EndReason
@@ -145,11 +144,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a model server is: ``url`` with or without a trailing ``/v1``, ``key`` (never in a repr) if it needs one.
+    """The address and settings of a model server: ``url`` with or without a trailing ``/v1``, ``key`` (never in a repr) if it needs one.
 
     ``model``: the model to use if a request names none; None for the first that the server lists. ``context``: how many tokens a prompt and
     its answer may have together; None to ask the server. ``route``: how requests reach it.
-    ``wants_reasoning``: False to ask the server to keep raw reasoning to itself, where it can.
+    ``wants_reasoning``: False to ask the server to withhold raw reasoning, if it can.
     """
 
     url: str
@@ -165,8 +164,8 @@ class BackendError(Exception):
     """A model server failed. ``code`` carries the sentence for people; ``detail`` may hold model output and is for staff only.
 
     ``retryable``: nothing had arrived yet, and a retry after ``retry_after`` seconds may help. ``context``: for a question that is too
-    long. ``cause``: a few words of the product's own for admins, which quote nothing, such as "HTTP 401, invalid_api_key". ``str()`` of
-    this error is the code alone, so that a log or a traceback does not quote what the server sent.
+    long. ``cause``: a few words for admins that quote nothing, such as "HTTP 401, invalid_api_key". ``str()`` of this error is the code
+    alone, so that a log or a traceback does not quote what the server sent.
     """
 
     def __init__(
@@ -193,7 +192,7 @@ class BackendError(Exception):
 
 
 def broken_off_with(error: BackendError | asyncio.CancelledError) -> ErrorCode:
-    """What is wrong with the frames that this left open. A sample that is cancelled is a stream that ended early."""
+    """The error to record on the frames that this failure left open. A cancelled sample counts as a stream that ended early."""
     return error.code if isinstance(error, BackendError) else Code.STREAM_TRUNCATED
 
 
@@ -216,10 +215,11 @@ class Backend(Protocol):
         ...
 
     def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        """Ask the model once. Every opened frame is closed, even if an error is raised.
+        """Sample the model once. Every opened frame is closed, even if an error is raised.
 
-        ``aclose()`` of the generator, or cancelling the task that waits in it, closes the upstream connection at once. A task that is
-        cancelled still gets the last events before the CancelledError: what was held back may withdraw what was shown. Take them all.
+        ``aclose()`` of the generator, or cancelling the task that waits in it, closes the upstream connection at once. A cancelled task
+        still gets the last events before the CancelledError, and must read them all: text that was buffered may withdraw text that was
+        shown.
 
         Raises:
             BackendError: the server refused, failed, timed out or closed the stream early.

@@ -17,8 +17,8 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 def call_frame(call_id: str, name: str, arguments: str, error: ErrorCode | None) -> list[RawEvent]:
     """``call_id`` fits a header already. ``error``: how the sample ended, if not well.
 
-    A call whose tool has no possible name is kept for staff, and is no call. One whose arguments are no JSON object is a call that is
-    never carried out: the model is told what was wrong. Its header does not claim that they are JSON.
+    If the tool's name is invalid, the frame is not a call, and is stored for staff only. If the arguments are not a JSON object, the call
+    is never executed and the model is told why; its header does not claim that they are JSON.
     """
     if not _TOOL_NAME.fullmatch(name):
         return [FrameOpened(BROKEN), FrameText(arguments), FrameClosed(Terminator.END, Code.CALL_SCHEMA)]

@@ -13,11 +13,14 @@ from renderer.frame_kinds import ANALYSIS, is_answer
 from renderer.frames import Frame, Header, Role, Terminator
 
 _MOST_REPEATED = 2000
-"""Characters at the end of the cut text in which a repeat is looked for. A whole answer that is begun anew is found at any length."""
+"""How many characters at the end of the cut text are searched for a repetition.
+
+An answer that was restarted from its beginning is found at any length.
+"""
 _FEWEST_REPEATED = 8
 """A shorter match at the seam may be chance."""
 _FIRST_WITHOUT_SPACES = "\u2e80"
-"""From here on scripts put no space between words."""
+"""From here on, scripts are written without spaces between words."""
 
 Sample = Callable[[SampleRequest], AsyncGenerator[SampleEvent, None]]
 
@@ -45,7 +48,7 @@ async def continue_in_words(request: SampleRequest, sample: Sample) -> AsyncGene
 
 
 def has_text(cut_answer: Frame) -> bool:
-    """Whether people have seen part of it. Only then may the prompt open it again."""
+    """Whether it has text that people have seen. Only then may the prompt open it again."""
     return bool(cut_answer.body)
 
 
@@ -53,9 +56,9 @@ def _in_words(request: SampleRequest) -> SampleRequest:
     """The history, the cut answer, and our request to continue it: servers refuse a request that ends in an answer."""
     cut = request.cut_answer
     if cut and has_text(cut):
-        said = (replace(cut, terminator=Terminator.END), Frame(Header(Role.USER), prompts.read("continue")))
-        return replace(request, frames=(*request.frames, *said), cut_answer=None)
-    # Without the reasoning that was cut: a model that sees it sometimes continues it in its answer. And with little of new.
+        tail = (replace(cut, terminator=Terminator.END), Frame(Header(Role.USER), prompts.read("continue")))
+        return replace(request, frames=(*request.frames, *tail), cut_answer=None)
+    # Without the reasoning that was cut, which a model may continue in its answer, and with low effort for new reasoning.
     frames = (*_without_reasoning_at_the_end(request.frames), Frame(Header(Role.USER), prompts.read("finish")))
     return replace(request, frames=frames, cut_answer=None, effort="low")
 
@@ -66,12 +69,12 @@ def _without_reasoning_at_the_end(frames: tuple[Frame, ...]) -> tuple[Frame, ...
 
 
 class Seam:
-    """Joins new text to cut text. Drops what the new text repeats, and holds text back only while it may still be a repetition."""
+    """Joins new text to cut text. Drops what the new text repeats, and buffers text only while it may be a repetition."""
 
     def __init__(self, before: str) -> None:
         self._before = before
         self._end = before[-_MOST_REPEATED:]
-        self._held = ""
+        self._buffer = ""
         self._starts_over = True
         self._is_past = False
 
@@ -79,9 +82,9 @@ class Seam:
         """More of the new text; returns what can be released now."""
         if self._is_past:
             return text
-        self._starts_over = self._starts_over and self._before.startswith(text, len(self._held))
-        self._held += text
-        if self._starts_over or (len(self._held) <= len(self._end) and self._held.lstrip() in self._end):
+        self._starts_over = self._starts_over and self._before.startswith(text, len(self._buffer))
+        self._buffer += text
+        if self._starts_over or (len(self._buffer) <= len(self._end) and self._buffer.lstrip() in self._end):
             return ""
         return self._release()
 
@@ -91,12 +94,12 @@ class Seam:
 
     def _release(self) -> str:
         self._is_past = True
-        held, self._held = self._held, ""
-        begun = held.lstrip()
-        repeated = len(self._before) if begun.startswith(self._before) else self._overlap(begun)
+        text, self._buffer = self._buffer, ""
+        stripped = text.lstrip()
+        repeated = len(self._before) if stripped.startswith(self._before) else self._overlap(stripped)
         if repeated:
-            return begun[repeated:]
-        return f" {held}" if self._would_run_together(held) else held
+            return stripped[repeated:]
+        return f" {text}" if self._would_run_together(text) else text
 
     def _overlap(self, text: str) -> int:
         """How many characters at the beginning of ``text`` are already at the end of the cut text."""

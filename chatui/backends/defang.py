@@ -13,27 +13,27 @@ _MARKER = re.compile(r"<(?=\|[A-Za-z0-9_]{1,40}\|>)")
 
 
 def defang(text: str) -> str:
-    """``text`` with each control marker, known or not, made harmless."""
+    """``text`` with every control marker escaped, known or not."""
     return _MARKER.sub(f"<{_JOINER}", text)
 
 
 class Restorer:
-    """Removes the joiner from growing text, also if a piece ends inside an escaped marker. Holds back at most two characters."""
+    """Removes the joiner from streamed text, also if a piece ends inside an escaped marker. Buffers at most two characters."""
 
     def __init__(self) -> None:
-        self._held = ""
+        self._buffer = ""
 
     def feed(self, text: str) -> str:
-        """What can be released now."""
-        text = (self._held + text).replace(f"<{_JOINER}|", "<|")
+        """More text; returns what can be released now."""
+        text = (self._buffer + text).replace(f"<{_JOINER}|", "<|")
         keep = 2 if text.endswith(f"<{_JOINER}") else 1 if text.endswith("<") else 0
-        self._held = text[len(text) - keep :]
+        self._buffer = text[len(text) - keep :]
         return text[: len(text) - keep]
 
     def finish(self) -> str:
-        """The text that was still held back."""
-        held, self._held = self._held, ""
-        return held
+        """Return the text that is still buffered."""
+        text, self._buffer = self._buffer, ""
+        return text
 
 
 def is_defanged(messages: object) -> bool:

@@ -14,13 +14,13 @@ _KEEP_SECONDS = 60.0
 _KEEP_CONTEXT_SECONDS = 300.0
 
 
-class FoundServer:
+class DetectedServer:
     """A connection pool shared by all samples, and what was detected about its server. It belongs to the event loop of its first use."""
 
     is_demo = False
 
     def __init__(self, endpoint: Endpoint) -> None:
-        """Raises ValueError where the endpoint's ``url`` is no http address."""
+        """Raises ValueError if the endpoint's ``url`` is not an http address."""
         self._limits = endpoint.limits
         self._upstream = Upstream(endpoint.url, endpoint.key, endpoint.limits, endpoint.route)
         self._model = endpoint.model
@@ -32,7 +32,7 @@ class FoundServer:
 
     @property
     def name(self) -> str:
-        """The product, as far as it is known, and the address."""
+        """The product, if known, and the address."""
         server = self._discovered[1].server if self._discovered else None
         return f"{server or 'Model server'} at {self._upstream.place}"
 
@@ -44,7 +44,7 @@ class FoundServer:
         return self._discovered[1].models
 
     def use_discovery(self, found: Discovered) -> None:
-        """Take what another asked just now, see ``chosen.backend.AcceptsDiscovery``."""
+        """Use another's discovery, see ``auto.backend.AcceptsDiscovery``."""
         self._discovered = (asyncio.get_running_loop().time() + _KEEP_SECONDS, found)
         self._ask_context_at = asyncio.get_running_loop().time() + _KEEP_CONTEXT_SECONDS
 
@@ -60,7 +60,7 @@ class FoundServer:
         """See ``context.window.HasContextWindow``."""
         found = self._discovered[1] if self._discovered else None
         named = model or self._model or (next(iter(found.models), None) if found else None)
-        return self._windows.of(named).size or (found.context(named) if found else None)
+        return self._windows.window_of(named).size or (found.context(named) if found else None)
 
     async def _product(self) -> str | None:
         """The server's product name; None if unknown."""
@@ -71,7 +71,7 @@ class FoundServer:
         return self._discovered[1].server if self._discovered else None
 
     async def _model_for(self, asked: str | None) -> str | None:
-        """None if no model is named: many servers have just one and need no name."""
+        """The model to request. None if none is named: many servers have just one and need no name."""
         if asked or self._model:
             return asked or self._model
         try:
@@ -80,11 +80,11 @@ class FoundServer:
             return None
 
     async def _window(self, model: str | None) -> Window:
-        """What is known of how much this model can read. Its server is asked once in five minutes, however many questions there are."""
+        """The window of this model. Its server is asked at most once in five minutes."""
         if not self._is_context_given:
             await self._ask_context()
         named = model or self._model or (next(iter(self._discovered[1].models), None) if self._discovered else None)
-        window = self._windows.of(named)
+        window = self._windows.window_of(named)
         window.ask(self._discovered[1].context(named) if self._discovered else None)
         return window
 
@@ -93,10 +93,10 @@ class FoundServer:
         async with self._asking:
             if now() < self._ask_context_at:
                 return
-            # A server that does not say is not asked again sooner: nobody's question should wait for that.
+            # A server that does not answer is not asked again sooner: no request should wait for that.
             with contextlib.suppress(BackendError):
                 await self.models()
             self._ask_context_at = now() + _KEEP_CONTEXT_SECONDS
 
-    def _own_name(self, said: str | None, asked: str | None) -> str | None:
-        return own_name(said, asked, self._discovered[1].models if self._discovered else ())
+    def _own_name(self, reported: str | None, asked: str | None) -> str | None:
+        return own_name(reported, asked, self._discovered[1].models if self._discovered else ())

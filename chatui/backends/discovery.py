@@ -29,7 +29,7 @@ class Discovered:
     contexts: tuple[tuple[str | None, int], ...] = ()
 
     def context(self, model: str | None) -> int | None:
-        """That of this model; without a name, or where there is only one, that of the first. None if unknown."""
+        """The context length of this model; without a name, or if there is only one model, that of the first. None if unknown."""
         known = dict(self.contexts)
         first = next(iter(known.values()), None)
         return known.get(model) or known.get(None) or (first if model is None or len(known) == 1 else None)
@@ -40,7 +40,7 @@ async def discover(url: str, key: str | None = None, limits: Limits | None = Non
 
     Raises:
         BackendError: it cannot be reached, or refuses the key.
-        ValueError: ``url`` is no http address.
+        ValueError: ``url`` is not an http address.
     """
     upstream = Upstream(url, key, limits or Limits(), route)
     try:
@@ -62,14 +62,14 @@ async def ask(upstream: Upstream) -> Discovered:
     return Discovered(server, tuple(name for name in names if isinstance(name, str)), await asked_contexts(upstream, server, body))
 
 
-def own_name(said: str | None, asked: str | None, offered: Iterable[str]) -> str | None:
-    """What a server calls its model in an answer: the name that it was asked by, one that it offers, or such a name with a version.
+def own_name(reported: str | None, asked: str | None, offered: Iterable[str]) -> str | None:
+    """The model's name in an answer: the requested name, one that the server offers, or such a name with a version.
 
-    People see it. Any other text there could be what the model thought, so the name that was asked for stands instead.
+    People see it. Any other text there could be reasoning, so it is replaced by the requested name.
     """
     known = [name for name in (asked, *offered) if name]
-    is_name = said is not None and any(said.startswith(name) and _VERSION.fullmatch(said[len(name) :]) for name in known)
-    return said if is_name else asked
+    is_name = reported is not None and any(reported.startswith(name) and _VERSION.fullmatch(reported[len(name) :]) for name in known)
+    return reported if is_name else asked
 
 
 def _entries(body: object) -> list[dict[str, object]]:

@@ -17,7 +17,7 @@ from typing import Protocol, runtime_checkable
 import httpx
 
 from chatui.backends.base import BackendError, Limits
-from chatui.backends.failures.kinds import refused
+from chatui.backends.failures.kinds import error_of_status
 from chatui.backends.failures.rejected_fields import RejectedFields
 from chatui.backends.http1.exchange import READING, Reading
 from chatui.backends.http1.pace import pace
@@ -31,13 +31,13 @@ from renderer.errors import Code
 _log = logging.getLogger(__name__)
 
 WHOLE = "chatui:whole"
-"""The name of the one event that stands for an answer that came as a plain JSON body."""
+"""The name of the single event that represents an answer in a plain JSON body."""
 _SHOWN = 200
 _PAGE = "a page of HTML in the place of an answer"
 _NO_STREAM = "something else in the place of an answer"
 _NO_OBJECT = "JSON that is cut, or no object"
 _LEAST_KEY_CHARS = 6
-"""What is shorter, such as "none", guards nothing, and may well stand in a sentence."""
+"""Shorter keys, such as "none", are not secrets, and may be words of a message."""
 
 
 class Watcher(Protocol):
@@ -68,7 +68,7 @@ class Upstream:
         """``url`` with or without a trailing ``/v1``, or the root of an API by another name.
 
         Raises:
-            ValueError: ``url`` is no http address.
+            ValueError: ``url`` is not an http address.
         """
         address = httpx.URL(url.rstrip("/"))
         if address.scheme not in ("http", "https") or not address.host:
@@ -80,7 +80,7 @@ class Upstream:
         self.watcher: Watcher | None = None
         self._rejected = RejectedFields()
         self._addresses: dict[str, httpx.URL] = {}
-        # No partial: that would hold the key in its repr.
+        # Not a partial, whose repr would contain the key.
         self._connect: Callable[[], httpx.AsyncClient] = lambda: _connect(key, limits, self._route)
         self._client = self._connect()
         self._open_requests = 0
@@ -92,7 +92,7 @@ class Upstream:
         await self._close_if_idle()
 
     def _address(self, path: str) -> httpx.URL:
-        """Where a request to ``path``, one of a few, goes. Kept: to read an address costs httpx as much as to send a small request."""
+        """The address of ``path``, one of a few. Cached: parsing an address costs httpx as much as sending a small request."""
         if path not in self._addresses:
             self._addresses[path] = httpx.URL(self._route.address(self._url, path))
         return self._addresses[path]
@@ -105,19 +105,19 @@ class Upstream:
         """GET a small JSON response within ``limits.discover`` seconds: headers, and the decoded body or None.
 
         Raises:
-            BackendError: the server cannot be reached, or does not answer with success, or not in time.
+            BackendError: the server cannot be reached, fails, or does not answer in time.
         """
         request = self._client.build_request("GET", self._address(path))
         deadline = asyncio.get_running_loop().time() + self.limits.discover
         async with self._opened(request, deadline) as response:
-            body = await _whole(response, deadline, self.limits)
+            body = await _read_whole(response, deadline, self.limits)
         try:
             return response.headers, json.loads(body)
         except (ValueError, RecursionError):
             return response.headers, None
 
     async def try_get(self, path: str) -> object:
-        """The decoded body alone, of a page that not every server has; None if the server does not say, or not in time."""
+        """Like ``get``, for an endpoint that not every server has: only the decoded body; None on any failure."""
         try:
             return (await self.get(path))[1]
         except BackendError:
@@ -126,11 +126,11 @@ class Upstream:
     async def stream(
         self, path: str, payload: Mapping[str, object], on_sent: Callable[[str, bytes], None] | None = None
     ) -> AsyncGenerator[list[Event], None]:
-        """Send ``payload`` and yield the events of the answer, those together that were read together, until the server closes the stream.
+        """Send ``payload`` and yield the events of the answer in batches, as they were read, until the server closes the stream.
 
         ``on_sent`` gets the path and the exact bytes of the body before the response; never the headers, which contain the key.
 
-        A field that the server rejects and that is not needed is left out from then on.
+        An optional field that the server rejects is left out from then on.
 
         Raises:
             BackendError: retryable only if no event had arrived yet.
@@ -159,8 +159,8 @@ class Upstream:
             on_sent(path, request.content)
         async with self._opened(request, clock.deadline()) as response:
             if "json" in response.headers.get("content-type", ""):
-                body = await _whole(response, clock.deadline(), self.limits)
-                yield [Event(WHOLE, _object(body))]
+                body = await _read_whole(response, clock.deadline(), self.limits)
+                yield [Event(WHOLE, _json_object(body))]
                 return
             async with aclosing(self._events(response, clock)) as read:
                 async for events in read:
@@ -170,8 +170,8 @@ class Upstream:
 
     async def _events(self, response: httpx.Response, clock: _Clock) -> AsyncGenerator[list[Event], None]:
         decoder = Decoder(self.limits.max_line_bytes)
-        # An answer may end before its body does. What httpx has around the stream would then be left to the event loop, which needs a task
-        # and a pass of its own to end each layer.
+        # An answer may end before its body does. httpx's wrappers around the stream would then be left to the event loop, which needs a
+        # task and a pass of its own to close each layer.
         async with aclosing(aiter(response.stream)) as chunks:  # type: ignore[arg-type, type-var]  # not the other kind
             while (chunk := await _next(chunks, clock)) is not None:
                 try:
@@ -179,7 +179,7 @@ class Upstream:
                 except TooLongError as error:
                     raise BackendError(Code.STREAM_TRUNCATED, str(error)) from error
                 if events:
-                    clock.heard()
+                    clock.restart()
                     yield events
 
     @asynccontextmanager
@@ -217,8 +217,7 @@ class Upstream:
 
 
 def _connect(key: str | None, limits: Limits, route: Route) -> httpx.AsyncClient:
-    """No proxies or .netrc from the environment, no redirects (the key would go with them), and no compression: a small answer can
-    inflate to more than the memory there is."""
+    """No proxies or .netrc from the environment, no redirects (they would get the key), and no compression (answers could inflate)."""
     return httpx.AsyncClient(
         headers={"Accept-Encoding": "identity", **route.key_headers(key)},
         params=route.query or None,
@@ -239,7 +238,7 @@ class _Clock:
         self._next = self._now() + limits.first
         self.begun = False
 
-    def heard(self) -> None:
+    def restart(self) -> None:
         self.begun = True
         self._next = self._now() + self._limits.idle
 
@@ -251,34 +250,34 @@ async def _next(chunks: AsyncIterator[bytes], clock: _Clock) -> bytes | None:
     try:
         return await anext(chunks, None)
     except httpx.ReadTimeout as error:
-        raise _silent() from error
+        raise _timed_out() from error
     except httpx.HTTPError as error:
-        raise _broken(error, begun=clock.begun) from error
+        raise _connection_lost(error, begun=clock.begun) from error
 
 
 @asynccontextmanager
 async def _deadline(when: float) -> AsyncIterator[None]:
-    """Never around a ``yield`` of a generator: it would measure, and cancel, what the caller does meanwhile."""
+    """Never use this around a ``yield``: it would time, and cancel, the caller's work."""
     try:
         async with asyncio.timeout_at(when):
             yield
     except TimeoutError as error:
-        raise _silent() from error
+        raise _timed_out() from error
 
 
-async def _whole(response: httpx.Response, deadline: float, limits: Limits) -> bytes:
-    """The body of an answer that is no stream. One that breaks off is as good as none: nothing of it was passed on."""
+async def _read_whole(response: httpx.Response, deadline: float, limits: Limits) -> bytes:
+    """The body of an answer that is not a stream. One that breaks off counts as no answer: nothing of it was passed on."""
     try:
         async with _deadline(deadline):
             return await _bounded(response, limits.max_line_bytes)
     except httpx.ReadTimeout as error:
-        raise _silent() from error
+        raise _timed_out() from error
     except httpx.HTTPError as error:
         raise _unreachable(error) from error
 
 
-def _object(body: bytes) -> str:
-    """A body that is a JSON object, as text. Any other is no answer: one that broke off, or of something that is no model server."""
+def _json_object(body: bytes) -> str:
+    """The text of a body, which must be a JSON object. Any other was cut, or does not come from a model server."""
     text = body.decode("utf-8", "replace")
     try:
         is_object = isinstance(json.loads(text), dict)
@@ -290,7 +289,7 @@ def _object(body: bytes) -> str:
 
 
 def _check_is_stream(response: httpx.Response) -> None:
-    """Of an answer that had no event: whether it was meant as a stream. A proxy's page for signing in comes with status 200, too."""
+    """Check that an answer without events was meant as a stream. A proxy's sign-in page has status 200, too."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in ("text/html", "application/xhtml+xml"):
         raise BackendError(ProductCode.BACKEND_SETUP, _PAGE).because(_PAGE)
@@ -308,17 +307,17 @@ async def _bounded(response: httpx.Response, most: int) -> bytes:
 
 
 async def _refusal(response: httpx.Response, limits: Limits, route: Route) -> BackendError:
-    """What a status other than 200 means. Its body may quote what the model wrote: for staff only."""
+    """The error for a status other than 200. Its body may quote the model, so it is for staff only."""
     try:
         body = (await _bounded(response, limits.max_error_bytes)).decode("utf-8", "replace")
     except httpx.HTTPError:
         body = ""
-    # Servers like to quote the key that they refuse. Whoever may read this need not know it.
+    # Servers may quote the key that they refuse, which readers of this text need not know.
     key = response.request.headers.get(route.key_header or "authorization", "").removeprefix("Bearer ")
     proxy = route.through()
     for secret in (key, *(proxy.secrets if proxy else ())):
         body = body.replace(secret, "(the key)") if len(secret) >= _LEAST_KEY_CHARS else body
-    return refused(response.status_code, body, response.headers.get("retry-after"), datetime.now(UTC))
+    return error_of_status(response.status_code, body, response.headers.get("retry-after"), datetime.now(UTC))
 
 
 def _unreachable(error: httpx.HTTPError) -> BackendError:
@@ -330,12 +329,12 @@ def _unreachable(error: httpx.HTTPError) -> BackendError:
     return BackendError(code, f"{name}: {error}", retryable=True).because(name)
 
 
-def _silent() -> BackendError:
+def _timed_out() -> BackendError:
     silent = "the server was silent, or slow, for too long"
     return BackendError(ProductCode.TIMEOUT, silent).because(silent)
 
 
-def _broken(error: httpx.HTTPError, *, begun: bool) -> BackendError:
+def _connection_lost(error: httpx.HTTPError, *, begun: bool) -> BackendError:
     if not begun:
         return _unreachable(error)
     return BackendError(Code.STREAM_TRUNCATED, f"{type(error).__name__}: {error}").because(type(error).__name__)

@@ -17,7 +17,7 @@ from chatui.backends.spec.definition import BackendSpec
 VARIABLE_PREFIX = "CHATUI_KEY_"
 DIRECTORY = "keys"
 _MOST_CHARS = 16_384
-# Anything else could end the header that a key is sent in, and be quoted by the error that says so.
+# Other characters could end the header that holds the key, and the error about that would quote them.
 _KEY = re.compile(r"[\x21-\x7e]+")
 
 
@@ -26,7 +26,7 @@ class KeyUnusableError(Exception):
 
 
 def key_of(spec: BackendSpec, data_dir: Path) -> str | None:
-    """The key that may be sent to the server of ``spec``; None where it needs none. Read again each time.
+    """The key that may be sent to the server of ``spec``; None if it needs none. Read again each time.
 
     Raises:
         KeyUnusableError: it is missing, is not a valid key, or is bound to another origin.
@@ -58,12 +58,12 @@ def _bound(name: str, url: str, data_dir: Path) -> str:
     variable = VARIABLE_PREFIX + name
     file = data_dir / DIRECTORY / name
     if variable in os.environ:
-        said, place = os.environ[variable], f"the variable {variable}"
+        stored, place = os.environ[variable], f"the variable {variable}"
     elif file.is_file():
-        said, place = _read(file, f"the file {DIRECTORY}/{name} of the data directory"), f"the file {DIRECTORY}/{name}"
+        stored, place = _read(file, f"the file {DIRECTORY}/{name} of the data directory"), f"the file {DIRECTORY}/{name}"
     else:
         raise KeyUnusableError(f"there is no key {name}: neither a variable {variable} nor a file {DIRECTORY}/{name} in the data directory")
-    words = said.split()
+    words = stored.split()
     if len(words) != 2:
         raise KeyUnusableError(f"{place} must hold an origin and a key with a space between them")
     try:
@@ -71,7 +71,7 @@ def _bound(name: str, url: str, data_dir: Path) -> str:
     except ValueError:
         raise KeyUnusableError(f"{place} does not begin with an origin such as https://api.example.org") from None
     if meant != origin(url):
-        # Not which origin it is for: who may write a row need not learn where every key of the operator belongs.
+        # Without the origin that it is for: people who may write a row must not learn where the operator's keys belong.
         raise KeyUnusableError(f"the key {name} is bound to another origin than this address, so it is not sent there")
     return checked(words[1], place)
 

@@ -1,9 +1,9 @@
-"""Hides reasoning that a server without channels puts into the answer. It reads the whole answer, and if in doubt it hides.
+"""Hides reasoning that a server without channels puts into the answer. It reads the whole answer, and hides if in doubt.
 
 Some servers put a model's raw output into the answer: with its Harmony markers, with the markers stripped
 (``analysis…assistantfinal…``), inside tags such as ``<think>``, behind a label in plain words (``labels``), or as data (``structured``).
-Where such a sign stands outside code, and the answer does not only speak about it, what belongs to it is hidden; where it shows that what
-came before was reasoning, that is withdrawn.
+If there is such a sign outside code, and the answer does not just mention it, the text that belongs to it is hidden; if the sign shows that
+the text before it was reasoning, that is withdrawn.
 """
 
 from __future__ import annotations
@@ -20,38 +20,40 @@ from chatui.backends.leaks.prose import Found, Prose
 
 __all__ = ["LeakGuard", "Span"]
 
-# Text that begins so may be raw output whose markers were stripped; it is held and judged as a whole.
+# An answer with such a beginning may be raw output whose markers were stripped, so it is buffered and judged as a whole.
 _DOUBTFUL = ("analysis", "commentary", "assistant", "to=", "final<|", "channel analysis")
 _STARTERS = (*_DOUBTFUL, "final*")
 _GLUED = re.compile(r"\s*(?:(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)|to=\w)")
 _GLUED_FINAL = re.compile(r"(\s*)final(?=[A-Z0-9*#]|[^\W\d_a-z])")
-# What in the middle of an answer still is a sign of stripped markers: no text that goes on with a sentence or with code begins so.
+# Signs of stripped markers even in the middle of an answer: no continuation of a sentence or of code begins with them.
 _RESUMED = re.compile(r"(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)|assistant(?=[<acf])|to=|final<\|")
 _TAGS_ONLY = frozenset({Kind.OPENING, Kind.PLAIN, Kind.CLOSING})
 _PIECE = 1000
-"""Behind a sign, the rest of a piece is read anew: what comes as one is cut, so that many signs cost no more than the text is long."""
+"""Characters. After a sign, the rest of a piece is read again; long text is cut into pieces so that many signs still take linear time."""
 _WITHDRAWAL = Span(False, "", withdraws=True, is_withheld=True)
 
 
 class LeakGuard:
-    """Text in, spans out. Holds back what could still turn out to be the beginning of a leak."""
+    """Text in, spans out. Buffers text that may be the beginning of a leak."""
 
     def __init__(self, *, whole: bool = False, resumes: bool = False, follows: bool = False) -> None:
-        """``whole``: the answer comes in one piece, so nothing is shown before all of it was judged. ``resumes``: it goes on in the
-        middle of an answer, where a word such as ``analysis`` is no sign by itself; markers, tags and stripped markers are.
-        ``follows``: text of the same completion was shown already. It is judged by itself, but a sign withdraws what was shown, too."""
+        """``whole``: nothing is shown before the complete answer was judged. ``resumes``: the text continues an answer, so a word such as
+        ``analysis`` is no sign by itself; markers, tags and stripped markers are.
+        ``follows``: text of the same completion was shown already. This text is judged by itself, but a sign also withdraws the text shown
+        before.
+        """
         self._is_whole = whole
         self._whole: list[str] | None = [] if whole else None
         self._resumes = resumes
         self._follows = follows
         self._state = _State.BEGIN
-        self._held = ""
+        self._buffered = ""
         self._parts: list[str] = []
         self._prose = Prose()
         self._label: Label | None = None
         self._is_data = False
         self._has_shown = follows
-        self._is_shut = False
+        self._is_unprovable = False
         self._tag, self._depth = "", 0
 
     def feed(self, text: str) -> list[Span]:
@@ -70,20 +72,20 @@ class LeakGuard:
             return [*before, *settled(judged)]
         spans: list[Span] = []
         if self._state is _State.BEGIN:
-            # Nothing more can make a sign of it.
+            # No more text can turn this into a sign.
             self._state = _State.OPEN
-            held, self._held = "".join(self._parts) + self._held, ""
+            held, self._buffered = "".join(self._parts) + self._buffered, ""
             self._parts = []
             spans += self._read(held, is_end=False)
         if self._state in (_State.OPEN, _State.TAG):
             spans += self._read("", is_end=True)
         parts, self._parts = "".join(self._parts), []
-        return [*spans, *self._with_what_was_shown(self._judged(parts, complete=complete))] if self._state is _State.HELD else spans
+        return [*spans, *self._with_withdrawal(self._judged(parts, complete=complete))] if self._state is _State.BUFFERED else spans
 
     def _read(self, text: str, *, is_end: bool) -> list[Span]:
         spans: list[Span] = []
         at = 0
-        while len(text) - at > _PIECE and self._state is not _State.HELD:
+        while len(text) - at > _PIECE and self._state is not _State.BUFFERED:
             spans += self._read_piece(text[at : at + _PIECE], is_end=False)
             at += _PIECE
         return [*spans, *self._read_piece(text[at:], is_end=is_end)]
@@ -95,7 +97,7 @@ class LeakGuard:
             match self._state:
                 case _State.BEGIN:
                     rest = self._begin(rest, is_end=is_end)
-                case _State.HELD:
+                case _State.BUFFERED:
                     self._parts.append(rest)
                     rest = None
                 case _State.TAG:
@@ -105,22 +107,22 @@ class LeakGuard:
         return spans
 
     def _begin(self, text: str, *, is_end: bool) -> str | None:
-        self._held += text
-        begun = bare(folded(self._held)).lstrip()
+        self._buffered += text
+        begun = bare(folded(self._buffered)).lstrip()
         if not begun:
-            self._parts.append(self._held)
-            self._held = ""
+            self._parts.append(self._buffered)
+            self._buffered = ""
             return None
         is_doubtful = self._is_doubtful(begun, is_end=is_end)
         if is_doubtful is None:
             return None
-        self._state = _State.HELD if is_doubtful else _State.OPEN
-        text = "".join(self._parts) + self._held
-        self._held, self._parts = "", []
+        self._state = _State.BUFFERED if is_doubtful else _State.OPEN
+        text = "".join(self._parts) + self._buffered
+        self._buffered, self._parts = "", []
         return text if self._resumes or not _GLUED_FINAL.match(text) else _GLUED_FINAL.sub(r"\1", text, count=1)
 
     def _is_doubtful(self, begun: str, *, is_end: bool) -> bool | None:
-        """Whether an answer that begins so has to be judged as a whole; None where more text is needed to tell."""
+        """Whether an answer with this beginning has to be judged as a whole; None if more text is needed."""
         if self._resumes:
             is_begun = not is_end and any(starter.startswith(begun.lower()) for starter in _STARTERS)
             return bool(_RESUMED.match(begun)) or (None if is_begun else False)
@@ -152,9 +154,9 @@ class LeakGuard:
         if found.withdraws and self._has_shown:
             spans.append(_WITHDRAWAL)
             self._has_shown = False
-        # Behind stripped markers in the middle nothing can be proven: how often the model changed its channel before is not known.
-        self._is_shut = found.kind is Kind.COLLAPSED and not self._is_whole
-        self._state = _State.HELD
+        # After stripped markers in the middle, nothing is provably the answer: the model may have changed its channel any number of times.
+        self._is_unprovable = found.kind is Kind.COLLAPSED and not self._is_whole
+        self._state = _State.BUFFERED
         return found.rest
 
     def _enter_tag(self, found: Found, spans: list[Span]) -> str:
@@ -164,7 +166,7 @@ class LeakGuard:
         return found.rest[found.length :]
 
     def _withdraw(self, found: Found, spans: list[Span]) -> str:
-        """A closing tag without an opening one, or what only an answer begins with: all that came before it was reasoning."""
+        """For a closing tag without an opening one, or a sign that only begins answers: all text before it was reasoning."""
         spans.append(Span(False, found.rest[: found.length], withdraws=self._has_shown, is_withheld=self._has_shown))
         self._leave()
         self._has_shown = False
@@ -185,21 +187,21 @@ class LeakGuard:
         return found.rest[found.length :]
 
     def _leave(self) -> None:
-        """The answer follows; it is judged like a new one if nothing of it was shown yet."""
+        """The answer follows; it is judged like a new one unless part of it was shown."""
         self._prose = Prose()
         self._prose.has_text = self._has_shown
         self._state = _State.OPEN if self._has_shown else _State.BEGIN
-        self._held = ""
+        self._buffered = ""
 
-    def _with_what_was_shown(self, judged: list[Span]) -> list[Span]:
-        """Raw output behind a message of the same completion: how much of that was raw output, too, cannot be known."""
+    def _with_withdrawal(self, judged: list[Span]) -> list[Span]:
+        """If there is raw output after another message of the completion, that is withdrawn: it may have been raw output, too."""
         is_raw = self._follows and self._has_shown and any(span.text and not span.visible for span in judged)
         return [_WITHDRAWAL, *judged] if is_raw else judged
 
     def _judged(self, text: str, *, complete: bool) -> list[Span]:
         label, self._label = self._label, None
         is_data, self._is_data = self._is_data, False
-        if self._is_shut:
+        if self._is_unprovable:
             return [Span(False, text, is_withheld=True)]
         if is_data:
             return self._of_data(text)
@@ -210,22 +212,22 @@ class LeakGuard:
         if not is_prose or self._prose.has_text or "<|" in begun or "|>" in begun:
             return judgement.judge(text, complete=complete)
         if not complete:
-            # Prose that happens to begin with the word. Cut short it cannot be told from reasoning.
+            # Perhaps prose that happens to begin with the word, but a cut answer cannot be distinguished from reasoning.
             return [Span(False, text)]
         return self._of_prose(text)
 
     def _of_prose(self, text: str) -> list[Span]:
-        """An answer that begins doubtfully, and is complete: it is read like any other, from its second word on."""
+        """Scan a complete answer with a doubtful beginning like any other."""
         self._state, self._prose = _State.OPEN, Prose()
         spans = [*self._read(text, is_end=False)]
-        if self._state is _State.HELD:
-            # A sign in it was found, and nothing behind it can be proven: to judge it once more would begin anew.
+        if self._state is _State.BUFFERED:
+            # It contains a sign, after which nothing is provably the answer. Judging it by its beginning again would start over.
             text, self._parts = "".join(self._parts), []
             return [*spans, *judgement.judge(text, complete=True)]
         return [*spans, *self.finish(complete=True)]
 
     def _behind_label(self, text: str, label: Label, *, complete: bool) -> list[Span]:
-        """Nothing, where the label seems to be a heading of an honest answer."""
+        """The spans after a label; empty if the label seems to be a heading of an honest answer."""
         at = answer_behind(text, label) if complete else None
         if at is not None:
             self._leave()
@@ -242,7 +244,7 @@ class LeakGuard:
 
 class _State(Enum):
     BEGIN = auto()
-    HELD = auto()
+    BUFFERED = auto()
     TAG = auto()
     OPEN = auto()
 

@@ -12,7 +12,7 @@ import httpx
 from chatui.backends.base import Backend
 from chatui.backends.http import Watchable
 
-# Others may tell whose account it was, or carry a session.
+# Other headers may identify an account, or contain a session.
 _HEADERS = ("cache-control", "content-length", "content-type", "retry-after", "server", "transfer-encoding")
 
 
@@ -22,7 +22,7 @@ class KeyQuotedError(Exception):
 
 @dataclass
 class Exchange:
-    """One POST and its answer as it came. ``chunks``: seconds since the request, and size, of each read."""
+    """One POST and its unchanged answer. ``chunks``: the time of each read, in seconds since the request, and its size."""
 
     method: str
     path: str
@@ -55,10 +55,10 @@ class Exchange:
 
 
 class Recorder:
-    """Watches a back end's requests; ``exchange`` is the last POST, None where there was none."""
+    """Watches a back end's requests; ``exchange``: the last POST, None if there was none."""
 
     def __init__(self, backend: Backend, *, most_bytes: int | None = None) -> None:
-        """``most_bytes``: how much of an answer is kept; None for all of it.
+        """``most_bytes``: how much of an answer is recorded; None for all of it.
 
         Raises:
             ValueError: the back end makes no requests.

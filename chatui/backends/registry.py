@@ -22,7 +22,7 @@ KINDS: dict[str, Callable[..., Backend]] = {
     "harmony-vllm": partial(HarmonyCompletionsBackend, dialect="vLLM"),
     "harmony-sglang": partial(HarmonyCompletionsBackend, dialect="SGLang"),
 }
-"""Wire formats by the name that an operator gives them. A new one is a line here."""
+"""Wire formats by the name that operators use. A new one needs one line here."""
 
 
 def build(
@@ -33,13 +33,13 @@ def build(
     vocabulary: Callable[[], Vocabulary] | None = None,
     summaries_are_trusted: bool = False,
 ) -> Backend:
-    """The back end at ``endpoint``; the demo, at ``tokens_per_second``, where its ``url`` is empty.
+    """The back end at ``endpoint``; the demo, at ``tokens_per_second``, if its ``url`` is empty.
 
-    ``vocabulary`` loads it, for the kinds that use token ids; it is called with the first question.
-    ``summaries_are_trusted``: the server's reasoning summaries may be shown.
+    ``vocabulary``: loads the vocabulary for the kinds that use token ids; called with the first request. ``summaries_are_trusted``: the
+    server's reasoning summaries may be shown.
 
     Raises:
-        ValueError: ``kind`` names no wire format, ``url`` is no http address, or there is no way to read the vocabulary.
+        ValueError: ``kind`` names no wire format, ``url`` is not an http address, or no ``vocabulary`` was given.
     """
     if not endpoint.url:
         return DemoBackend(tokens_per_second)

@@ -18,15 +18,15 @@ _log = logging.getLogger(__name__)
 _STATUS = re.compile(r"HTTP (\d{3})\b")
 
 PAUSES = (0.5, 2.0)
-"""Seconds before the second and the third attempt, where the server names none."""
+"""Seconds before the second and the third attempt, if the server names none."""
 LONGEST_PAUSE = 15.0
-"""A server that asks for more patience than this has refused: the person decides whether to wait."""
+"""A longer wait counts as a refusal: the person decides whether to wait."""
 
 
 async def sample(backend: Backend, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-    """As ``backend.sample``, with at most two more attempts where that failed before its first event and asking again may help.
+    """As ``backend.sample``, with at most two more attempts if it failed before its first event and a retry may help.
 
-    ``Retry-After`` is respected. A server that timed out is not asked again: the person has waited long enough.
+    ``Retry-After`` is respected. A timeout is not retried: the person has waited long enough.
 
     Raises:
         BackendError: the last attempt's.
@@ -46,17 +46,17 @@ async def sample(backend: Backend, request: SampleRequest) -> AsyncGenerator[Sam
             if pause is None or wait is None or wait > LONGEST_PAUSE or not may_help:
                 _note(backend, error, time.monotonic() - begun_at)
                 raise
-        # A little more than asked for, and not the same for everybody: those who were refused together come back one by one.
+        # A little longer than requested, with random variation, so that requests that were refused together do not return together.
         await asyncio.sleep(wait * (1 + random.random() / 4))  # noqa: S311 - no secret
 
 
 def status_of(error: BackendError) -> str:
-    """The status of HTTP that a model server answered with; empty where it was no status that failed."""
+    """The HTTP status that a model server answered with; empty if the failure was not a status."""
     return found[1] if (found := _STATUS.search(error.cause)) else ""
 
 
 def _note(backend: Backend, error: BackendError, seconds: float) -> None:
-    """A line and a count for the operator. What the server said is in neither."""
+    """Write a log line and a metric for the operator. Neither contains the server's message."""
     status = status_of(error)
     measures.MODEL_SERVER_ERRORS.labels(backend.name, error.code.value, status).inc()
     fields = {"backend": backend.name, "code": error.code.value, "status": status, "cause": error.cause, "seconds": round(seconds, 3)}

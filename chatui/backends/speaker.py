@@ -1,9 +1,9 @@
 """Decides who wrote a server's message, from its labels: one table for all wire formats.
 
-Only an assistant's text that no label calls something else may show.
+Only an assistant's text without any label to the contrary may be shown.
 
-A label is any field beside the text: of the event, the choice, the message, a part of it, an output item. One that is not known hides: a
-server that begins to mark reasoning by a new name must not have it shown until somebody has looked.
+A label is any field beside the text: of the event, the choice, the message, a part of it, an output item. An unknown label hides: if a
+server begins to mark reasoning with a new name, it must stay hidden until somebody has checked the name.
 """
 
 from __future__ import annotations
@@ -23,10 +23,13 @@ _ALLOWED: dict[str, tuple[str, ...]] = {
     "type": ("message", "text", "output_text", "refusal"),
     "status": ("completed", "in_progress", "incomplete", "queued", "failed", "cancelled", "done", "finished", "success", "ok"),
 }
-"""Labels that say who speaks, to whom, or what it is, with the values under which text is the answer. Absent says nothing."""
+"""Labels for the speaker, the recipient or the kind of text, with the values that mean that text is the answer.
+
+A missing label means nothing.
+"""
 
 _OTHERS = ("author", "intent", "is_reasoning", "is_thinking", "is_thought", "name", "thought", "tool_call_id", "to")
-"""Labels that mean something else by whatever value."""
+"""Labels that mean something else, whatever their value."""
 
 HARMLESS: dict[str, str] = {
     **dict.fromkeys(("id", "index", "object", "created", "created_at", "model"), "names the answer, not its speaker"),
@@ -40,10 +43,10 @@ HARMLESS: dict[str, str] = {
     **dict.fromkeys(("annotations", "citations", "audio"), "stands beside the text, and is not shown"),
     **dict.fromkeys(("content_filter_results", "content_filter_result", "content_filter_offsets"), "is a filter's opinion of the text"),
 }
-"""Labels that say nothing of who speaks, whatever their value, each with why."""
+"""Labels that say nothing about the speaker, whatever their value, each with the reason."""
 
 _NO_LABELS = ("choices", "usage")
-"""Of the envelope: what is in them is looked at by itself, or is about the server."""
+"""Fields of the envelope whose content is checked separately, or is about the server."""
 _SAME_WHERE_EQUAL = (str, int, type(None))
 _CALLS = ("tool_calls", "function_call", "refusal")
 _DEEPEST = 8
@@ -62,7 +65,7 @@ class Label:
 
 
 def other_label(data: Mapping[str, Any], *, besides: Collection[str] = ()) -> Label | None:
-    """The first label of ``data`` that hides its text, None where there is none. ``besides``: labels that the caller looks at itself."""
+    """The first label of ``data`` that hides its text, None if there is none. ``besides``: labels that the caller checks itself."""
     for name, value in data.items():
         if name in HARMLESS or name in besides or _is_empty(value):
             continue
@@ -75,33 +78,39 @@ def other_label(data: Mapping[str, Any], *, besides: Collection[str] = ()) -> La
 
 
 def label_of_envelope(data: Mapping[str, Any]) -> Label | None:
-    """The same for what is around the choice, where servers put much of their own: only labels that are known hide, or that speak of
-    reasoning by their name or their value."""
+    """The same for the objects around the choice, where servers put much of their own: only known labels hide, and those whose name or
+    value mentions reasoning.
+    """
     return _label_about_reasoning(data, besides=("status", *_NO_LABELS), depth=_DEEPEST)
 
 
 def _label_about_reasoning(data: Mapping[str, Any], *, besides: Collection[str] = (), depth: int = 0) -> Label | None:
-    """A label that hides by what it means: it is known, or its own words are about reasoning. Any other type may be that of an event."""
+    """A label that hides by its meaning: it is known, or its name or value mentions reasoning.
+
+    Any other ``type`` may be that of an event.
+    """
     if isinstance(data.get("type"), str) and _KINDS_OF_REASONING.fullmatch(data["type"]):
         return Label("type", is_known=True)
-    told = {name: value for name, value in data.items() if name in _ALLOWED or name in _OTHERS or _speaks_of_reasoning(name, value, depth)}
-    return other_label(told, besides=("type", *besides))
+    labels = {
+        name: value for name, value in data.items() if name in _ALLOWED or name in _OTHERS or _speaks_of_reasoning(name, value, depth)
+    }
+    return other_label(labels, besides=("type", *besides))
 
 
 def _speaks_of_reasoning(name: object, value: object, depth: int = 0) -> bool:
-    """``thought: true`` and ``segment: "thinking"`` do. A field that holds a text is no label, whatever its name: it is that text."""
+    """``thought: true`` and ``segment: "thinking"`` do. A field with a longer text is not a label, whatever its name."""
     if _is_empty(value) or depth > _DEEPEST:
         return False
     if isinstance(name, str) and isinstance(value, (bool, int)) and _OF_REASONING.search(name):
         return True
     match value:
         case str():
-            # By its length first: most are text, which a message's labels are looked for beside with every piece of it.
+            # The length is checked first, for speed: most values are the text itself, and this runs for each piece.
             return len(value) <= _LONGEST_WORD and bool(_WORD_OF_REASONING.fullmatch(value))
         case dict():
-            return any(_speaks_of_reasoning(inner, held, depth + 1) for inner, held in value.items())
+            return any(_speaks_of_reasoning(inner, inner_value, depth + 1) for inner, inner_value in value.items())
         case list():
-            return any(_speaks_of_reasoning("", held, depth + 1) for held in value)
+            return any(_speaks_of_reasoning("", inner_value, depth + 1) for inner_value in value)
     return False
 
 
@@ -115,8 +124,8 @@ class Speaker:
         self._late: Label | None = None
         self._harmless: list[tuple[str, type, Any]] = []
 
-    def hear(self, message: Mapping[str, Any], *around: Mapping[str, Any], has_text: bool) -> Label | None:
-        """The label that hides the text of ``message``. ``around``: the choice, then what it came in."""
+    def label_of(self, message: Mapping[str, Any], *around: Mapping[str, Any], has_text: bool) -> Label | None:
+        """The label that hides the text of ``message``. ``around``: the choice, then the objects that contain it."""
         is_first_role = self._role is None and self._has_text
         if not _is_empty(message.get("role")):
             self._role, self._ahead = message["role"], {}
@@ -125,33 +134,33 @@ class Speaker:
             self._take_label(message, choice, is_first_role=is_first_role)
         else:
             self._has_text, self._late = True, None
-        said = {**self._ahead, **{name: value for name, value in message.items() if not _is_empty(value)}, "role": self._role}
-        return other_label(said) or other_label(choice) or next(filter(None, map(self._label_of_envelope, envelopes)), None)
+        fields = {**self._ahead, **{name: value for name, value in message.items() if not _is_empty(value)}, "role": self._role}
+        return other_label(fields) or other_label(choice) or next(filter(None, map(self._label_of_envelope, envelopes)), None)
 
     def _label_of_envelope(self, envelope: Mapping[str, Any]) -> Label | None:
-        """As ``label_of_envelope``. Servers put the same around every piece of an answer: that is looked at once."""
-        told = [(name, type(value), value) for name, value in envelope.items() if name not in _NO_LABELS]
-        # Only of these types is what is equal also the same: 0 is no False, and a list may hold either.
-        is_plain = all(kind in _SAME_WHERE_EQUAL for _, kind, _ in told)
-        if is_plain and told == self._harmless:
+        """As ``label_of_envelope``. Servers repeat the same envelope with every piece of an answer, so it is checked once."""
+        labels = [(name, type(value), value) for name, value in envelope.items() if name not in _NO_LABELS]
+        # Only values of these types are identical if equal: 0 equals False, and a list may contain either.
+        is_plain = all(kind in _SAME_WHERE_EQUAL for _, kind, _ in labels)
+        if is_plain and labels == self._harmless:
             return None
         label = label_of_envelope(envelope)
         if label is None and is_plain:
-            self._harmless = told
+            self._harmless = labels
         return label
 
     def late_label(self) -> Label | None:
-        """At the end: the label that came behind all text, and so calls what came something else."""
+        """At the end: the label that arrived after all text, and therefore applies to it."""
         return self._late
 
     def _take_label(self, message: Mapping[str, Any], choice: Mapping[str, Any], *, is_first_role: bool) -> None:
-        """A label without text: of what comes, or, where nothing comes any more, of what came."""
-        told = {name: value for name, value in message.items() if name != "role"}
-        self._ahead |= {name: value for name, value in told.items() if _label_about_reasoning({name: value})}
+        """Record a label that came without text: it applies to the text after it, or, if there is none, to the text before."""
+        labels = {name: value for name, value in message.items() if name != "role"}
+        self._ahead |= {name: value for name, value in labels.items() if _label_about_reasoning({name: value})}
         if any(not _is_empty(message.get(name)) for name in _CALLS):
             return
         role = other_label({"role": self._role}) if is_first_role else None
-        late = role or _label_about_reasoning(told) or _label_about_reasoning(choice, besides=("delta", "message"))
+        late = role or _label_about_reasoning(labels) or _label_about_reasoning(choice, besides=("delta", "message"))
         self._late = (late or self._late) if self._has_text else None
 
 

@@ -23,14 +23,14 @@ LEFT_OVER_AFTER = timedelta(hours=1)
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _RUN = re.compile(r"canary-[a-z]{16}")
 _LAST_POSITION = 32_767
-"""Behind every other back end, so that it is nobody's default."""
+"""After every other back end, so that it is nobody's default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guests:
-    """The owner of the canary's conversations, a stranger, and one who may see hidden channels, at whose account nobody can sign in.
+    """The owner of the canary's conversations, a stranger, and a person who may see hidden channels, whose account has no password.
 
-    ``run`` is the name of this run in everything it creates.
+    ``run``: the name of this run in everything that it creates.
     """
 
     run: str
@@ -42,7 +42,7 @@ class Guests:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A back end of a run: its kind, address and models; where summaries come from, and from which model."""
+    """A back end of a run: its kind, address and models; the source of summaries, and their model."""
 
     kind: str
     url: str
@@ -80,7 +80,7 @@ def make(run: str, offers: Mapping[str, Offer]) -> Guests:
                 url=offer.url,
                 model_names="\n".join(offer.models),
                 summaries=offer.summaries,
-                # What the check lets through is to be found out. A reviewer that allows nothing would hide it.
+                # Leaks through the summary check must become visible. A reviewer that rejects everything would hide them.
                 summary_review=False,
                 summarizer=choice(run, name, offer.summarizer) if offer.summarizer else "",
                 position=_LAST_POSITION,
@@ -93,8 +93,11 @@ def make(run: str, offers: Mapping[str, Offer]) -> Guests:
 
 
 def _needed() -> list[Group]:
-    """The groups that the owner has to be in, so that there are share links and summaries to look at, and the instructions of groups are
-    sent. Without staff status they give no other right. Not those that demand a second factor: the owner has a password alone."""
+    """The groups that the owner needs for share links, summaries and group instructions.
+
+    Without staff status, they give no other permission. Groups that require a second factor are left out, because the owner only has a
+    password.
+    """
     env = environment()
     named = Group.objects.filter(required_factor=None).exclude(name__in=env.second_factor_groups)
     some = [named.filter(name__in=names).first() for names in (env.share_groups, env.summary_groups)]
@@ -102,7 +105,7 @@ def _needed() -> list[Group]:
 
 
 def remove(run: str, sessions: Iterable[str] = ()) -> None:
-    """Remove all rows of a run, with what its people own; the audit log stays. Without rows it does nothing."""
+    """Remove all rows of a run, with everything that its people own; the audit log stays. Does nothing without rows."""
     with transaction.atomic():
         names = [f"{run}-{name}" for name in ("owner", "stranger", "trusted")]
         StoredBackend.objects.filter(name__startswith=f"{run}-").delete()
@@ -111,17 +114,17 @@ def remove(run: str, sessions: Iterable[str] = ()) -> None:
         people = User.objects.filter(username__in=names, groups__name=run)
         for person in people:
             aggregation.end_all_of(person)
-        # What no person asked is no use of anybody's.
+        # Usage without a person belongs to nobody.
         UsageEntry.objects.filter(Q(person__in=people) | Q(choice__startswith=f"{run}-")).delete()
         people.delete()
         Group.objects.filter(name=run).delete()
 
 
 def remove_left_over() -> int:
-    """Remove what runs left that died more than an hour ago; returns the number of runs."""
+    """Remove the rows of runs that died more than an hour ago; returns the number of runs."""
     before, removed = timezone.now() - LEFT_OVER_AFTER, 0
     for group in Group.objects.filter(name__startswith="canary-"):
-        # The rows of a run are made together and removed together, so its people tell how old it is.
+        # The rows of a run are created and removed together, so its accounts show its age.
         if _RUN.fullmatch(group.name) and not User.objects.filter(groups=group, date_joined__gte=before).exists():
             remove(group.name)
             removed += 1

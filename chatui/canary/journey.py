@@ -39,7 +39,7 @@ _OF_THE_CATALOGUE = ("chat-shapes", "responses-shapes", "harmony-shapes")
 _ANSWERS_OF_A_TALK = 40
 _ANSWERS_OF_A_TAB = 7
 _LOOKED_AT = 4
-"""Of a conversation of many answers, its own pages hold them all; so many of its messages are looked at by themselves as well."""
+"""How many messages of a long conversation are also checked one by one; its pages show all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Planted:
 
 
 class Journey:
-    """Call ``go`` once. ``problems``: steps that did not work, so that finding nothing would prove nothing."""
+    """Call ``go`` once. ``problems``: failed steps, because of which finding nothing would prove nothing."""
 
     def __init__(self, guests: Guests, planted: Planted, deployment: Deployment, peer: Peer) -> None:
         self._guests = guests
@@ -88,7 +88,7 @@ class Journey:
                 self._check_recorded,
             )
             parts: list[Callable[[], None]] = [*talks, *rest]
-            # One part that cannot be carried out must not keep the others from finding something.
+            # A part that fails must not prevent others from finding leaks.
             for part in parts:
                 try:
                     part()
@@ -101,7 +101,7 @@ class Journey:
             browser.sign_in(address, person.get_username(), self._guests.password)
             self.sessions.append(browser.cookie(settings.SESSION_COOKIE_NAME))
         for browser in (self._nobody, self._holder):
-            browser.get(address, address)  # for the token that their forms need
+            browser.get(address, address)  # for the CSRF token
 
     def _talk(self, kind: str, scripts: Sequence[Script]) -> None:
         with Tab(self._owner) as tab:
@@ -115,7 +115,7 @@ class Journey:
                 questions.ask(first, "regenerate", question=asked[first.name]["question"])
 
     def _short_talks(self, kind: str, scripts: Sequence[Script]) -> None:
-        """Many answers, in conversations that stay short, over tabs that say so little that the product does not slow them down."""
+        """Many answers, in short conversations, over tabs with so few commands that the product does not throttle them."""
         server = PlayedServer(self._peer, self._guests.run, kind, self._deployment.clock)
         for begin in range(0, len(scripts), _ANSWERS_OF_A_TALK):
             conversation: str | None = None
@@ -129,7 +129,7 @@ class Journey:
             self._many.add(str(conversation))
 
     def _in_the_middle(self, conversation: str, turn: str) -> None:
-        """While an answer is being written: a reload, a second tab, and what a stranger finds."""
+        """While an answer is being written: a reload, a second tab, and a stranger's requests."""
         known = [values for values in self._known() if values["conversation_id"] == conversation]
         now = {"conversation_id": conversation, "turn_id": turn, "message_id": known[0]["message_id"]}
         Crawl(self._owner).pages_of([now])
@@ -180,7 +180,7 @@ class Journey:
         """Create a share link to the first conversation; returns the known parameters with those of the link. None if sharing is off."""
         known = self._known()
         first = [values for values in known if values["conversation_id"] == known[0]["conversation_id"] and values["is_visible"]]
-        ids = first[-1]  # its last message: what stands above it is in the snapshot
+        ids = first[-1]  # its last message: the snapshot includes all messages above it
         address = reverse("share", args=[ids["conversation_id"]])
         if self._owner.get(address, "share").status != 200:
             return {}
@@ -194,7 +194,7 @@ class Journey:
         return {"token": token[1], "link_id": str(link)}
 
     def _folder(self) -> Values:
-        """Put the first conversation into a folder with instructions, which nobody else may see; returns the known parameter of it."""
+        """Move the first conversation into a folder with instructions, which nobody else may see; returns the folder's parameters."""
         address = reverse("folder_new")
         self._owner.get(address, address)
         words = self._planted.visible.plant("instructions of a folder")
@@ -205,7 +205,7 @@ class Journey:
         return {"folder_id": str(key)} if key else {}
 
     def _look_at_rows(self) -> None:
-        """What the deployment keeps of it: the words that a search finds, titles, visible messages, the audit log."""
+        """Check the stored rows: indexed words, titles, visible messages, the audit log."""
         self._watch.seen.clear()
         look_at_rows(self._watch, self._guests.owner)
         if not self._watch.seen["owner"]:
@@ -262,11 +262,11 @@ class Journey:
         return _TOKEN.sub(r"\1", answer.text.replace(word, ""))
 
     def _programs(self) -> None:
-        """Programs at every address for them, with every kind of key."""
+        """API clients at every endpoint, with every kind of key."""
         Programs(self._guests, self._deployment, self._peer, self.problems).visit(self._planted.scripts)
 
     def _check_recorded(self) -> None:
-        """Check that each refused access to hidden channels is in the audit log, as a line or in a count."""
+        """Check that each refused access to hidden channels is recorded in the audit log, in a line or a count."""
         people: dict[str, User] = {"owner": self._guests.owner, "stranger": self._guests.stranger}
         for viewer, person in people.items():
             recorded = attempts.attempts_of(person)

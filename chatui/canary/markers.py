@@ -15,26 +15,26 @@ from collections.abc import Iterator
 from functools import lru_cache
 from urllib.parse import unquote_plus
 
-# No hexadecimal digits, so that no id, hash or token of ours can hold a marker by chance.
+# No hexadecimal digits, so that ids, hashes and tokens cannot contain a marker by chance.
 _LETTERS = "ghjkmnpqrtvwxyz"
 PART_OF_A_MARKER = "a part of a marker"
 _TAGS = re.compile(r"<[^<>]*>")
 _BETWEEN = bytes(set(range(256)) - set(f"{string.ascii_letters}{string.digits}".encode()))
-"""What may stand inside a word; nothing but ASCII is in a marker, so everything else may."""
+"""Bytes that are ignored inside a word: all but ASCII letters and digits, of which markers consist."""
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
 _DIGITS = 5
 _MOST_UNPACKED_BYTES = 32 << 20
 
 
 class Canary:
-    """Makes markers that share one random beginning. ``planted``: the place of each marker."""
+    """Creates markers that share one random beginning. ``planted``: the place of each marker."""
 
     def __init__(self) -> None:
         self.beginning = "".join(secrets.choice(_LETTERS) for _ in range(12))
         self.planted: dict[str, str] = {}
 
     def plant(self, place: str) -> str:
-        """A new marker, for ``place``: one word of letters and digits, which every header value may hold."""
+        """A new marker, for ``place``: one word of letters and digits, which is valid in every header value."""
         marker = f"{self.beginning}{len(self.planted):0{_DIGITS}d}"
         self.planted[marker] = place
         return marker
@@ -57,21 +57,21 @@ class Canary:
         if any(self.beginning in form for form in _forms(text)):
             return True
         raw = self.beginning.encode()
-        # Three ways to cut the word into groups of three bytes; the first and last group may hold neighbours' bits.
+        # Three ways to split the word into groups of three bytes; the first and last group may contain bits of neighbours.
         encoded = [base64.b64encode(raw[shift:]).decode().rstrip("=")[:-4] for shift in range(3)]
         return raw.hex() in text.lower() or any(form in text for form in encoded)
 
 
-@lru_cache(maxsize=2)  # one text is searched for several beginnings
+@lru_cache(maxsize=2)  # cached, because a text is searched for several beginnings
 def _forms(text: str) -> frozenset[str]:
-    """The text in all usual encodings, and without what may be inside a word: tags, spaces."""
+    """The text in all usual encodings, and without tags and spaces, which may be inside a word."""
     plain = text.lower()
     unescaped = html.unescape(plain)
     return frozenset((plain, unescaped, unquote_plus(plain), _bare(plain), _bare(_TAGS.sub("", unescaped))))
 
 
 def _bare(text: str) -> str:
-    """Of bytes, because a regular expression over each character of each page took most of a run's time."""
+    """Works on bytes, because a regular expression over text took most of a run's time."""
     return text.encode("ascii", "ignore").translate(None, _BETWEEN).decode("ascii")
 
 
@@ -85,7 +85,7 @@ def _texts(haystack: str | bytes) -> Iterator[str]:
 
 
 def _members(packed: bytes) -> Iterator[bytes]:
-    """The files in an archive; empty if it cannot be read, because then nobody can read it."""
+    """The files in an archive; empty if it cannot be opened, because then nobody can read it."""
     try:
         if packed.startswith(_GZIP):
             with gzip.open(io.BytesIO(packed)) as file:

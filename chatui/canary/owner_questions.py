@@ -21,7 +21,7 @@ _STEP_SECONDS = 15.0
 _ASIDE_SECONDS = 0.7
 
 AtAPause = Callable[[str, str], None]
-"""What is done in the middle of an answer, with the ids of its conversation and turn."""
+"""Called in the middle of an answer, with the ids of its conversation and turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class PlayedServer:
     clock: Clock
 
     def playing(self, script: str) -> Playing:
-        """The state of the answer of that name."""
+        """The state of the script of that name."""
         return self.peer.playing(self.kind, script)
 
     def choice(self, script: str) -> str:
-        """The model choice that gets this answer."""
+        """The model choice that requests this script."""
         return fixtures.choice(self.run, self.kind, script)
 
     def step(self) -> float:
@@ -50,7 +50,7 @@ class OwnerQuestions:
     """One conversation with the scripted server of one wire format."""
 
     def __init__(self, tab: Tab, server: PlayedServer, at_a_pause: AtAPause, problems: list[str], conversation: str | None = None) -> None:
-        """``problems`` gets a sentence for what did not happen as it must. ``conversation``: one that is to be gone on with."""
+        """``problems``: receives a sentence for each failure. ``conversation``: one to continue."""
         self._tab = tab
         self._server = server
         self._at_a_pause = at_a_pause
@@ -84,7 +84,7 @@ class OwnerQuestions:
 
     def _listen(self, script: Script, accepted: Mapping[str, str]) -> None:
         playing, name = self._server.playing(script.name), f"{self._server.kind} {script.name}"
-        # The server waits until somebody listens: what is said at the beginning must be heard, too.
+        # The server waits for a listener, so that the beginning is received, too.
         self._tab.say("subscribe", conversation=accepted["conversation"])
         self._tab.until("chatui:snapshot", "chatui:idle")
         if not playing.asked.wait(self._server.step()):
@@ -114,7 +114,7 @@ class OwnerQuestions:
                 self._tab.say("stop", conversation=accepted["conversation"], turn=accepted["turn"])
 
     def _wait_for_asides(self, script: Script) -> None:
-        """Wait until other models that are asked about this answer (summaries) have answered, and their text could be shown."""
+        """Wait until requests to other models about this answer (summaries) have ended, and their text could be shown."""
         for aside in script.asides:
             if not self._server.playing(aside).asked.wait(self._server.step()):
                 raise CanaryError(f"The deployment did not ask the canary's server for {self._server.kind} {aside}.")

@@ -33,7 +33,7 @@ class Playing:
 
     @property
     def is_called_again(self) -> bool:
-        """Whether the product asks again because the script called a tool: it is then played without its pauses, for which nobody waits."""
+        """Whether the product repeats the request because the script called a tool: then the script plays without its pauses."""
         return self.asked.is_set() and set(ENDS_OF_A_CALL) <= set(self.script.ends)
 
     def rewind(self) -> None:
@@ -65,7 +65,7 @@ class Peer:
     secret path are not answered."""
 
     def __init__(self, place: tuple[str, int], scripts: Mapping[str, Sequence[Script]]) -> None:
-        """``place``: host and port to listen on; port 0 takes a free one. Raises OSError where it cannot."""
+        """``place``: host and port to listen on; port 0 takes a free one. Raises OSError if that fails."""
         self._secret = secrets.token_hex(16)
         self._plays = {(kind, script.name): Playing(script) for kind, of_kind in scripts.items() for script in of_kind}
         for playing in self._plays.values():
@@ -101,7 +101,7 @@ class Peer:
                 playing.resume()
 
     def kind_of(self, path: str) -> tuple[str, str] | None:
-        """The wire format and the rest of the path; None for a request from something else than the product."""
+        """The wire format and the rest of the path; None for a request that does not come from the product."""
         _, secret, kind, rest = [*path.split("/", 3), "", "", ""][:4]
         return (kind, f"/{rest}") if secrets.compare_digest(secret.encode(), self._secret.encode()) else None
 
@@ -124,7 +124,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(place, _Handler)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Ignored: the canary itself makes the product close connections in the middle of an answer."""
+        """Ignores errors: the canary makes the product close connections in the middle of an answer."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -183,13 +183,15 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _asks_for_title(body: bytes) -> bool:
-    """Whether a request is the product's own, for the title of the conversation. It is answered at once, by the whole script a second time:
-    what must be hidden in an answer must not become a title either."""
+    """Whether a request is for the title of the conversation.
+
+    The reply is the whole script again, at once: text that is hidden in an answer must not become a title.
+    """
     prompt, beginning = json.loads(body).get("prompt"), prompts.read("title").partition("\n")[0].encode()
     if not isinstance(prompt, list):
         return beginning in body
     try:
         words = connected.gpt_oss_vocabulary()
     except VocabularyError:
-        return False  # without one the product sends no token ids of its own
+        return False  # without one, the product sends no token ids
     return beginning in words.decode([number for number in prompt if number < len(words.bytes_of)])

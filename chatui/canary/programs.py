@@ -23,9 +23,9 @@ from chatui.permissions.programs import reasoning
 
 PROGRAM, TRUSTED, REVOKED, OTHER = "program", "trusted program", "program with a revoked key", "stranger"
 KINDS = ("chat", "responses", "harmony")
-"""The wire formats whose answers programs ask for."""
+"""The wire formats of the requested answers."""
 ANSWERS = 3
-"""Of each: so many that end well, without a pause."""
+"""Per wire format: how many answers that end normally, without a pause."""
 _OFFERED_SECONDS = 20.0
 
 _GREEDY: Mapping[str, Any] = {
@@ -36,7 +36,7 @@ _GREEDY: Mapping[str, Any] = {
 
 
 class Programs:
-    """Call ``visit`` once. ``problems`` gets sentences on what did not work, so that finding nothing would prove nothing."""
+    """Call ``visit`` once. ``problems``: receives a sentence for each failed step, because of which finding nothing would prove nothing."""
 
     def __init__(self, guests: Guests, deployment: Deployment, peer: Peer, problems: list[str]) -> None:
         self._guests = guests
@@ -46,7 +46,7 @@ class Programs:
         self._watch = deployment.watch
 
     def visit(self, scripts: Mapping[str, Sequence[Script]]) -> None:
-        """Ask for answers of each wire format at every address, as each visitor."""
+        """Request answers of each wire format at every endpoint, as each visitor."""
         if not environment().api:
             return
         with self._programs() as programs:
@@ -96,7 +96,7 @@ class Programs:
         program.ask("POST", "/v1/responses/compact", "v1/responses/compact", {"model": model, "input": "What does the canary hide?"})
         if not program.talk(response):
             self._problems.append("The socket for programs let an ordinary key not in.")
-        # Raw reasoning is for this one. What it asks for without saying so, and what is no reasoning, is for nobody.
+        # Only this client may get raw reasoning, if its request includes it; hidden text that is not reasoning is for nobody.
         programs[TRUSTED].ask("POST", "/v1/responses", "v1/responses", {"model": model, "input": "What does the canary hide?"})
         programs[TRUSTED].ask("POST", "/v1/chat/completions", "v1/chat/completions", completion)
         if stored is None:
@@ -117,7 +117,7 @@ class Programs:
         program.ask("GET", f"/v1/responses/{stored}?stream=true", "v1/responses/…?stream=true")
 
     def _is_refused(self, program: Program, stored: str, body: Mapping[str, Any]) -> None:
-        """Nobody but the key that asked goes on from a response, stops it or deletes it; a revoked key does nothing at all."""
+        """Check that only the key that created a response can continue, stop or delete it, and a revoked key can do nothing."""
         going_on = {**body, "previous_response_id": stored}
         asked = [
             ("POST", f"/v1/responses/{stored}/cancel", {}),
@@ -138,7 +138,7 @@ class Programs:
 
 
 def _plain(scripts: Sequence[Script]) -> list[Script]:
-    """Some that end well, without a pause, and hold nothing that a server calls hidden only later."""
+    """Scripts that end normally, without a pause or text that is marked as hidden too late."""
     good = [
         script
         for script in scripts

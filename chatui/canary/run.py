@@ -41,11 +41,11 @@ KINDS = {
     "responses-shapes": "responses",
     "harmony-shapes": "harmony-vllm",
 }
-"""What is played, and which kind of back end the product takes it for."""
+"""The played wire formats, with the kind of back end for each."""
 FEW_SHAPES = 16
-"""How many shapes of the catalogue, and how many labels that need an answer of their own, a run plays over each wire format unless told."""
+"""How many shapes of the catalogue, and labels with an answer of their own, a run plays in each wire format by default."""
 _SUMMARIES = {"summarized": ("model", summary.COPIER), "trusting": ("server", "")}
-"""Where summaries of the reasoning come from, and from which model; elsewhere there are none."""
+"""The source of reasoning summaries, and the model; other back ends have none."""
 _LEAST_SECRET_CHARS = 24
 _SETTLE_SECONDS = 5.0
 _TRANSCRIPT = """version: "2.2"
@@ -60,8 +60,11 @@ _TRANSCRIPT = """version: "2.2"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The result of a run. ``problems`` are sentences: why finding nothing proves nothing. ``planted`` and ``looked`` are counts.
-    ``seed``: what the choice of shapes and the cuts depend on."""
+    """The result of a run.
+
+    ``problems``: sentences that say why finding nothing proves nothing. ``planted`` and ``looked``: counts. ``seed``: determines the chosen
+    shapes and the cuts.
+    """
 
     run: str
     seed: int
@@ -75,7 +78,7 @@ class Report:
 
     @property
     def outcome(self) -> str:
-        """``leak``, ``not carried out`` or ``clean``. A leak counts, whatever else went wrong."""
+        """``leak``, ``not carried out`` or ``clean``. A leak counts, whatever else failed."""
         if self.findings:
             return "leak"
         return "not carried out" if self.problems else "clean"
@@ -83,14 +86,14 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What of the catalogue is played: ``shapes`` of each wire format, all where it is None, chosen and cut by the chance of ``seed``."""
+    """The shapes of the catalogue to play: ``shapes`` per wire format, all if None. ``seed`` determines which, and how they are cut."""
 
     shapes: int | None = FEW_SHAPES
     seed: int = field(default_factory=lambda: secrets.randbelow(1 << 32))
 
 
 def carry_out(url: str, listen: tuple[str, int], seconds: float, choice: Choice | None = None) -> Report:
-    """The whole run. ``listen``: where the canary's model server is, as the deployment's processes reach it.
+    """The whole run. ``listen``: the address of the canary's model server, as the deployment's processes reach it.
 
     Raises:
         CanaryError: the run could not start.
@@ -113,7 +116,7 @@ def carry_out(url: str, listen: tuple[str, int], seconds: float, choice: Choice 
     except KeyboardInterrupt:
         problems.append("It was interrupted.")
     except Exception as error:
-        # What was found until then counts; and the exit code of a leak is for leaks alone.
+        # Earlier findings count; the exit code for a leak must not be used for errors.
         log.exception("the canary itself failed")
         problems.append(f"The canary itself failed: {type(error).__name__}.")
     report = Report(
@@ -132,7 +135,7 @@ def carry_out(url: str, listen: tuple[str, int], seconds: float, choice: Choice 
 
 
 def _plant(hidden: Canary, visible: Canary, choice: Choice) -> tuple[Planted, tuple[str, ...]]:
-    """The scripts of every wire format that can be played here, and sentences about those that cannot."""
+    """The scripts of every wire format that can be played here, and a sentence for each one that cannot."""
     bait = "".join(secrets.choice("bcdfl") for _ in range(14))
     planters = {kind: Planter(kind, hidden, visible, bait) for kind in (*KINDS, "import")}
     scripts: dict[str, Sequence[Script]] = {
@@ -153,7 +156,7 @@ def _plant(hidden: Canary, visible: Canary, choice: Choice) -> tuple[Planted, tu
 
 
 def _of_the_catalogue(planters: Mapping[str, Planter], choice: Choice) -> dict[str, Sequence[Script]]:
-    """Shapes and labels over each wire format, in an order and with cuts that the seed decides."""
+    """Shapes and labels in each wire format, in an order and with cuts that depend on the seed."""
     chooser = random.Random(choice.seed)  # noqa: S311 (a run can be repeated by its seed)
 
     def some(of: Sequence[catalogue.One]) -> list[catalogue.One]:
@@ -176,7 +179,7 @@ def _secrets() -> dict[str, str]:
     env = environment()
     secrets = {"secret key": env.signing_key(), "key of the model server": env.backend_key}
     for name, text in operators.secrets().items():
-        # Line by line: pages, events and replies each write the end of one in their own way.
+        # Line by line, because pages, events and replies write line ends differently.
         for number, line in enumerate(text.splitlines(), 1):
             secrets[name if number == 1 else f"{name}, line {number}"] = line
     return {name: secret for name, secret in secrets.items() if len(secret) >= _LEAST_SECRET_CHARS}
@@ -190,7 +193,7 @@ def _peer(listen: tuple[str, int], planted: Planted) -> Peer:
 
 
 def _journey(run: str, planted: Planted, deployment: Deployment, peer: Peer) -> list[str]:
-    """Run the journey; returns problems. In any case only the run's lines in the audit log stay in the database."""
+    """Run the journey; returns problems. Always removes everything but the run's lines in the audit log from the database."""
     journey: Journey | None = None
     made: Guests | None = None
     try:

@@ -16,7 +16,7 @@ _OF_A_LINE = ("code", "action", "way", "actor_name", "owner_name", "address", "d
 
 
 def look_at_rows(watch: Watch, owner: User) -> None:
-    """Every column of the owner's rows that people see, or that is made from what they see."""
+    """Check every column of the owner's rows that people see, or that is derived from visible text."""
     for table, rows, columns in _rows(owner):
         watch.looked[f"rows of {table}"] += rows.count()
         for values in rows.values_list(*columns):

@@ -12,7 +12,7 @@ from chatui.canary.markers import PART_OF_A_MARKER, Canary
 
 SOCKET = "socket"
 SHARED = "s/"
-"""How the names of the places begin at which the owner shows something to everybody."""
+"""The prefix of places at which the owner publishes something."""
 _STRANGERS = ("stranger", "anonymous")
 
 
@@ -42,8 +42,10 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """A leaked marker or another fault. ``what``: the name of the marker, or another fault. ``place``: a pattern of the URL list, or a
-    socket; no ids."""
+    """A leaked marker or another fault.
+
+    ``what``: the place of the marker, or the fault. ``place``: a pattern of the URL list, or a socket; no ids.
+    """
 
     what: str
     viewer: str
@@ -55,9 +57,9 @@ class Finding:
 
 
 class Watch:
-    """Call ``look`` with everything that a visitor fetched. ``findings`` has each finding once, in order.
+    """Call ``look`` with everything that a visitor fetched.
 
-    ``seen``: the visible markers by visitor. A crawl that does not even find those proves nothing.
+    ``findings``: each finding once, in order. ``seen``: the visible markers by visitor; a crawl that does not find those proves nothing.
     """
 
     def __init__(self, hidden: Canary, visible: Canary, secrets: Mapping[str, str]) -> None:
@@ -76,7 +78,7 @@ class Watch:
         return list(self._findings)
 
     def look(self, viewer: str, place: str, part: str, what: str | bytes) -> None:
-        """Search one thing: the body of an answer, a header, an event of a socket."""
+        """Search one piece of output: the body of a response, a header, an event of a socket."""
         for name in self._hidden.found(what):
             if self._pardoned and (viewer, place) == ("owner", SOCKET) and (name in self._pardoned or name == PART_OF_A_MARKER):
                 self._pardoned[name] = True
@@ -97,15 +99,15 @@ class Watch:
         return bool(self._pardoned)
 
     def pardon(self, names: Iterable[str]) -> None:
-        """A server says late that this is hidden: until it is withdrawn, it may stand in events of the owner's socket, and nowhere else."""
+        """Allow text that a server marks as hidden too late, only in events of the owner's socket, until it is withdrawn."""
         self._pardoned = dict.fromkeys(names, False)
 
     def withdrawn(self) -> None:
-        """What was seen and pardoned was taken back: from now on it counts like all hidden text."""
+        """The allowed text that was seen has been withdrawn: from now on it counts like all hidden text."""
         self._pardoned = {name: False for name, was_seen in self._pardoned.items() if not was_seen}
 
     def settle(self) -> None:
-        """The answer has ended. What was shown of it and not taken back is found."""
+        """The answer has ended. Allowed text that was shown and not withdrawn becomes a finding."""
         for name, was_seen in self._pardoned.items():
             if was_seen:
                 self.note(f"{name}, which was not withdrawn", "owner", SOCKET, "event")

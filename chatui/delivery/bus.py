@@ -1,6 +1,6 @@
 """The message bus: sends messages to groups of receivers in this process at once, and in other processes through the relay.
 
-There is one bus for each event loop. Sending waits for nothing: no database, no thread, no network.
+There is one bus for each event loop. Sending never blocks: it uses no database, thread or network.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ Receive = Callable[[str, Message], None]
 """Called on the event loop with the group and the message. It must return at once."""
 
 PROCESS = f"{socket.gethostname()[:30]}:{os.getpid()}:{uuid4().hex[:8]}"
-"""Names this process, to other processes and in leases."""
+"""The id of this process, for other processes and in leases."""
 
 
 class Bus:
-    """The groups of one event loop, and who in this process receives what is sent to them."""
+    """The groups of one event loop, and their receivers in this process."""
 
     def __init__(self) -> None:
         self._receivers: dict[str, dict[Receive, bool]] = {}
         self._relay = Relay(PROCESS, self._deliver)
 
     def join(self, group: str, receive: Receive, *, elsewhere: bool = True) -> None:
-        """Receive what is sent to a group. ``elsewhere``: also what other processes send to it, from ``settled`` on."""
+        """Receive a group's messages. ``elsewhere``: also those from other processes, once ``settled`` has returned."""
         self._receivers.setdefault(group, {})[receive] = elsewhere
         if elsewhere:
             self._relay.join(group)
 
     def leave(self, group: str, receive: Receive) -> None:
-        """Receive no more of it. Harmless for a group that was never joined."""
+        """Stop receiving. Harmless for a group that was never joined."""
         receivers = self._receivers.get(group, {})
         receivers.pop(receive, None)
         if not any(receivers.values()):
@@ -50,11 +50,11 @@ class Bus:
             self._receivers.pop(group, None)
 
     async def settled(self) -> None:
-        """Wait until what other processes send to the joined groups arrives here; not for long where the relay is down."""
+        """Wait until messages from other processes to the joined groups arrive here; only briefly if the relay is down."""
         await self._relay.settled()
 
     def is_heard(self, group: str) -> bool:
-        """Whether anybody in this process receives what is sent to a group."""
+        """Whether a group has receivers in this process."""
         return group in self._receivers
 
     @property
@@ -63,7 +63,7 @@ class Bus:
         return self._relay.is_on
 
     def send(self, group: str, message: Message, *, elsewhere: bool = True) -> None:
-        """Send to a group. What goes to other processes is lost while the relay is down: pages notice the gap and ask again."""
+        """Send to a group. While the relay is down, other processes miss the message: their pages notice the gap and ask again."""
         self._deliver(group, message)
         if elsewhere:
             self._relay.send(group, message)
@@ -112,5 +112,5 @@ def send_to_from_thread(process: str, group: str, message: Message) -> None:
 def _send_here(group: str, message: Message) -> None:
     for loop, local in list(_buses.items()):
         if loop.is_running():
-            # In a context of its own: that of this thread says which threads are busy, which is not so for what follows on the loop.
+            # In a context of its own: this thread's context marks threads as busy, which does not apply to callbacks on the loop.
             loop.call_soon_threadsafe(partial(local.send, group, message, elsewhere=False), context=Context())

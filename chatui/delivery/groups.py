@@ -11,7 +11,7 @@ PROCESS = "process"
 
 
 def audience(conversation_id: UUID, audience: Audience) -> str:
-    """Everybody of one audience who follows a conversation."""
+    """The sockets of one audience that follow a conversation."""
     return f"conversation-{conversation_id}-{audience}"
 
 

@@ -1,7 +1,7 @@
 """Relays messages between the processes of a deployment over Redis publish/subscribe.
 
-Without CHATUI_REDIS_URL there are no other processes, and it does nothing. A Redis that is away or silent costs messages, never time:
-nobody waits for it, and the log has one line for each outage. A page that misses an event notices it by the numbers and asks again.
+Without CHATUI_REDIS_URL there are no other processes, and it does nothing. If Redis is down or silent, messages are lost, but nothing waits
+for it; the log has one line per outage. A page that misses an event notices the gap in the numbers and asks again.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ log = logging.getLogger(__name__)
 Deliver = Callable[[str, Mapping[str, object]], None]
 
 ANSWER_SECONDS = 2.0
-"""How long Redis may take for anything, and how often it is asked whether it is still there."""
+"""The timeout of every Redis operation, and the interval of the pings."""
 PAUSE_SECONDS = 0.5
-"""Between two attempts to reach a Redis that is away."""
+"""Between two attempts to reconnect."""
 MOST_WAITING = 10_000
-"""Messages to other processes that wait to be sent; the oldest are dropped."""
+"""The most messages in the send queue; the oldest are dropped."""
 
 
 class Relay:
@@ -50,34 +50,34 @@ class Relay:
 
     @property
     def is_on(self) -> bool:
-        """Whether there are other processes to pass anything to."""
+        """Whether there may be other processes."""
         return bool(self._url)
 
     def join(self, group: str) -> None:
-        """Pass on what other processes send to a group."""
+        """Deliver messages from other processes to a group."""
         if self._url and group not in self._groups:
             self._groups.add(group)
             self._resubscribe()
 
     def leave(self, group: str) -> None:
-        """Not any more."""
+        """Stop delivering them."""
         if group in self._groups:
             self._groups.discard(group)
             self._resubscribe()
 
     async def settled(self) -> None:
-        """Wait until Redis knows the joined groups, at most ANSWER_SECONDS, and not at all while it is away."""
+        """Wait until Redis has subscribed the joined groups, at most ANSWER_SECONDS, and not at all while it is down."""
         if self._url and not self._is_away:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(ANSWER_SECONDS):
                     await self._subscribed.wait()
 
     def send(self, group: str, message: Mapping[str, object]) -> None:
-        """To the receivers of a group in all other processes."""
+        """Send to the receivers of a group in all other processes."""
         self._enqueue(_channel(group), group, message)
 
     def send_to(self, process: str, group: str, message: Mapping[str, object]) -> None:
-        """To the receivers of a group in one other process."""
+        """Send to the receivers of a group in one other process."""
         self._enqueue(_process_channel(process), group, message)
 
     def _enqueue(self, channel: str, group: str, message: Mapping[str, object]) -> None:
@@ -104,13 +104,13 @@ class Relay:
                 try:
                     async with asyncio.timeout(ANSWER_SECONDS):
                         await self._send_waiting(client)
-                except Exception as error:  # noqa: BLE001 - whatever the client raises, the relay must live on
+                except Exception as error:  # noqa: BLE001 - whatever the client raises, the relay must keep running
                     self._waiting.clear()
                     self._note_away(error)
 
     async def _send_waiting(self, client: redis.asyncio.Redis) -> None:
         while self._waiting:
-            # All that waits goes in one round trip, in its order.
+            # The whole queue is sent in one round trip, in order.
             batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), 100))]
             pipeline = client.pipeline(transaction=False)
             for channel, packed in batch:
@@ -123,7 +123,7 @@ class Relay:
                 try:
                     async with client.pubsub() as pubsub:
                         await self._listen(pubsub)
-                except Exception as error:  # noqa: BLE001 - as above; a connection that broke under it may raise anything
+                except Exception as error:  # noqa: BLE001 - as above; a broken connection may raise anything
                     self._note_away(error)
                 self._changed.set()
                 await asyncio.sleep(PAUSE_SECONDS)
@@ -158,7 +158,7 @@ class Relay:
         return wanted
 
     def _check(self, reader: asyncio.Task[None]) -> None:
-        """Raises an error where nothing came back for too long, or the reading has failed."""
+        """Raises an error if there was no reply for too long, or if reading failed."""
         if reader.done():
             reader.result()
         if asyncio.get_running_loop().time() - self._answered > 2 * ANSWER_SECONDS:
@@ -190,25 +190,25 @@ class Relay:
         if self._is_away:
             log.warning("Redis is back")
         self._is_away = False
-        # Redis answers in order: it knows the groups that it was told of before this round's ping.
+        # Redis answers in order, so subscriptions sent before this round's ping are active.
         if round_ == self._round and not self._changed.is_set():
             self._subscribed.set()
 
 
 async def ended(*tasks: asyncio.Task[None]) -> None:
-    """Cancel tasks that use the Redis client, until they are done: in the middle of a reconnection, it can lose a cancellation."""
+    """Cancel tasks that use the Redis client, repeatedly until they end: during a reconnection, the client can lose a cancellation."""
     while left := [task for task in tasks if not task.done()]:
         for task in left:
             task.cancel()
         await asyncio.wait(left, timeout=ANSWER_SECONDS)
-    await asyncio.gather(*tasks, return_exceptions=True)  # what they raised is of no interest any more
+    await asyncio.gather(*tasks, return_exceptions=True)  # their exceptions no longer matter
 
 
 def publish_once(process: str, group: str, message: Mapping[str, object], *, to: str = "") -> None:
-    """Send to other processes from synchronous code that has no event loop. Waits at most ANSWER_SECONDS; lost while Redis is away."""
+    """Send to other processes from synchronous code that has no event loop. Waits at most ANSWER_SECONDS; lost while Redis is down."""
     if not (url := environment().redis_url):
         return
-    import redis  # only here, as most deployments have none; ``throttle`` has loaded it where there is one
+    import redis  # imported here, because most deployments have no Redis; with Redis, ``throttle`` has imported it already
 
     try:
         with redis.Redis.from_url(url, socket_connect_timeout=ANSWER_SECONDS, socket_timeout=ANSWER_SECONDS) as client:
@@ -222,7 +222,7 @@ def _client(url: str) -> redis.asyncio.Redis:
     from redis.asyncio.retry import Retry
     from redis.backoff import NoBackoff
 
-    # Without attempts of its own: an outage is to be noticed at once, and ``_keep_listening`` comes back by itself.
+    # Without the client's own retries: an outage must be noticed at once, and ``_keep_listening`` reconnects.
     return redis.asyncio.Redis.from_url(url, socket_connect_timeout=ANSWER_SECONDS, retry=Retry(NoBackoff(), 0))
 
 

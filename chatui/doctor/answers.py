@@ -18,10 +18,10 @@ _MOST_NAMES = 5
 
 @dataclass(slots=True)
 class Answers:
-    """The answers in one wire format. ``kind`` as configured. ``not_tried``: why nothing was asked. ``findings``: those from before the
-    first question.
+    """The answers in one wire format.
 
-    ``summary`` is the first question again, with a summary requested. A question that was not asked is None. ``read_again``: the
+    ``kind`` as configured. ``not_tried``: why no question was asked. ``findings``: those from before the first question. ``summary``: the
+    first question again, with a summary requested. Questions that were not asked are None. ``read_again``: the
     findings of the second reading of token ids.
     """
 

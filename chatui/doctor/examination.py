@@ -46,7 +46,7 @@ Progress = Callable[[str, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The back end that is examined. ``key`` is in no repr. ``summaries``: as in its spec. ``vocabulary``: loads it, for token ids.
+    """The back end that is examined. ``key`` is not in the repr. ``summaries``: as in its spec. ``vocabulary``: loads it, for token ids.
 
     ``second``: reads token ids a second time; None to skip that.
     """
@@ -87,7 +87,7 @@ class _Examination:
         self._now = asyncio.get_running_loop().time
         self._began = self._now()
         self._end = self._began + seconds
-        # The first answer may have to wait until the model is loaded; the others share what is left.
+        # The first answer may have to wait until the model is loaded; the others share the remaining time.
         self._first_seconds = 0.6 * seconds
         self._limits = Limits(connect=_CONNECT_SECONDS, first=seconds, idle=seconds, overall=seconds, read_interval=0.001)
         self._identity: Identity

@@ -27,8 +27,11 @@ _VERSIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What was detected about a server. ``model``: the examined model. ``context``: tokens of question and answer together.
-    ``is_gpt_oss``: None if unknown; ``why`` says how it was detected. Everything that is unknown is None."""
+    """The detected facts about a server.
+
+    ``model``: the examined model. ``context``: tokens of question and answer together. ``is_gpt_oss``: None if unknown; ``why`` says how it
+    was detected. Everything that is unknown is None.
+    """
 
     place: str
     product: str | None = None
@@ -78,7 +81,7 @@ async def _product(upstream: Upstream) -> tuple[str | None, tuple[str, ...]]:
         if found.server is None:
             headers, _ = await upstream.get("/v1/models")
     except BackendError as error:
-        # Whatever else it says to this question, it is there, and may only not list its models.
+        # Any other response shows that the server is there; it just may not list its models.
         if not error.detail.startswith("HTTP ") or error.detail.startswith(_TELLING):
             raise
         return None, ()
@@ -104,7 +107,7 @@ async def _context(upstream: Upstream, product: str | None, model: str | None) -
 
 
 async def _family(upstream: Upstream, product: str | None, model: str | None) -> tuple[bool | None, str]:
-    """The tokenizer is proof; the name is not, but other servers give nothing else."""
+    """The tokenizer is proof. The name is not, but some servers offer nothing else."""
     if product in DIALECTS:
         is_known = await knows_markers(upstream, product, model)
         if is_known is not None:

@@ -25,10 +25,13 @@ class IdEvent:
 
 @dataclass(slots=True)
 class Observed:
-    """What the raw bytes of an answer show. ``end``: the server's word for how it ended. ``pieces``: how many events brought text, in
-    how many ``reads``; ``chars``: how much. ``began`` and ``ended``: when the first and the last of them came, in seconds since the
-    question. ``ids``: how many token ids came, where any did; ``id_events``: the ids themselves, ``noted`` of them in all. ``thought``,
-    ``summary`` and ``sealed`` (``encrypted_content``) are hidden text and in no repr."""
+    """Facts from the raw bytes of an answer.
+
+    ``end``: the server's word for how it ended. ``pieces``: the number of events with text; ``reads``: in how many reads they arrived;
+    ``chars``: the length of their text. ``began`` and ``ended``: the times of the first and the last of them, in seconds since the
+    question. ``ids``: the number of token ids, if any arrived; ``id_events``: the ids themselves, ``noted`` in all. ``thought``,
+    ``summary`` and ``sealed`` (``encrypted_content``) are hidden text and not in the repr.
+    """
 
     end: str = ""
     pieces: int = 0
@@ -49,7 +52,7 @@ class Observed:
 
 
 def observe(exchange: Exchange) -> Observed:
-    """All three wire formats together: no field has different meanings in two of them."""
+    """Reads all three wire formats at once: no field has different meanings in two of them."""
     observed = Observed(is_stream=exchange.suffix != ".json")
     for seconds, chunk in _chunks(exchange, is_stream=observed.is_stream):
         before = observed.pieces
@@ -116,7 +119,7 @@ def _chat(observed: Observed, chunk: Mapping[str, Any]) -> None:
 
 
 def _tokens(observed: Observed, chunk: Mapping[str, Any]) -> None:
-    """llama.cpp's and SGLang's own forms. The ids of the second may be all so far in each event: they are not counted."""
+    """llama.cpp's and SGLang's own forms. SGLang's events may repeat all ids so far, so they are not counted."""
     if isinstance(chunk.get("content"), str) and "stop" in chunk:
         _ids(observed, chunk["content"], chunk.get("tokens"))
         observed.end = _word(chunk.get("stop_type")) or observed.end

@@ -78,7 +78,7 @@ class Report:
 
     @property
     def why_best(self) -> str:
-        """Why that one, in a sentence or two; empty if there is none."""
+        """Why it is the best, in a sentence or two; empty if there is none."""
         best = self.best
         if best is None:
             return ""

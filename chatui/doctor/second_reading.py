@@ -14,7 +14,7 @@ from chatui.second_reader.reading import compare_readings, shown
 from renderer.harmony.vocabulary import SPECIAL_IDS, Vocabulary, marker_name
 
 _MOST_CHARS = 100_000
-_MOST_TOLD = 3
+_MOST_REPORTED = 3
 # A reply's header or the position of a constraint is read differently in whole messages, too; the other differences mean malformed output.
 _HARMLESS = frozenset({Kind.REPLY_WITHOUT_RECIPIENT, Kind.CONSTRAINT_IS_NO_RECIPIENT, Kind.CONSTRAINT_WORD})
 
@@ -32,7 +32,7 @@ def read_again(trials: Mapping[str, Trial], vocabulary: Vocabulary, second: Seco
         return
     for (name, trial), messages in zip(whole.items(), said, strict=True):
         if differences := [one for one in compare_readings(trial.frames, messages) if one.kind not in _HARMLESS]:
-            yield Finding(Fault.READERS_DIFFER, Level.FAULT, _told(name, trial, messages, differences))
+            yield Finding(Fault.READERS_DIFFER, Level.FAULT, _disagreements(name, trial, messages, differences))
 
 
 def sampled_ids(events: Sequence[IdEvent], vocabulary: Vocabulary, *, is_llama: bool) -> list[int]:
@@ -60,10 +60,10 @@ def _filled(event: IdEvent, vocabulary: Vocabulary) -> list[int]:
     return [*(vocabulary.encode(text) if is_end else known), *([last] if is_marker else [])]
 
 
-def _told(name: str, trial: Trial, messages: Sequence[Said], differences: Sequence[Difference]) -> str:
+def _disagreements(name: str, trial: Trial, messages: Sequence[Said], differences: Sequence[Difference]) -> str:
     """Quotes nothing: a body on which the readers disagree is hidden text."""
-    named = "; ".join(map(_named, differences[:_MOST_TOLD]))
-    more = f"; and {len(differences) - _MOST_TOLD} more" if len(differences) > _MOST_TOLD else ""
+    named = "; ".join(map(_named, differences[:_MOST_REPORTED]))
+    more = f"; and {len(differences) - _MOST_REPORTED} more" if len(differences) > _MOST_REPORTED else ""
     noticed = "Our reader noticed that it is not well-formed." if trial.is_flawed else "Our reader noticed nothing."
     return f"In the answer to the question “{name}”: {named}{more}. {noticed} {_seen_by_people(trial.visible, shown(messages))}"
 

@@ -15,7 +15,7 @@ from renderer.errors import Code
 SLOW_SECONDS = 10.0
 # The length from which an answer should arrive in several events.
 _LEAST_CHARS = 80
-# Buffered text arrives in one or two reads. So may a short answer of a fast server, or data that a busy machine reads late.
+# Buffered text arrives in one or two reads. So may a short answer from a fast server, or data that a busy machine reads late.
 _LEAST_PIECES, _LEAST_SECONDS, _MOST_READS = 12, 2.0, 2
 _NO_MODEL = re.compile(
     r"model_not_found|try pulling|\bmodel\b[^{}]{0,200}?(?:not found|not exist|not available|not loaded)"

@@ -20,7 +20,7 @@ MOST_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The result of one question. ``status`` is 0 if there was no response; ``said``: a refusing server's message. Text is in no repr.
+    """The result of one question. ``status`` is 0 if there was no response; ``said``: a refusing server's message. Text is not in the repr.
 
     ``is_flawed``: output was repaired or hidden because it broke a rule. ``is_recorded_whole``: ``observed`` covers all of it.
     """

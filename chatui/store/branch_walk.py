@@ -1,4 +1,4 @@
-"""Walks along a branch inside the database, only as far as necessary, and without reading messages of other branches."""
+"""Follows a branch inside the database, only as far as necessary, and without reading messages of other branches."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _PATH = (
     "SELECT id FROM up ORDER BY depth"
 )
 
-# What history.seen_again would drop is not even read: reasoning above an answer may be many times as long as everything else. Nor is
-# reasoning that was cut: a model that sees it may go on with it in the answer. A document that fits may have four times as many characters
-# for its tokens as people's words: a table of spaces.
+# Messages that history.seen_again would drop are not read: reasoning above an answer may be many times as long as everything else. Nor is
+# reasoning that was cut, because a model may continue it in the answer. A document that fits may have four times as many characters per
+# token as people's text, for example in a table of spaces.
 _PROMPT_MESSAGES = (
     "WITH RECURSIVE up(id, parent_id, depth, chars, is_answer, is_past_answer) AS ("
     "SELECT id, parent_id, 0, LENGTH(text), role = 'assistant' AND channel = 'final' AND intent = '' AND is_visible, FALSE "
@@ -64,7 +64,7 @@ _NEAREST_QUESTION = (
 
 @dataclass(frozen=True, slots=True)
 class PromptMessage:
-    """A message on the way, as much of it as a prompt needs. ``author``: a value of ``Author``."""
+    """A message of a branch, with the columns that a prompt needs. ``author``: a value of ``Author``."""
 
     key: UUID
     parent_id: UUID | None
@@ -83,7 +83,7 @@ def path(conversation_id: UUID, leaf_id: UUID) -> list[UUID]:
 
 
 def prompt_messages(leaf_id: UUID, most_chars: int) -> list[PromptMessage]:
-    """The messages down to ``leaf_id`` that a model may be sent, in order: the nearest, with about ``most_chars`` characters."""
+    """The last messages up to ``leaf_id`` that may be sent to a model, in order, with about ``most_chars`` characters."""
     with connection.cursor() as cursor:
         cursor.execute(_PROMPT_MESSAGES, [as_parameter(leaf_id), most_chars])
         rows: Sequence[tuple[object, object, str, str, object, str, str]] = cursor.fetchall()
@@ -94,7 +94,7 @@ def prompt_messages(leaf_id: UUID, most_chars: int) -> list[PromptMessage]:
 
 
 def newest_leaf(message_id: UUID) -> UUID:
-    """The key of the message in which the branch through a message ends: at each fork, the child that was stored last."""
+    """The key of the leaf below a message: at each fork, the child that was stored last."""
     with connection.cursor() as cursor:
         cursor.execute(_NEWEST_LEAF, [as_parameter(message_id)])
         return as_uuid(cursor.fetchone()[0])
@@ -108,8 +108,8 @@ def questions_from(message_id: UUID) -> int:
 
 
 def nearest_question(start: str, *parameters: UUID | Parameter) -> RawSQL:
-    """As a part of a query: the key of the last question at or above the message ``start``, an expression in SQL."""
-    return RawSQL(  # noqa: S611 - the expression is one of this product's, and its parameters are keys
+    """An expression for a query: the key of the last question at or above the message ``start``, an SQL expression."""
+    return RawSQL(  # noqa: S611 - the expression is our own, and its parameters are keys
         _NEAREST_QUESTION.format(start=start),
         [each if isinstance(each, Parameter) else as_parameter(each) for each in parameters],
         output_field=UUIDField(),
@@ -117,7 +117,7 @@ def nearest_question(start: str, *parameters: UUID | Parameter) -> RawSQL:
 
 
 def as_parameter(value: UUID) -> UUID | str:
-    """A key as this database takes it in a statement of our own."""
+    """A key as a parameter of a raw statement for this database."""
     return value.hex if connection.vendor == "sqlite" else value
 
 

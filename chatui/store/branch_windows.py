@@ -1,7 +1,7 @@
 """Loads a window of a branch: some neighbouring exchanges, at a cost that does not depend on the branch's length.
 
-An exchange is a question with everything that follows it up to the next question. A window is named by a message, its anchor, and by how
-many exchanges it reaches from there: 0 is the anchor's own, 1 the one above it, -1 the one below.
+An exchange is a question with everything that follows it up to the next question. A window is defined by a message, its anchor, and a range
+of exchanges relative to it: 0 is the anchor's own, 1 the one above it, -1 the one below.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WINDOW = (
     "up.below + CASE WHEN up.is_question THEN 1 ELSE 0 END, "
     "COALESCE(up.anchor, CASE WHEN above.id = %(anchor)s THEN up.below + CASE WHEN up.is_question THEN 1 ELSE 0 END END) "
     "FROM up JOIN chatui_message above ON above.id = up.parent_id "
-    # The walk ends at the first visible message above the window: it is what tells that there is more.
+    # The recursion ends at the first visible message above the window, which shows that there is more.
     "WHERE up.anchor IS NULL OR NOT up.is_shown OR up.below < up.anchor + %(stop)s) "
     "SELECT id, below, is_shown, (SELECT MAX(anchor) FROM up) FROM up "
     "WHERE below >= (SELECT MAX(anchor) FROM up) + %(start)s ORDER BY depth DESC"
@@ -36,8 +36,8 @@ _EVERYTHING = 1_000_000_000
 class Window:
     """Some exchanges of a branch: the keys of their messages, in order, exchange by exchange.
 
-    ``anchored``: how many exchanges there are below the one that holds the anchor. ``has_earlier`` and ``has_later``: whether the branch
-    has more that people may see above and below.
+    ``anchored``: the number of exchanges below the anchor's own. ``has_earlier`` and ``has_later``: whether the branch has more visible
+    messages above and below.
     """
 
     exchanges: tuple[tuple[UUID, ...], ...]
@@ -52,9 +52,10 @@ class Window:
 
 
 def window(conversation_id: UUID, leaf_id: UUID, anchor_id: UUID, reach: range) -> Window | None:
-    """The exchanges in ``reach`` around a message of the branch that ends in ``leaf_id``. None where the message is not on it.
+    """The exchanges in ``reach`` around a message of the branch that ends in ``leaf_id``.
 
-    The walk begins at the leaf: ask with the anchor itself as the leaf for what is above it, and it costs the same in every conversation.
+    None if the message is not on it. The query starts at the leaf: with the anchor itself as the leaf, loading the exchanges above it takes
+    the same time in every conversation.
     """
     parameters = {
         "conversation": as_parameter(conversation_id),
@@ -78,7 +79,7 @@ def window(conversation_id: UUID, leaf_id: UUID, anchor_id: UUID, reach: range) 
 
 
 def whole(conversation_id: UUID, leaf_id: UUID) -> Window | None:
-    """The whole branch that ends in ``leaf_id``. None where there is no such message."""
+    """The whole branch that ends in ``leaf_id``. None if there is no such message."""
     return window(conversation_id, leaf_id, leaf_id, range(_EVERYTHING))
 
 

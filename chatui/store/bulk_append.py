@@ -16,7 +16,7 @@ from renderer.frames import Frame
 
 BATCH_MESSAGES = 200
 BATCH_CHARS = 200_000
-"""What one transaction takes; a message that is longer has one of its own."""
+"""The most in one transaction; a longer message has one of its own."""
 
 _WHOLE = FrameMetadata()
 
@@ -32,7 +32,7 @@ class Placed:
 
 
 def append_tree(conversation: Conversation, frames: Sequence[Placed], author: Author, before_batch: Callable[[], None]) -> list[UUID]:
-    """Keep frames in a conversation that has no message yet; their keys are returned. ``before_batch`` is called in each transaction."""
+    """Store frames in a conversation that has no message yet, and return their keys. ``before_batch`` is called in each transaction."""
     keys: list[UUID] = []
     for messages, entries in _batches(conversation, frames, author, keys):
         dated = [message for message in messages if message.created_at is not None]
@@ -46,13 +46,13 @@ def append_tree(conversation: Conversation, frames: Sequence[Placed], author: Au
 
 
 def written_at(conversation: Conversation, messages: Iterable[Message]) -> datetime | None:
-    """When the last of these was written, of those that were imported with a time: the others have that of their import, or a later one."""
+    """The latest time of these messages that was imported; messages without one have the time of the import, or a later one."""
     imported = conversation.imported_at
     return max((message.created_at for message in messages if imported and message.created_at < imported), default=None)
 
 
 def _set_times(messages: list[Message], times: list[datetime]) -> None:
-    # The database row is given the time of its creation, whatever time the message had.
+    # Django sets ``created_at`` on creation, whatever time the message had.
     for message, at in zip(messages, times, strict=True):
         message.created_at = at
     if messages:
@@ -62,7 +62,7 @@ def _set_times(messages: list[Message], times: list[datetime]) -> None:
 def _batches(
     conversation: Conversation, frames: Iterable[Placed], author: Author, keys: list[UUID]
 ) -> Iterator[tuple[list[Message], list[SearchEntry]]]:
-    """Rows, ready to be written: what can be done outside a transaction is done by then. Their keys are added to ``keys``."""
+    """Rows, ready to be written: work that needs no transaction is done before it begins. Their keys are added to ``keys``."""
     messages, entries, chars = list[Message](), list[SearchEntry](), 0
     for position, item in enumerate(frames):
         row = transcripts.row_of(conversation, item.frame, author, item.metadata)

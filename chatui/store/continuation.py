@@ -1,7 +1,7 @@
 """Continuing a truncated answer: whether it is possible, and where in the tree of messages the continuation goes.
 
 A cut answer is stored as it is. Its continuation is stored beside it, as one message that holds the old text and the new. So every page,
-copy, download and prompt finds one whole answer, and the cut one remains as another version.
+copy, download and prompt has one whole answer, and the cut one remains as another version.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Continuation(StrEnum):
 
 
 def continuation_of(turn: Turn, end: Message | None) -> Continuation | None:
-    """How the answer of ``turn``, which ends in ``end``, can be continued. None where it is complete, still running, or empty."""
+    """How the answer of ``turn``, which ends in ``end``, can be continued. None if it is complete, still running, or empty."""
     if turn.state not in _UNFINISHED or turn.error_code == ProductCode.NO_MORE or end is None or end.turn_id is None:
         return None
     if is_answer(end):
@@ -36,19 +36,19 @@ def continuation_of(turn: Turn, end: Message | None) -> Continuation | None:
 
 
 def end_of(turn: Turn, *, with_text: bool = False) -> Message | None:
-    """The last message of a turn's answer; where the turn added nothing, the message that it continued. None where there is neither."""
+    """The last message of a turn's answer; if the turn added nothing, the message that it continued. None if there is neither."""
     return end_among(turn, list(turn.messages.order_by("position").defer("raw", *(() if with_text else ("text",)))))
 
 
 def end_among(turn: Turn, messages: Sequence[Message]) -> Message | None:
-    """The same, where the messages of the turn have been read."""
+    """The same, for messages of the turn that were already loaded."""
     if turn.continued_message is not None and not any(map(is_answer, messages)) and is_answer(turn.continued_message):
         return turn.continued_message
     return last_of(messages) or turn.continued_message
 
 
 def last_of(messages: Sequence[Message]) -> Message | None:
-    """The message in which an answer ends: the last one, or a cut text that only hidden messages follow."""
+    """The message in which an answer ends: the last one, or a cut text followed only by hidden messages."""
     for message in reversed(messages):
         if is_answer(message) and not message.is_complete:
             return message
@@ -58,7 +58,7 @@ def last_of(messages: Sequence[Message]) -> Message | None:
 
 
 def cut_answer(turn: Turn) -> Message | None:
-    """The cut text that the turn continues; None where the turn begins an answer."""
+    """The cut text that the turn continues; None if the turn begins an answer."""
     return turn.continued_message if turn.continued_message is not None and is_answer(turn.continued_message) else None
 
 
@@ -76,21 +76,21 @@ def is_answer(message: Message) -> bool:
 
 
 def thought_seconds(turns: Iterable[Turn]) -> int | None:
-    """How long an answer was thought about: the seconds of all turns that wrote it, added up. None where none of them thought."""
+    """The reasoning time of an answer: the seconds of all turns that wrote it, added up. None if none of them reasoned."""
     each = [turn.thought_seconds for turn in turns if turn.thought_seconds is not None]
     return sum(each) if each else None
 
 
 def writers_of(keys: Iterable[UUID]) -> Iterable[Turn]:
-    """The turns that wrote these messages, each once. Only what ``thought_seconds`` needs of them is read."""
+    """The turns that wrote these messages, each once. Only the columns that ``thought_seconds`` needs are loaded."""
     return Turn.objects.filter(messages__in=list(keys)).only("thought_seconds").distinct()
 
 
 class Versions:
-    """The answers to a question where one of them was continued. Such answers branch off below the question.
+    """The answers to a question if one of them was continued.
 
-    ``asked``: the keys of the questions that matter; keys of other messages may be among them. Load this before the messages: what is added
-    in between is then among those, and is not mistaken for an attempt without a result.
+    Such answers branch below the question. ``asked``: the keys of the questions; keys of other messages are ignored. Load this before the
+    messages: messages that are added in between are then loaded too, and their turn does not look like an attempt without a result.
     """
 
     def __init__(self, asked: Iterable[UUID]) -> None:
@@ -102,17 +102,17 @@ class Versions:
             if message.turn:
                 self._by_question.setdefault(message.turn.question_id, []).append(message)
         answered = {message.turn_id for message in messages if is_answer(message)}
-        # Reasoning and preambles for the continuation of a cut text are stored beside that text; alone they are no answer.
+        # Reasoning and preambles before a continuation are stored beside the cut text; alone they are not an answer.
         texts = {message.pk for message in messages if is_answer(message)}
         self._attempts = {turn.continued_message_id: turn for turn in continuing if turn.pk not in answered}
         self._vain = {turn.pk for turn in continuing if turn.pk not in answered and turn.continued_message_id in texts}
 
     def attempt(self, end: Message) -> Turn | None:
-        """The last turn that tried to continue this message, or is still trying, and has added nothing to it."""
+        """The last turn that tried, or is trying, to continue this message, and has added nothing yet."""
         return self._attempts.get(end.pk)
 
     def ends(self, question: Message) -> list[Message]:
-        """The last message of each answer, in the order in which they were stored. Empty where no answer was continued."""
+        """The last message of each answer, in the order in which they were stored. Empty if no answer was continued."""
         mine = self._by_question.get(question.pk, [])
         parents = {message.parent_id for message in mine}
         return [message for message in mine if message.pk not in parents and message.turn_id not in self._vain]

@@ -12,14 +12,14 @@ from renderer.ocml import capabilities, document_header
 from renderer.ocml.calls import Pairing
 from renderer.ocml.document_header import DocumentHeader
 
-MOST_KEPT = 48 * 1024
-"""The longest header that is kept, in characters as it is written: what is added to it later must find room below the format's limit."""
+MOST_STORED = 48 * 1024
+"""The longest header that is stored, in written characters: later additions must fit below the format's limit."""
 
 IMPORTED = "imported"
-"""The key that marks a download of what was not written here. A file cannot set it to anything else."""
+"""The key that marks downloads of imported text. A file cannot set it to another value."""
 
 IMPORTED_FROM = "imported_from"
-"""The key that names the product whose export it was."""
+"""The key that names the product that the export came from."""
 
 SAMPLING_SETTINGS = frozenset(
     {
@@ -38,27 +38,27 @@ SAMPLING_SETTINGS = frozenset(
         "repetition_penalty",
     }
 )
-"""Keys of ``generation_settings`` that say how an answer was sampled. Those that an answer here was not sampled with do not describe it."""
+"""Keys of ``generation_settings`` for sampling. Imported values are dropped unless the answers here used them, too."""
 
 
 def text_of(header: DocumentHeader) -> str:
-    """The header as it is stored. Raises ParseHeaderError where it could not be written again, or is too long."""
+    """The header in its stored form. Raises ParseHeaderError if it could not be written again, or is too long."""
     text = document_header.write(Transcript((), model=header.model, settings=header.settings, extra=header.extra))
-    if len(text) > MOST_KEPT:
+    if len(text) > MOST_STORED:
         raise ParseHeaderError("the document header is too long to be kept")
     return text
 
 
 def header_of(row: Conversation) -> DocumentHeader:
     """The header of a conversation's documents."""
-    kept = _kept(row)
+    header = _imported_header(row)
     if row.sampled_with is not None:
-        rest = {key: value for key, value in kept.settings.items() if key not in SAMPLING_SETTINGS}
-        kept = replace(kept, model=row.model or kept.model, settings={**rest, **row.sampled_with})
+        rest = {key: value for key, value in header.settings.items() if key not in SAMPLING_SETTINGS}
+        header = replace(header, model=row.model or header.model, settings={**rest, **row.sampled_with})
     if not row.imported_at:
-        return kept
+        return header
     origin = {IMPORTED_FROM: str(row.imported_from)} if row.imported_from else {}
-    return replace(kept, extra={**kept.extra, IMPORTED: True, **origin})
+    return replace(header, extra={**header.extra, IMPORTED: True, **origin})
 
 
 def transcript(row: Conversation, frames: Iterable[Frame]) -> Transcript:
@@ -71,8 +71,8 @@ def transcript(row: Conversation, frames: Iterable[Frame]) -> Transcript:
 
 
 def unmet_capabilities(row: Conversation) -> list[str]:
-    """What the capabilities of an imported transcript ask for and is not known here, or do not list and an answer here uses."""
-    header = _kept(row).extra
+    """Capabilities that an imported transcript requires and that are unknown here, or that it does not list and an answer here uses."""
+    header = _imported_header(row).extra
     hints = capabilities.hints(header)
     if capabilities.covering(header, _AN_ANSWER) != header:
         hints.append("an answer uses roles or channels that the capabilities do not list")
@@ -83,13 +83,16 @@ _AN_ANSWER = [Frame(Header(Role.USER), ""), *(Frame(Header(Role.ASSISTANT, chann
 
 
 def _with_unique_calls(frames: Iterable[Frame]) -> Iterator[Frame]:
-    """Model servers may give two calls of a conversation one id. A document may not: the second is written as no call, as it is read."""
+    """Model servers may reuse a call id in a conversation.
+
+    A document may not: the second is not written as a call, just as the parser reads it.
+    """
     pairing = Pairing(document_header.Profile())
     for frame in frames:
         yield replace(frame, terminator=Terminator.END) if pairing.closed(frame.header, frame.terminator) else frame
 
 
-def _kept(row: Conversation) -> DocumentHeader:
+def _imported_header(row: Conversation) -> DocumentHeader:
     if not row.document_header:
         return DocumentHeader(model=row.model or None, settings={"reasoning_effort": row.effort})
     try:
@@ -99,7 +102,7 @@ def _kept(row: Conversation) -> DocumentHeader:
 
 
 def _keep_to(header: DocumentHeader, frames: tuple[Frame, ...]) -> bool:
-    """Whether frames keep to the profile that the header demands: what was repaired on its way in, or written here, may not."""
+    """Whether frames conform to the header's profile: frames that were repaired on import, or written here, may not."""
     profile = _profile(header)
     pairing = Pairing(profile)
     return profile == document_header.Profile() or not any(fault.is_refused for frame in frames for fault in pairing.opened(frame.header))
@@ -110,7 +113,7 @@ def _profile(header: DocumentHeader) -> document_header.Profile:
 
 
 def _without_profile(header: DocumentHeader) -> dict[str, object]:
-    """The other keys of a header, with the profile of Harmony there, but not enabled: a document never breaks its own rules."""
+    """The header with its Harmony profile disabled: a document must never break its own rules."""
     profiles = header.extra["profiles"]
-    assert isinstance(profiles, dict)  # noqa: S101 - there is a profile, or nothing would have been demanded
+    assert isinstance(profiles, dict)  # noqa: S101 - only called for a header with a profile
     return {**header.extra, "profiles": {**profiles, "harmony": {**profiles["harmony"], "enabled": False}}}

@@ -1,7 +1,7 @@
 """Permanently erases conversations of any length: in short transactions, the newest messages first.
 
-A message is never older than its parent, so whatever hangs on a message has gone before it. Django's own deletion would read every row
-and hold them all in one transaction, in which nobody else writes; from a message on it would follow a chain link by link, up to a thousand.
+A message is never older than its parent, so all children of a message are deleted before it. Django's own deletion would load every row and
+delete them in one transaction, in which nobody else can write; it would follow the chain of messages one by one, up to a thousand.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from chatui.store.short_transactions import short_transaction
 from chatui.usage import estimates, settling
 
 BATCH_MESSAGES = 100
-"""In one transaction. A turn can hold 4 MB of what was sent to the model, and goes with its question."""
+"""Messages in one transaction. A turn is deleted with its question, and can contain 4 MB of requests."""
 
 
-_EVERY = Q()
-_OF_TURN: tuple[type[TurnPiece | ToolCall | ToolApproval | OpenedPage | ProgramAnswer | StoredFile], ...] = (
+_ANY = Q()
+_ROWS_OF_TURN: tuple[type[TurnPiece | ToolCall | ToolApproval | OpenedPage | ProgramAnswer | StoredFile], ...] = (
     TurnPiece,
     ToolCall,
     ToolApproval,
@@ -51,23 +51,23 @@ _OF_TURN: tuple[type[TurnPiece | ToolCall | ToolApproval | OpenedPage | ProgramA
     ProgramAnswer,
     StoredFile,
 )
-"""What hangs on a turn, and goes before it."""
+"""Rows that refer to a turn, and are deleted before it."""
 
 
 def erase_conversation(key: UUID, *, only_from_bin: bool = False) -> int:
-    """Erase a conversation with all that hangs on it; how many messages it had. A call that was cut off can be made again.
+    """Erase a conversation with everything that belongs to it; returns the number of its messages. An interrupted call can be repeated.
 
-    It is in the bin from the first step on, so that nobody reads half of it, and nothing that still runs in it may write; the next
-    ``sweep`` goes on where a process died. ``only_from_bin``: nothing is erased if its owner has taken it out of the bin meanwhile.
+    It is in the bin from the first step on, so that nobody sees half of it and no running turn can write; if the process dies, the next
+    ``sweep`` continues. ``only_from_bin``: nothing is erased if its owner has restored it meanwhile.
     """
-    if not close(key, Q(deleted_at__isnull=False) if only_from_bin else _EVERY):
+    if not close(key, Q(deleted_at__isnull=False) if only_from_bin else _ANY):
         return 0
     erased = 0
     while taken := _erase_newest(key):
         erased += taken
     _delete_files(key)
     with short_transaction():
-        for rows in _OF_TURN:
+        for rows in _ROWS_OF_TURN:
             delete_rows(rows.objects.filter(turn__conversation=key))
         for table in (SearchEntry, ActiveLeaf, ShareLink, DebugRequest, ToolRule, Turn):
             delete_rows(table.objects.filter(conversation=key))
@@ -75,11 +75,13 @@ def erase_conversation(key: UUID, *, only_from_bin: bool = False) -> int:
     return erased
 
 
-def close(key: UUID, only: Q = _EVERY) -> bool:
-    """The first step of an erasure: nobody reads it or takes it out of the bin from now on, and nothing may write into it. False where it
-    is not as ``only`` says, or is not there."""
+def close(key: UUID, only: Q = _ANY) -> bool:
+    """The first step of an erasure: from now on, nobody can read or restore it, and nothing can write into it.
+
+    False if it does not match ``only``, or does not exist.
+    """
     with short_transaction():
-        _hold_running(key)
+        _lock_running_turns(key)
         now = timezone.now()
         if not Conversation.objects.filter(only, pk=key).update(deleted_at=Coalesce("deleted_at", now), unfinished_until=now):
             return False
@@ -97,17 +99,17 @@ def count_expired(before: datetime) -> int:
 
 
 def erase_expired(before: datetime) -> int:
-    """Erase them; how many there were."""
+    """Erase them; returns their number."""
     erased = 0
     for key in list(_expired(before).values_list("pk", flat=True)):
-        if _expired(before).filter(pk=key).exists():  # its owner may have taken it out of the bin meanwhile
+        if _expired(before).filter(pk=key).exists():  # its owner may have restored it meanwhile
             erase_conversation(key, only_from_bin=True)
             erased += 1
     return erased
 
 
 def sweep() -> int:
-    """Erase what is half-written or half-erased because its process has died, and files that nobody has sent; how many conversations."""
+    """Erase conversations whose import or erasure died, and expired pending files; returns the number of conversations."""
     abandoned = list(Conversation.objects.filter(unfinished_until__lt=timezone.now()).values_list("pk", flat=True))
     for key in abandoned:
         erase_conversation(key)
@@ -116,7 +118,7 @@ def sweep() -> int:
 
 
 def delete_rows(rows: QuerySet[Any]) -> int:
-    """Delete rows as they are, in one statement and without a look at what refers to them: the database refuses where something does."""
+    """Delete rows in one statement, without checking for references: the database refuses if there are any."""
     return rows._raw_delete(rows.db)
 
 
@@ -124,15 +126,16 @@ def _expired(before: datetime) -> QuerySet[Conversation]:
     return Conversation.objects.filter(deleted_at__lt=before)
 
 
-def _hold_running(key: UUID) -> None:
-    """Lock what an erasure writes of turns that run, in the order in which a turn ends and a question is asked: turn, count, conversation.
-    Two that took them in another order would wait for each other, and one would fail."""
+def _lock_running_turns(key: UUID) -> None:
+    """Lock the rows of running turns that an erasure writes, in the same order as ending a turn and asking a question: turn, count,
+    conversation. Another order could deadlock.
+    """
     turns = Turn.objects.select_for_update(of=("self",), no_key=True).filter(conversation=key, state=TurnState.RUNNING)
     settling.hold(set(turns.order_by("pk").values_list("asked_by", flat=True)))
 
 
 def _delete_files(key: UUID) -> None:
-    """Those that no turn made, and what was in any of them. While the conversation is there, the next ``sweep`` can do it again."""
+    """Delete uploaded files, and the contents of all files. While the conversation exists, the next ``sweep`` can repeat this."""
     if (owner := Conversation.objects.filter(pk=key).values_list("owner", flat=True).first()) is not None:
         storage.delete_of_conversation(owner, key)
 
@@ -147,7 +150,7 @@ def _erase_newest(key: UUID) -> int:
         delete_rows(ActiveLeaf.objects.filter(message__in=keys))
         delete_rows(ShareLink.objects.filter(leaf__in=keys))
         Turn.objects.filter(continued_message__in=keys).update(continued_message=None)
-        for rows in _OF_TURN:
+        for rows in _ROWS_OF_TURN:
             delete_rows(rows.objects.filter(turn__question__in=keys))
         delete_rows(Turn.objects.filter(question__in=keys))
         delete_rows(Message.objects.filter(pk__in=keys))

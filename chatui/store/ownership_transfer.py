@@ -33,24 +33,22 @@ from chatui.store.temporary import searching
 _FOLDER_CHARS = 60
 
 
-def hand_over(person: User, heir: User, *, with_summaries: bool) -> int:
-    """Make all that is in the person's list, folders and archive the heir's; how many conversations. May be called again.
+def transfer(person: User, heir: User, *, with_summaries: bool) -> int:
+    """Transfer all conversations in the person's list, folders and archive to the heir; returns their number.
 
-    ``with_summaries``: whether the heir is one of those who get summaries of the thinking. Otherwise those that were made for the person
-    are put aside, where only staff with the permission find them.
-
-    What is in the bin or temporary stays, to be erased. Instructions of folders are the person's own, and are not handed over. Share links
-    end: the person who vouched for them has gone.
+    Can be repeated. ``with_summaries``: whether the heir gets reasoning summaries. Otherwise existing summaries are hidden, and only staff
+    with the permission can see them. Deleted and temporary conversations are not transferred, and will be erased. Folder instructions are
+    personal, and are not transferred. Share links are revoked: the person responsible for them has left.
     """
     keys = list(_theirs(person).values_list("pk", flat=True))
     if not keys:
         return 0
     folder = Folder.objects.create(owner=heir, name=_free_name(heir, person.get_username()))
-    return sum(_hand_over(key, person, folder, with_summaries=with_summaries) for key in keys)
+    return sum(_transfer(key, person, folder, with_summaries=with_summaries) for key in keys)
 
 
 def _free_name(heir: User, wanted: str) -> str:
-    """Never that of a folder of the heir's own: its instructions would count in what is handed over."""
+    """Never the name of an existing folder of the heir: its instructions would apply to the transferred conversations."""
     taken = set(Folder.objects.filter(owner=heir).values_list("name", flat=True))
     name, number = wanted[:_FOLDER_CHARS], 1
     while name in taken:
@@ -63,34 +61,33 @@ def _theirs(person: User) -> QuerySet[Conversation]:
     return Conversation.objects.filter(owner=person, deleted_at=None, temporary_until=None)
 
 
-def _hand_over(key: UUID, person: User, folder: Folder, *, with_summaries: bool) -> bool:
+def _transfer(key: UUID, person: User, folder: Folder, *, with_summaries: bool) -> bool:
     with short_transaction():
         row = _theirs(person).select_for_update(no_key=True).filter(pk=key).first()
         if row is None:
             return False
         ShareLink.objects.filter(conversation=row).delete()
-        # The heir was never asked whether a tool may run unasked. What is switched off stays so.
+        # The heir has never allowed tools to run without approval. Tools that are switched off stay off.
         ToolRule.objects.filter(conversation=row, is_allowed=True).delete()
         ActiveLeaf.objects.filter(conversation=row, person=person).update(person=folder.owner)
         Turn.objects.filter(conversation=row, asked_by=person).update(asked_by=folder.owner)
-        to_index = _hand_over_files(row, person, folder.owner)
+        to_index = _transfer_files(row, person, folder.owner)
         row.owner, row.folder, row.import_key, row.is_pinned, row.handed_over_at = folder.owner, folder, "", False, timezone.now()
         row.save(update_fields=["owner", "folder", "import_key", "is_pinned", "handed_over_at"])
-        # To tools, the heir has written none of it: somebody may have pasted an address there that the heir has never seen.
-        transcripts.disown(row)
+        # For tools, none of the text counts as the heir's: it may contain addresses that the heir has never seen.
+        transcripts.mark_as_former_owners(row)
         if not with_summaries:
-            transcripts.put_summaries_aside(row)
+            transcripts.hide_summaries(row)
         _index_again(row)
     for content in to_index:
         passages.index(content)
     return True
 
 
-def _hand_over_files(row: Conversation, person: User, heir: User) -> list[int]:
-    """A content is kept once for each person: the heir may have the same one, and the person needs theirs as long as another file does.
-    As many statements for one file as for hundreds.
+def _transfer_files(row: Conversation, person: User, heir: User) -> list[int]:
+    """Each content is stored once per person: the heir may have the same one, and the person keeps theirs while another file uses it.
 
-    Returns the keys of contents whose passages are still to be indexed, for searches in them.
+    The number of statements does not depend on the number of files. Returns the keys of contents whose passages must be indexed again.
     """
     files = list(StoredFile.objects.filter(conversation=row, owner=person).select_related("content"))
     if not files:
@@ -98,12 +95,12 @@ def _hand_over_files(row: Conversation, person: User, heir: User) -> list[int]:
     contents = {file.content_id: file.content for file in files}
     others = StoredFile.objects.filter(content__in=contents).exclude(pk__in=[file.pk for file in files])
     needed = set(others.values_list("content", flat=True))
-    held = dict(FileContent.objects.filter(owner=heir, sha256__in=_digests(contents.values())).values_list("sha256", "pk"))
-    FileContent.objects.filter(pk__in=[key for key, each in contents.items() if each.sha256 not in held and key not in needed]).update(
+    owned = dict(FileContent.objects.filter(owner=heir, sha256__in=_digests(contents.values())).values_list("sha256", "pk"))
+    FileContent.objects.filter(pk__in=[key for key, each in contents.items() if each.sha256 not in owned and key not in needed]).update(
         owner=heir
     )
-    held |= _copied([each for key, each in contents.items() if each.sha256 not in held and key in needed], heir)
-    instead = {key: held[each.sha256] for key, each in contents.items() if each.sha256 in held}
+    owned |= _copied([each for key, each in contents.items() if each.sha256 not in owned and key in needed], heir)
+    instead = {key: owned[each.sha256] for key, each in contents.items() if each.sha256 in owned}
     _copy_texts(instead, heir)
     for file in files:
         file.content_id = instead.get(file.content_id, file.content_id)
@@ -118,7 +115,7 @@ def _digests(contents: Iterable[FileContent]) -> list[str]:
 
 
 def _copied(contents: Sequence[FileContent], heir: User) -> dict[str, int]:
-    """The same contents, of the heir; the keys by digest."""
+    """Copy these contents for the heir; returns their keys by digest."""
     alike = ("sha256", "size", "media_type", "width", "height", "is_encrypted")
     rows = (FileContent(owner=heir, **{name: getattr(content, name) for name in alike}) for content in contents)
     made = FileContent.objects.bulk_create(rows)
@@ -127,7 +124,7 @@ def _copied(contents: Sequence[FileContent], heir: User) -> dict[str, int]:
 
 
 def _copy_texts(instead: Mapping[int, int], heir: User) -> None:
-    """Give the same contents of the heir what was read of them, unless it was read for the heir as well."""
+    """Copy the extracted text to the heir's contents, unless they have it already."""
     have = set(DocumentText.objects.filter(content__in=instead.values()).values_list("content", flat=True))
     sources = [source for source, target in instead.items() if target not in have]
     for model in (DocumentText, DocumentPart):
@@ -135,13 +132,13 @@ def _copy_texts(instead: Mapping[int, int], heir: User) -> None:
 
 
 def _copy_rows(model: type[Model], contents: Sequence[int], heir: User) -> None:
-    """Give the heir's contents of the same bytes a copy of what hangs on these: within the database, as it may be large."""
+    """Copy rows to the heir's contents with the same bytes, inside the database, because they may be large."""
     if not contents:
         return
     quote = connection.ops.quote_name
-    table, kept = quote(model._meta.db_table), quote(FileContent._meta.db_table)
+    table, blobs = quote(model._meta.db_table), quote(FileContent._meta.db_table)
     columns = [quote(str(each.column)) for each in model._meta.concrete_fields if not each.primary_key and each.name != "content"]
-    alike = f"JOIN {kept} was ON was.id = old.content_id JOIN {kept} theirs ON theirs.sha256 = was.sha256 AND theirs.owner_id = %s"
+    alike = f"JOIN {blobs} was ON was.id = old.content_id JOIN {blobs} theirs ON theirs.sha256 = was.sha256 AND theirs.owner_id = %s"
     only = f"WHERE was.id IN ({', '.join(['%s'] * len(contents))})"
     copied = f"SELECT theirs.id, {', '.join(f'old.{column}' for column in columns)} FROM {table} old {alike} {only}"  # noqa: S608 - our names
     with connection.cursor() as cursor:
@@ -152,7 +149,7 @@ def _copy_rows(model: type[Model], contents: Sequence[int], heir: User) -> None:
 
 
 def _index_again(row: Conversation) -> None:
-    """Words are stored with a prefix of the owner's, so that nobody finds what is another's."""
+    """Index a conversation again: words are stored with a prefix of their owner, so that nobody finds another person's text."""
     entries = SearchEntry.objects.filter(conversation=row)
     has_title = entries.filter(message=None).exists()
     entries.delete()

@@ -13,13 +13,13 @@ from typing import Any
 
 from chatui.backends.hosted.tools import KEY_WORDS, is_key_field
 
-MOST_KEPT = 4 << 20
+MOST_STORED = 4 << 20
 """The longest compressed request that is stored, in bytes. Of a longer one, only the path and the size are stored."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """One request. ``body`` is None where it was too long to be stored; ``size`` is always its length in bytes."""
+class StoredRequest:
+    """One request. ``body`` is None if it was too long to be stored; ``size`` is always its length in bytes."""
 
     path: str
     body: str | None = field(repr=False)
@@ -27,18 +27,21 @@ class Sent:
 
 
 def pack(path: str, body: bytes) -> bytes:
-    """Pack a request for the column. Headers are left out, and with them the model server's key; so are the keys of tools that the server
-    runs by itself, and reasoning that a server encrypted, which is only given back to it."""
+    """Pack a request for the column.
+
+    Left out are the headers, which contain the model server's key, the keys of tools that the server runs by itself, and encrypted
+    reasoning, which is only sent back to its server.
+    """
     text = _without_sealed(body)
     packed = _packed({"path": path, "body": text, "size": len(body)})
-    return packed if len(packed) <= MOST_KEPT else _packed({"path": path, "body": None, "size": len(body)})
+    return packed if len(packed) <= MOST_STORED else _packed({"path": path, "body": None, "size": len(body)})
 
 
-def unpack(packed: bytes) -> Sent | None:
-    """Read what ``pack`` wrote; None where the column holds something else."""
+def unpack(packed: bytes) -> StoredRequest | None:
+    """Read what ``pack`` wrote; None if the column contains something else."""
     try:
-        kept = json.loads(zlib.decompress(packed))
-        return Sent(kept["path"], kept["body"], kept["size"])
+        stored = json.loads(zlib.decompress(packed))
+        return StoredRequest(stored["path"], stored["body"], stored["size"])
     except (zlib.error, ValueError, KeyError, TypeError):
         return None
 
@@ -66,7 +69,7 @@ def _is_of_server(tool: Any) -> bool:
 
 
 def _without_keys(value: Any, *, is_key: bool = False) -> Any:
-    """The definition of a tool as an operator wrote it, without what signs its server in somewhere."""
+    """An operator's tool definition without credentials."""
     if isinstance(value, dict):
         return {name: _without_keys(each, is_key=is_key or is_key_field(name)) for name, each in value.items()}
     if isinstance(value, list):
@@ -75,7 +78,7 @@ def _without_keys(value: Any, *, is_key: bool = False) -> Any:
 
 
 def _opened(value: Any) -> Any:
-    """The same without the values that are sealed."""
+    """The same without encrypted values."""
     if isinstance(value, list):
         return [_opened(each) for each in value]
     if not isinstance(value, dict):
@@ -84,5 +87,5 @@ def _opened(value: Any) -> Any:
     return {name: _LEFT_OUT if name in sealed and isinstance(each, str) else _opened(each) for name, each in value.items()}
 
 
-def _packed(kept: dict[str, object]) -> bytes:
-    return zlib.compress(json.dumps(kept, ensure_ascii=False).encode("utf-8", "replace"))
+def _packed(stored: dict[str, object]) -> bytes:
+    return zlib.compress(json.dumps(stored, ensure_ascii=False).encode("utf-8", "replace"))

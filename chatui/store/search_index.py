@@ -1,7 +1,7 @@
-"""The full-text search index over what people see. It accepts VisibleText only, so nothing hidden can be in it.
+"""The full-text search index of visible text. It accepts VisibleText only, so nothing hidden can be in it.
 
 Every word is stored with a prefix that belongs to the owner of the conversation. A search therefore reads only that person's part of the
-index: what others wrote is not found, not counted, and does not slow a search down.
+index: other people's text is not found, not counted, and does not slow a search down.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ ENTRY_BYTES = 400_000
 """How much of one message is indexed, in bytes of words: PostgreSQL's limit is 1 MB with what it adds. Later words are not found."""
 
 MERGED_PAGES = 500
-"""Pages of SQLite's index that are written anew in one transaction."""
+"""Pages of SQLite's index that are rewritten in one transaction."""
 
 _NEWEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One match: a message or, where ``message_id`` is None, the title. ``id`` grows with time."""
+    """One match: a message or, if ``message_id`` is None, the title. ``id`` grows with time."""
 
     id: int
     conversation_id: UUID
@@ -39,24 +39,24 @@ class Entry:
 
 
 def add(messages: Iterable[tuple[Message, VisibleText]]) -> None:
-    """Take in visible messages. One row each; the caller's transaction."""
+    """Index visible messages, one row each, in the caller's transaction."""
     entries = [found for message, text in messages if (found := entry(message, text))]
     tree.FOUND_BY.run(entries)
 
 
 def entry(message: Message, text: VisibleText) -> SearchEntry | None:
-    """The row of a visible message, not yet stored; None where it has no word."""
+    """The row of a visible message, not yet stored; None if it has no word."""
     found = _terms(message.conversation, text)
     return SearchEntry(conversation=message.conversation, message=message, terms=found) if found else None
 
 
 def put_title(conversation: Conversation, title: VisibleText) -> None:
-    """Index a title that its owner wrote, in place of an earlier one. One that is the beginning of a message is found by that message."""
+    """Index a title that its owner wrote, replacing an earlier one. A title that is the beginning of a message is found by that message."""
     SearchEntry.objects.update_or_create(conversation=conversation, message=None, defaults={"terms": _terms(conversation, title)})
 
 
 def put_first_title(conversation: Conversation, title: VisibleText) -> None:
-    """Index a title that a model wrote, in one statement. One that its owner wrote has been there before, and stays."""
+    """Index a title that a model wrote, in one statement. An existing title by its owner stays."""
     entry = SearchEntry(conversation=conversation, message=None, terms=_terms(conversation, title))
     SearchEntry.objects.bulk_create([entry], ignore_conflicts=True)
 
@@ -69,8 +69,8 @@ def find(person: User, query: Query, limit: int, before: int | None = None) -> l
     if not query.wanted:
         return []
     is_sqlite = connection.vendor == "sqlite"
-    beginning = _beginning(person.pk)
-    asked = (_sqlite if is_sqlite else _postgresql)(beginning, query.terms)
+    prefix = _prefix(person.pk)
+    asked = (_sqlite if is_sqlite else _postgresql)(prefix, query.terms)
     owner = person.pk.hex if is_sqlite else person.pk
     with connection.cursor() as cursor:
         cursor.execute(_FIND_SQLITE if is_sqlite else _FIND_POSTGRESQL, [asked, before or _NEWEST, owner, limit])
@@ -78,9 +78,9 @@ def find(person: User, query: Query, limit: int, before: int | None = None) -> l
 
 
 def tidy() -> None:
-    """Have SQLite write its index anew without the words of deleted rows, which it otherwise overwrites at some later time.
+    """Make SQLite rewrite its index without the words of deleted rows, which it otherwise overwrites at some later time.
 
-    In steps, as it says itself that this is to be done: a whole index at once would keep every other writer waiting.
+    In steps, as its documentation recommends: a whole index at once would block every other writer.
     """
     if connection.vendor != "sqlite":
         return
@@ -91,11 +91,11 @@ def tidy() -> None:
 
 
 _MERGES = tuple(f"INSERT INTO {name}({name}, rank) VALUES ('merge', %s)" for name in ("chatui_words", "chatui_passages"))  # noqa: S608
-"""Of both indexes: over messages, and over passages of documents."""
+"""For both indexes: messages, and passages of documents."""
 
 
 def _merge(statement: str, pages: int) -> int:
-    """Merge about so many pages; a negative number takes up all parts of the index first. Below 2: there was nothing left to do."""
+    """Merge about ``pages`` pages; a negative number first includes all parts of the index. A result below 2: nothing was left to do."""
     with short_transaction(), connection.cursor() as cursor:
         before = cursor.execute("SELECT total_changes()").fetchone()[0]
         cursor.execute(statement, [pages])
@@ -121,24 +121,24 @@ _FIND_POSTGRESQL = (
 
 
 def _terms(conversation: Conversation, text: VisibleText) -> str:
-    beginning = _beginning(conversation.owner_id)
-    return " ".join(beginning + term for term in search_words.terms(text, ENTRY_BYTES))
+    prefix = _prefix(conversation.owner_id)
+    return " ".join(prefix + term for term in search_words.terms(text, ENTRY_BYTES))
 
 
-def _beginning(owner: UUID) -> str:
-    """Ten letters and digits. Should two people share them, the owner's column still tells them apart."""
+def _prefix(owner: UUID) -> str:
+    """Ten letters and digits. If two people share them, the owner's column still distinguishes them."""
     return hashlib.sha256(owner.bytes).hexdigest()[:10]
 
 
-# A term is made of letters, digits and marks: nothing in it means anything to either query language, quoted or not.
+# A term consists of letters, digits and marks, which have no special meaning in either query language, quoted or not.
 
 
-def _sqlite(beginning: str, terms: tuple[Term, ...]) -> str:
-    return " AND ".join(f'"{beginning}{term.text}"{"*" if term.is_prefix else ""}' for term in terms)
+def _sqlite(prefix: str, terms: tuple[Term, ...]) -> str:
+    return " AND ".join(f'"{prefix}{term.text}"{"*" if term.is_prefix else ""}' for term in terms)
 
 
-def _postgresql(beginning: str, terms: tuple[Term, ...]) -> str:
-    return " & ".join(f"'{beginning}{term.text}'{':*' if term.is_prefix else ''}" for term in terms)
+def _postgresql(prefix: str, terms: tuple[Term, ...]) -> str:
+    return " & ".join(f"'{prefix}{term.text}'{':*' if term.is_prefix else ''}" for term in terms)
 
 
 def _uuid(value: UUID | str) -> UUID:

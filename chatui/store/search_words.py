@@ -17,7 +17,10 @@ WORD_CHARS = 64
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a text. ``start`` and ``end`` are offsets in the text; in a ``run`` each character of ``folded`` is one of the text."""
+    """A word of a text.
+
+    ``start`` and ``end`` are offsets in the text; in a ``run``, characters of ``folded`` and of the text correspond one to one.
+    """
 
     folded: str
     start: int
@@ -35,7 +38,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The words that a person searches for; all of them must occur. Empty where they typed none."""
+    """The words that a person searches for; all of them must occur. Empty if they typed none."""
 
     wanted: tuple[Word, ...]
 
@@ -45,7 +48,7 @@ class Query:
         return tuple(dict.fromkeys(term for word in self.wanted for term in _asked(word)))
 
     def spans(self, text: str, ahead: int = 400) -> list[tuple[int, int]]:
-        """Where the words occur in ``text``, in order and without overlap; empty where one of them is missing.
+        """Where the words occur in ``text``, in order and without overlap; empty if one of them is missing.
 
         Once every word was found, text more than ``ahead`` characters after the first match is not searched.
         """
@@ -65,7 +68,7 @@ class Query:
 
 
 def query(text: str, limit: int = 8) -> Query:
-    """Parse what was typed into a search field: at most ``limit`` different words. All other characters are ignored."""
+    """Parse the text of a search field: at most ``limit`` different words. All other characters are ignored."""
     found: dict[tuple[str, bool], Word] = {}
     for word in words(text):
         found.setdefault((word.folded, word.run), word)
@@ -100,7 +103,7 @@ def words(text: str) -> Iterator[Word]:
 
 def _asked(word: Word) -> Iterator[Term]:
     if not word.run:
-        # Far too many words begin with a single given letter.
+        # Too many words begin with any single letter.
         yield Term(word.folded, is_prefix=len(word.folded) > 1)
     elif len(word.folded) == 1:
         yield Term(word.folded, is_prefix=True)
@@ -109,7 +112,7 @@ def _asked(word: Word) -> Iterator[Term]:
 
 
 def _pairs(run: str) -> Iterator[str]:
-    """Each two neighbours, and the last character alone, so that each character begins a term."""
+    """Each pair of neighbours, and the last character alone, so that each character begins a term."""
     yield from (run[at : at + 2] for at in range(len(run)))
 
 
@@ -142,7 +145,7 @@ def _fold(word: str) -> str:
     if word.isascii():
         return word.lower()
     apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", word).casefold())
-    # Compatibility forms may bring in characters that are in no word, such as the slash of a fraction.
+    # Compatibility forms may introduce characters that are not part of words, such as the slash of a fraction.
     return "".join(_IN_A_WORD.findall(unicodedata.normalize("NFC", _OPTIONAL.sub("", apart))))
 
 

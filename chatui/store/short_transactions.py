@@ -14,10 +14,10 @@ _LONGEST_PAUSE = 0.25
 
 @contextmanager
 def short_transaction() -> Iterator[None]:
-    """One step of long work: a transaction, and behind it as long a pause as it took, of at least 10 ms.
+    """One step of long work: a transaction, followed by a pause as long as it took, of at least 10 ms.
 
-    SQLite has one writer at a time, and whoever waits looks now and then whether the lock is free (at most 100 ms apart): transaction
-    after transaction without a pause would leave them waiting to the very end.
+    SQLite has one writer at a time, and waiting writers only poll the lock (at most every 100 ms): without pauses they would wait for the
+    last transaction.
     """
     begun = time.monotonic()
     with transaction.atomic():

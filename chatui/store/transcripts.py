@@ -25,12 +25,12 @@ from renderer.summary.frame import ASIDE
 
 
 def frame_of(message: Message) -> Frame:
-    """The frame that a row stores."""
+    """The frame that is stored in a row."""
     return ocml.parse_frame(message.text)
 
 
 def header_of(message: Message) -> Header:
-    """The header as a row's columns store it: enough to tell what kind of frame it is, without reading the text."""
+    """The header from a row's columns: enough to know the kind of frame without loading the text."""
     return Header(
         message.role, message.channel or None, message.recipient or None, name=message.name or None, intent=message.intent or None
     )
@@ -38,8 +38,7 @@ def header_of(message: Message) -> Header:
 
 @dataclass(frozen=True, slots=True)
 class FrameMetadata:
-    """What is stored with a frame besides its text and author: its turn, its ``key`` (None: a new one), whether it is complete, and the
-    code of what went wrong with it."""
+    """Stored with a frame besides its text and author: its turn, its ``key`` (None: a new one), completeness, and error code."""
 
     turn: Turn | None = None
     key: UUID | None = None
@@ -47,21 +46,21 @@ class FrameMetadata:
     error_code: str = ""
 
 
-_BY_ITSELF = FrameMetadata()
+_NO_METADATA = FrameMetadata()
 COLUMN_CHARS = 128
-"""Header values of imports can be longer than what we make ourselves; the frame's text has all of them."""
+"""Imported header values can be longer than our own; the frame's text contains them in full."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A frame as a row that is not stored yet and has no place in the tree; ``found_by`` is the text that a search finds it by, if any."""
+    """A row that is not stored yet and has no place in the tree; ``found_by``: its text for the search index, if any."""
 
     message: Message
     found_by: VisibleText | None = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TreePosition:
     """Where a message goes: its parent's key, None for a root, and the next free position in its conversation."""
 
     parent_id: UUID | None
@@ -69,25 +68,31 @@ class Place:
 
 
 def append(
-    conversation: Conversation, parent: Message | None, frame: Frame, author: Author, metadata: FrameMetadata = _BY_ITSELF
+    conversation: Conversation, parent: Message | None, frame: Frame, author: Author, metadata: FrameMetadata = _NO_METADATA
 ) -> Message:
-    """Keep a frame as a child of ``parent``. Call inside a transaction: the next position is read first."""
-    return append_at(conversation, Place(parent.pk if parent else None, _next_position(conversation)), frame, author, metadata)
+    """Store a frame as a child of ``parent``. Call inside a transaction: the next position is read first."""
+    return append_at(conversation, TreePosition(parent.pk if parent else None, _next_position(conversation)), frame, author, metadata)
 
 
 def append_chain(conversation: Conversation, parent: Message | None, frames: Sequence[tuple[Frame, Author, FrameMetadata]]) -> Message:
-    """The same for some frames, each under the one before it. Returns the last message."""
-    return append_chain_at(conversation, Place(parent.pk if parent else None, _next_position(conversation)), frames)[-1]
+    """The same for several frames, each below the previous one. Returns the last message."""
+    return append_chain_at(conversation, TreePosition(parent.pk if parent else None, _next_position(conversation)), frames)[-1]
 
 
-def append_at(conversation: Conversation, place: Place, frame: Frame, author: Author, metadata: FrameMetadata = _BY_ITSELF) -> Message:
-    """Keep a frame at a place that was read in the same transaction. Reads nothing: of ``conversation`` it needs the keys, and whether
-    it is temporary."""
+def append_at(
+    conversation: Conversation, place: TreePosition, frame: Frame, author: Author, metadata: FrameMetadata = _NO_METADATA
+) -> Message:
+    """Store a frame at a place that was read in the same transaction.
+
+    Reads nothing: it only needs the keys of ``conversation``, and whether it is temporary.
+    """
     return append_chain_at(conversation, place, [(frame, author, metadata)])[-1]
 
 
-def append_chain_at(conversation: Conversation, place: Place, frames: Sequence[tuple[Frame, Author, FrameMetadata]]) -> list[Message]:
-    """The same for some frames, each under the one before it, in two statements. Returns their messages."""
+def append_chain_at(
+    conversation: Conversation, place: TreePosition, frames: Sequence[tuple[Frame, Author, FrameMetadata]]
+) -> list[Message]:
+    """The same for several frames, each below the previous one, in two statements. Returns their messages."""
     rows = [row_of(conversation, frame, author, metadata) for frame, author, metadata in frames]
     parent_id = place.parent_id
     for offset, row in enumerate(rows):
@@ -99,12 +104,12 @@ def append_chain_at(conversation: Conversation, place: Place, frames: Sequence[t
 
 
 def replace_text(key: UUID, frame: Frame) -> None:
-    """Let a message hold another frame, of the same kind: what its person has deleted is gone for good."""
+    """Replace a message's frame with one of the same kind, when a person has deleted its content for good."""
     Message.objects.filter(pk=key).update(text=ocml.dump_frame(frame), raw=None)
 
 
 def replace_frames(frames: Iterable[tuple[Message, Frame]]) -> int:
-    """Let messages hold other frames than before, of whatever kind; how many there were. Each frame has to be one that can be written."""
+    """Replace the frames of messages, with any kind; returns their number. Each frame must be valid."""
     rows = []
     for message, frame in frames:
         message.raw = None
@@ -114,25 +119,25 @@ def replace_frames(frames: Iterable[tuple[Message, Frame]]) -> int:
     return Message.objects.bulk_update(rows, ["raw", *_columns(Frame(Header(Role.USER), ""))]) if rows else 0
 
 
-def disown(conversation: Conversation) -> None:
-    """What its person wrote in a conversation is a former owner's from now on."""
+def mark_as_former_owners(conversation: Conversation) -> None:
+    """Mark its owner's messages as those of a former owner."""
     Message.objects.filter(conversation=conversation, author=Author.PERSON).update(author=Author.FORMER)
 
 
-def put_summaries_aside(conversation: Conversation) -> None:
-    """Hide the summaries of the thinking in a conversation: what stands there is kept for staff alone, as lines that were blocked are."""
+def hide_summaries(conversation: Conversation) -> None:
+    """Hide the reasoning summaries in a conversation: only staff can see them, as with blocked lines."""
     found = Message.objects.filter(conversation=conversation, name=SUMMARY_NAME, author=Author.PRODUCT, is_visible=True)
     replace_frames((message, replace(frame_of(message), header=ASIDE)) for message in found)
 
 
 def replace_replies(conversation_id: UUID, name: str, body: str) -> None:
-    """Let every reply of a tool in a conversation say no more than this, for the same reason. ``name``: as its replies have it."""
+    """Replace every reply of a tool in a conversation with ``body``, for the same reason. ``name``: the name in its replies."""
     for message in Message.objects.filter(conversation=conversation_id, role=Role.TOOL, name=name):
         replace_text(message.pk, replace(frame_of(message), body=body))
 
 
 def row_of(conversation: Conversation, frame: Frame, author: Author, metadata: FrameMetadata) -> Row:
-    """The row of a frame, repaired where it could not be written as it is."""
+    """The row of a frame, repaired if it could not be written unchanged."""
     writable = ocml.writable(frame)
     is_repaired = writable is not frame
     message = Message(
@@ -146,7 +151,7 @@ def row_of(conversation: Conversation, frame: Frame, author: Author, metadata: F
     )
     if metadata.key is not None:
         message.pk = metadata.key
-    # A summary of the thinking stands folded beside an answer; nobody looks for that, and it has no place of its own to lead to.
+    # Reasoning summaries are not indexed: they are folded into an answer, so a result could not link to them.
     is_found = message.is_visible and message.name not in PRODUCT_NAMES and conversation.temporary_until is None
     return Row(message, show(writable, Audience.END_USER) if is_found else None)
 
@@ -174,8 +179,10 @@ def problem_counts() -> dict[str, int]:
 
 
 def branch(conversation: Conversation, leaf: Message | None, since: UUID | None = None, *, for_page: bool = False) -> list[Message]:
-    """The messages from the root, or from ``since`` above ``leaf``, to ``leaf``, in order. Empty without a leaf. ``for_page``: see
-    ``loaded``."""
+    """The messages from the root, or from ``since`` above ``leaf``, to ``leaf``, in order.
+
+    Empty if there is no leaf. ``for_page``: see ``loaded``.
+    """
     path = _path(conversation, leaf)
     if since is not None:
         path = path[: path.index(since) + 1]
@@ -184,15 +191,15 @@ def branch(conversation: Conversation, leaf: Message | None, since: UUID | None 
 
 def loaded(conversation: Conversation, keys: Sequence[UUID], *, for_page: bool = False) -> list[Message]:
     """The messages with these keys, in this order, each with its turn. ``for_page``: without documents, which may be megabytes long."""
-    # The request to the model may be megabytes long, and is only read one turn at a time. The conversation is checked on the rows: with it
-    # as a condition SQLite would look through the whole conversation.
+    # The request to the model may be megabytes long, so it is only loaded for single turns. The conversation is checked on the rows: as a
+    # condition, it would make SQLite scan the whole conversation.
     found = Message.objects.select_related("turn").defer("turn__request")
     rows = (found.exclude(role=Role.USER, name=DOCUMENT_NAME) if for_page else found).in_bulk(keys)
     return [rows[key] for key in keys if (key in rows or not for_page) and rows[key].conversation_id == conversation.pk]
 
 
 def of_turn(turn: Turn) -> list[Message]:
-    """The messages that a turn has written, in the order in which they were stored."""
+    """The messages that a turn wrote, in the order in which they were stored."""
     return list(Message.objects.filter(turn=turn).order_by("position"))
 
 
@@ -223,7 +230,7 @@ def activate(conversation: Conversation, person: User, leaf: Message) -> None:
 
 
 def follow(person_id: UUID, leaf: Message, end: UUID | None, *, instead_of: UUID | None = None) -> None:
-    """Move this person's open branch on to ``leaf``, if that branch ends in ``end`` or in the message that is replaced. A branch that
+    """Move this person's open branch to ``leaf``, if that branch ends in ``end`` or in the replaced message. A branch that
     they have switched to stays open."""
     if ends := [each for each in (end, instead_of) if each]:
         tree.MOVED_LEAF.run(conversation=leaf.conversation_id, person=person_id, end=ends[0], other=ends[-1], leaf=leaf.pk)
@@ -235,7 +242,7 @@ def deepest(conversation: Conversation, message: Message) -> Message:
 
 
 def siblings(conversation: Conversation, parents: Iterable[UUID | None]) -> dict[UUID | None, list[Message]]:
-    """The children of each of these parents, in the order in which they were stored. None stands for the root."""
+    """The children of each of these parents, in the order in which they were stored. None is the parent of roots."""
     wanted = set(parents)
     found: dict[UUID | None, list[Message]] = {parent: [] for parent in wanted}
     children = Message.objects.filter(parent__in=[parent for parent in wanted if parent is not None])
@@ -247,14 +254,14 @@ def siblings(conversation: Conversation, parents: Iterable[UUID | None]) -> dict
 
 
 def question_versions(conversation: Conversation, base_id: UUID | None) -> tuple[UUID, ...]:
-    """The keys of the visible questions under a message, and behind documents under it, in the order in which they were stored."""
+    """The keys of the visible questions below a message, or below its documents, in the order in which they were stored."""
     under = {} if base_id is None else {"base": base_id}
     found = (tree.VERSIONS if under else tree.FIRST_VERSIONS).tuples(conversation=conversation.pk, **under)
     return tuple(key for (key,) in found)
 
 
 def written_by(turn: Turn) -> list[Message]:
-    """The messages that a turn has written, in the order in which they were stored, without their text; each with the turn."""
+    """The messages that a turn wrote, in the order in which they were stored, without their text; each with the turn."""
     found = tree.WRITTEN.models(turn=turn.pk)
     for message in found:
         message.turn = turn
@@ -269,22 +276,22 @@ def answers(questions: Iterable[UUID]) -> list[Message]:
 
 
 def question_at() -> RawSQL:
-    """The key of the last question at or above a message, as a part of a query that reads that one message; NULL where there is none."""
+    """An expression for a query of one message: the key of the last question at or above it; NULL if there is none."""
     return branch_walk.nearest_question("chatui_message.id")
 
 
 def question_before() -> RawSQL:
-    """The key of the last question above a message, as a part of a query that reads that one message; NULL where it is the first."""
+    """An expression for a query of one message: the key of the last question above it; NULL if there is none."""
     return branch_walk.nearest_question("chatui_message.parent_id")
 
 
 def open_leaf(person_id: UUID | Parameter) -> Subquery:
-    """The key of the message in which this person's open branch ends, as a part of a query for the conversation."""
+    """An expression for a query of conversations: the key of the leaf of this person's open branch."""
     return Subquery(ActiveLeaf.objects.filter(conversation=OuterRef("pk"), person=person_id).values("message")[:1])
 
 
 def last_question(person_id: UUID | Parameter) -> RawSQL:
-    """The key of the last question on this person's open branch, as a part of a query for the conversation."""
+    """An expression for a query of conversations: the key of the last question on this person's open branch."""
     leaf = "(SELECT message_id FROM chatui_activeleaf WHERE conversation_id = chatui_conversation.id AND person_id = %s)"
     return branch_walk.nearest_question(leaf, person_id)
 
@@ -300,17 +307,17 @@ def document(conversation: Conversation, messages: Sequence[Message], audience: 
 
 
 def own_words(text: str) -> VisibleText:
-    """Text that a person wrote outside any frame, such as a title. It is as visible as a question of theirs."""
+    """Text that a person wrote outside any frame, such as a title. It is as visible as their questions."""
     return show(Frame(Header(Role.USER), text), Audience.END_USER)
 
 
 def title_text(conversation: Conversation) -> VisibleText:
-    """A conversation's title. Its owner wrote it, or it was made from text that they may see (by a model, too)."""
+    """A conversation's title. Its owner wrote it, or it was made from visible text (by a model, too)."""
     return own_words(conversation.title)
 
 
 def title_of(text: VisibleText, limit: int) -> str:
-    """A title from visible text: its first line with any words, cut between words to ``limit`` characters. Empty where there is none."""
+    """A title from visible text: its first line that contains a word, cut between words to ``limit`` characters. Empty if there is none."""
     lines = (" ".join(line.strip(" #>*-`\t").split()) for line in text.splitlines())
     line = next((line for line in lines if line), "")
     if len(line) <= limit:
@@ -319,17 +326,17 @@ def title_of(text: VisibleText, limit: int) -> str:
 
 
 def header_text(text: str) -> str:
-    """A foreign name as a document header can hold it: no control token, no lone surrogate, at most 200 characters."""
+    """A foreign name in a form that a document header allows: no control token, no lone surrogate, at most 200 characters."""
     return storable(text).replace("<|", "<")[:200]
 
 
 def storable(text: str) -> str:
-    """``text`` without what a database or UTF-8 refuses: NUL and lone surrogates become U+FFFD."""
+    """``text`` without characters that a database or UTF-8 refuses: NUL and lone surrogates become U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\x00", "\ufffd")
 
 
 def last_position(conversation_id: UUID | OuterRef) -> Subquery:
-    """The position of a conversation's last message, as a part of a query; NULL where there is none."""
+    """An expression for a query: the position of a conversation's last message; NULL if there is none."""
     messages = Message.objects.filter(conversation=conversation_id).order_by("-position")
     return Subquery(messages.values("position")[:1])
 

@@ -17,8 +17,8 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Unkept:
-    """A frame that is not kept yet. ``header`` is None where the database has it already."""
+class _UnstoredFrame:
+    """A frame that is not stored yet. ``header`` is None if the database has it already."""
 
     header: Header | None
     parts: list[str] = field(default_factory=list, repr=False)
@@ -26,20 +26,20 @@ class _Unkept:
 
 
 class Pieces:
-    """The unstored text of one turn. ``take`` every event; ``rows`` are what to write now; ``drop`` a frame once it is kept."""
+    """The unstored text of one turn. ``take`` every event; ``rows`` returns what to write now; ``drop`` a frame once it is stored."""
 
     def __init__(self, turn_id: UUID) -> None:
         self.are_written = False
         """Whether any row was ever asked for, and may be in the database."""
         self._turn_id = turn_id
         self._number = 0
-        self._frames: dict[UUID, _Unkept] = {}
+        self._frames: dict[UUID, _UnstoredFrame] = {}
         self._returned: list[TurnPiece] = []
 
     def take(self, event: RawEvent, key: UUID) -> None:
         """An event of the frame ``key``."""
         if isinstance(event, FrameOpened):
-            self._frames[key] = _Unkept(event.header)
+            self._frames[key] = _UnstoredFrame(event.header)
             return
         frame = self._frames[key]
         match event:
@@ -51,7 +51,7 @@ class Pieces:
                 frame.header = header
 
     def rows(self) -> list[TurnPiece]:
-        """What is new since the last call, and what was put back."""
+        """The rows to write: text since the last call, and rows that were put back."""
         found, self._returned = self._returned, []
         for key, frame in self._frames.items():
             if frame.parts or (frame.header is not None and frame.is_written):
@@ -63,7 +63,7 @@ class Pieces:
         return found
 
     def put_back(self, rows: list[TurnPiece]) -> None:
-        """They may not have been written: they come again, with their numbers."""
+        """Return rows that may not have been written: they come again, with the same numbers."""
         self._returned = [row for row in rows if row.frame in self._frames] + self._returned
 
     def drop(self, key: UUID) -> None:
@@ -73,7 +73,7 @@ class Pieces:
 
 
 def frames_of(turn: Turn) -> list[tuple[UUID, Frame]]:
-    """The frames that a turn's pieces make up, in order, each with the key of its message. Without its header no text is of any use."""
+    """The frames in a turn's pieces, in order, each with the key of its message. Text without a header is dropped."""
     headers: dict[UUID, str] = {}
     parts: dict[UUID, list[str]] = {}
     for piece in turn.pieces.order_by("number"):
@@ -84,7 +84,7 @@ def frames_of(turn: Turn) -> list[tuple[UUID, Frame]]:
         try:
             found.append((key, Frame(document.parse_frame(headers[key]).header, "".join(texts))))
         except OpenChatMLError:
-            # This text is lost. But the conversation must stay usable, and the server, which sweeps when it starts, must start.
+            # This text is lost, but the conversation must stay usable, and the server, which recovers turns at its start, must start.
             log.warning("turn %s: the pieces of a frame could not be read", turn.pk)
     return found
 

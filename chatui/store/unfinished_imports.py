@@ -15,28 +15,28 @@ LEASE = timedelta(seconds=60)
 
 
 class ImportLostError(Exception):
-    """The conversation is gone, or was taken for abandoned: nothing more may be written into it."""
+    """The conversation was erased, or considered abandoned: nothing more may be written into it."""
 
 
 class ImportedMeanwhileError(Exception):
-    """Another upload of the same export has become a conversation of its person's since this one began."""
+    """Another upload of the same export was completed since this one began."""
 
 
 def begin(conversation: Conversation) -> None:
-    """Make the row of an import, unseen until ``complete``."""
+    """Create the row of an import, hidden until ``complete``."""
     now = timezone.now()
     conversation.imported_at = conversation.deleted_at = now
     conversation.unfinished_until = now + LEASE
     conversation.save(force_insert=True)
 
 
-def is_going_on(person: User) -> bool:
-    """Whether an import of this person's is being written just now."""
+def is_in_progress(person: User) -> bool:
+    """Whether an import of this person is in progress."""
     return Conversation.objects.filter(owner=person, unfinished_until__gte=timezone.now()).exists()
 
 
 def renew(conversation: Conversation) -> None:
-    """Hold the lease for another while. Raises ImportLostError where there is none any more."""
+    """Extend the lease. Raises ImportLostError if it has ended."""
     now = timezone.now()
     if not Conversation.objects.filter(pk=conversation.pk, unfinished_until__gte=now).update(unfinished_until=now + LEASE):
         raise ImportLostError
@@ -44,7 +44,7 @@ def renew(conversation: Conversation) -> None:
 
 @transaction.atomic
 def complete(conversation: Conversation, last: UUID) -> None:
-    """All of it is there: from now on its owner sees it, open at its ``last`` message.
+    """The import is complete: show it to its owner, with the branch of its ``last`` message open.
 
     Raises:
         ImportLostError: see ``renew``.
@@ -59,6 +59,6 @@ def complete(conversation: Conversation, last: UUID) -> None:
     transcripts.activate(conversation, conversation.owner, Message(pk=last))
 
 
-def give_up(conversation: Conversation) -> None:
-    """Erase what was written of it."""
+def abandon(conversation: Conversation) -> None:
+    """Erase the part that was written."""
     erasure.erase_conversation(conversation.pk)

@@ -15,10 +15,10 @@ from chatui.documents.reading import Reading, State
 from chatui.env import environment
 from chatui.models import DocumentText, StoredFile
 from chatui.store.documents import counting, pending_uploads, texts
-from chatui.store.documents.texts import Read
+from chatui.store.documents.texts import ExtractedText
 from chatui.store.files import names, storage
+from chatui.store.files.storage import FileDestination as FileDestination  # callers create it
 from chatui.store.files.storage import FileRefusedError, NewFile
-from chatui.store.files.storage import Place as Place  # callers create it
 from chatui.store.short_transactions import short_transaction
 from chatui.transfer import scanning
 from chatui.transfer.one_at_a_time import TooManyError, UploadQueue
@@ -42,7 +42,7 @@ class NotBroughtError(Exception):
         self.found = found
 
 
-def bring(place: Place, name: str, load: Callable[[], bytes]) -> StoredFile:
+def bring(place: FileDestination, name: str, load: Callable[[], bytes]) -> StoredFile:
     """Store an uploaded file with its text, until it is sent. This takes as long as reading the file: seconds for a long one, plus the time
     for the person's other uploads. ``load`` returns its bytes when its turn comes. If too many files wait to be sent, the oldest are
     deleted.
@@ -58,13 +58,13 @@ def bring(place: Place, name: str, load: Callable[[], bytes]) -> StoredFile:
         raise NotBroughtError("busy") from None
 
 
-def _brought(place: Place, name: str, data: bytes) -> StoredFile:
+def _brought(place: FileDestination, name: str, data: bytes) -> StoredFile:
     known = kinds.known(names.clean(name), data)
     if known.reason:
         raise NotBroughtError(known.reason)
     _scan(data)
     new = NewFile.of(name, data, "" if known.kind == "text" else known.kind)
-    file = _with_room(place.owner_id, lambda: storage.keep(place, new))
+    file = _with_room(place.owner_id, lambda: storage.save(place, new))
     pending_uploads.trim(place.owner_id)
     try:
         _read(file, data)
@@ -110,13 +110,13 @@ def _read(file: StoredFile, data: bytes) -> None:
     if found.state is not State.READ:
         raise NotBroughtError(found.reason, found)
     tokens, is_counted = counting.tokens_of([part.text for part in found.parts])
-    read = Read(found, tokens, is_counted)
+    read = ExtractedText(found, tokens, is_counted)
 
     def keep() -> DocumentText:
-        storage.hold(file.owner_id)
+        storage.lock_owner(file.owner_id)
         if not StoredFile.objects.filter(pk=file.pk).exists():
             raise NotBroughtError("gone")
         storage.check_room(file.owner_id, read.bytes)
-        return texts.keep(file.content, read)
+        return texts.save(file.content, read)
 
     _with_room(file.owner_id, keep)

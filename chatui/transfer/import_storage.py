@@ -25,7 +25,7 @@ _RESERVED = PRODUCT_NAMES | {DOCUMENT_NAME}
 def check_alone(person: User) -> None:
     """Erase unfinished imports of dead processes. Raises ImportRefusedError while another import of this person is running."""
     erasure.sweep()
-    if unfinished_imports.is_going_on(person):
+    if unfinished_imports.is_in_progress(person):
         refuse(ProductCode.RATE, _("another import of yours is still going on"))
 
 
@@ -52,5 +52,5 @@ def keep(conversation: Conversation, frames: Sequence[Placed], leaf: int) -> Non
         refuse(ProductCode.NOT_FOUND, _("the import was taken away while it was being written"))
     except BaseException:
         with suppress(DatabaseError):  # then its lease expires, and the next sweep erases it
-            unfinished_imports.give_up(conversation)
+            unfinished_imports.abandon(conversation)
         raise

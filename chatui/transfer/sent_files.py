@@ -41,7 +41,7 @@ def again(person: User, file_id: UUID, brought_in: UUID | None) -> StoredFile:
     Raises: NotFoundError: ``found`` would not return it.
     """
     with short_transaction():
-        storage.hold(person.pk)
+        storage.lock_owner(person.pk)
         known = files.own_documents(person).filter(content__document__state=State.READ, pk=file_id).select_related("content").first()
         if known is None:
             raise NotFoundError

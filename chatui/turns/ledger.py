@@ -237,7 +237,7 @@ def _store(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Fini
         )
         for key, finished in written
     ]
-    messages = transcripts.append_chain_at(_conversation(job), transcripts.Place(parent_id, position), frames)
+    messages = transcripts.append_chain_at(_conversation(job), transcripts.TreePosition(parent_id, position), frames)
     instead_of = job.cut_message_id if continuation.is_answer(messages[-1]) else None
     transcripts.follow(job.asked_by_id, messages[-1], parent_id, instead_of=instead_of)
     return messages

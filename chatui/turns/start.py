@@ -311,16 +311,16 @@ def _question(tree: _Tree, wanted: _Wanted) -> tuple[Message, UUID | None, UUID 
         if ask.kind is Kind.REGENERATE:
             return old, after, base
         above = base if ask.has_own_files else old.parent_id
-        place = opening.put(conversation, transcripts.Place(above, tree.position), ask.documents)
+        place = opening.put(conversation, transcripts.TreePosition(above, tree.position), ask.documents)
     return transcripts.append_at(conversation, place, Frame(Header(Role.USER), wanted.text), Author.PERSON), after, base
 
 
-def _end(tree: _Tree) -> transcripts.Place:
+def _end(tree: _Tree) -> transcripts.TreePosition:
     """The place after the open branch. In an empty conversation, the operator's instructions are stored first, so that the transcript is
     complete, and the place is after them."""
     instructions = "" if tree.leaf_id is not None else instructions_for(tree.conversation.owner.group_names)
     if not instructions:
-        return transcripts.Place(tree.leaf_id, tree.position)
-    start = transcripts.Place(None, tree.position)
+        return transcripts.TreePosition(tree.leaf_id, tree.position)
+    start = transcripts.TreePosition(None, tree.position)
     root = transcripts.append_at(tree.conversation, start, Frame(Header(Role.DEVELOPER), instructions), Author.PRODUCT)
-    return transcripts.Place(root.pk, tree.position + 1)
+    return transcripts.TreePosition(root.pk, tree.position + 1)

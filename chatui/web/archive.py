@@ -10,7 +10,7 @@ from channels.db import database_sync_to_async
 
 
 def zipped(files: Iterable[tuple[str, str | bytes]]) -> Iterator[bytes]:
-    """The archive in pieces. Each file is a name and what it holds."""
+    """The archive in pieces. Each file is a name and its content."""
     sink = _Sink()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for name, content in files:
@@ -20,7 +20,7 @@ def zipped(files: Iterable[tuple[str, str | bytes]]) -> Iterator[bytes]:
 
 
 async def in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """The same for a server with an event loop: each piece is made in the thread that may use the database.
+    """The same pieces for an ASGI server: each is made in the thread that may use the database.
 
     The database connection is returned after each piece: a client may read slowly, and others need the connection meanwhile.
     """
@@ -44,6 +44,6 @@ class _Sink(io.RawIOBase):
         return len(piece)
 
     def taken(self) -> bytes:
-        """Take what was written since the last call."""
+        """Return and clear the bytes written since the last call."""
         pieces, self._pieces = self._pieces, []
         return b"".join(pieces)

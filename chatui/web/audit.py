@@ -55,7 +55,7 @@ class FilterForm(forms.Form):
         """Offer the values that occur in the log."""
         super().__init__(*args, **kwargs)
         for name in ("action", "code", "way"):
-            # An old address may name a value that is not in the log: it matches nothing, but is no error in the form.
+            # An old link may name a value that is not in the log: it matches nothing, but is not a form error.
             asked = str(self.data.get(name, ""))
             values = sorted({*lines.named(name), *([asked] if asked.isprintable() else [])} - {""})
             self.fields[name].choices = [("", _("Any")), *((value, value) for value in values)]  # type: ignore[attr-defined]

@@ -44,7 +44,7 @@ from chatui.web import archive
 from chatui.web.content.diagrams import draws_diagrams
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
-from chatui.web.structured.answer_format import kept_for
+from chatui.web.structured.answer_format import stored_schema
 from chatui.web.visitors import visitor_of
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 @guarded
 @draws_diagrams
 def home(request: HttpRequest) -> HttpResponse:
-    """A new conversation. Leads to the set-up page while there is no account, and to the sign-in page for people who are signed out."""
+    """A new conversation. Redirects to the set-up page while there is no account, and people who are signed out to the sign-in page."""
     if not request.user.is_authenticated:
         return redirect("setup" if first_account.is_needed() else "sign_in")
     return HttpResponse(_page(request, person_of(request), None, ShownWindow([])))
@@ -66,7 +66,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @guarded
 @draws_diagrams
 def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponseBase:
-    """One conversation: its end; ``at``, ``before`` or ``after`` name a message for another part; ``all`` asks for the whole of it."""
+    """One conversation, at its end; ``at``, ``before`` or ``after`` a message show another part; ``all`` shows the whole."""
     asked = _asked(request, conversation_id)
     person = person_of(request)
     row = access.own_conversation(person, conversation_id)
@@ -81,7 +81,7 @@ def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponseBas
 @login_required
 @guarded
 def exchanges(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """The fragment of the exchanges ``before`` or ``after`` a message, with the link to what is beyond them."""
+    """The fragment of the exchanges ``before`` or ``after`` a message, with the link to further ones."""
     asked = _asked(request, conversation_id)
     if asked is None or asked[0] == "at":
         raise access.NotFoundError
@@ -96,7 +96,7 @@ def exchanges(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @login_required
 @guarded
 def more_conversations(request: HttpRequest) -> HttpResponse:
-    """The fragment of the sidebar's list, or of what is in a ``folder``, from ``list`` on."""
+    """The fragment of the sidebar's list, or of a ``folder``'s conversations, from ``list`` on."""
     person, start, folder = person_of(request), request.GET.get("list", ""), request.GET.get("folder", "")
     key = access.own_folder(person, folder).pk if folder else None
     shown = conversation_list.shown_list(person, start=start, folder=key)
@@ -104,9 +104,9 @@ def more_conversations(request: HttpRequest) -> HttpResponse:
 
 
 def _asked(request: HttpRequest, conversation_id: UUID) -> tuple[str, Message] | None:
-    """The message that the address names, and on which side of it something is asked for; None where it names none.
+    """The message that the address names, and the requested side of it; None if it names none.
 
-    This comes before the conversation itself: asking for a hidden message is an attempt in whosever conversation it is.
+    This is checked before the conversation: requesting a hidden message is recorded as an attempt, whoever owns the conversation.
     """
     for name in ("at", "before", "after"):
         if name in request.GET:
@@ -123,7 +123,7 @@ def _window(asked: tuple[str, Message], row: Conversation, person: User) -> Show
 
 
 def _whole(request: HttpRequest, person: User, row: Conversation) -> StreamingHttpResponse:
-    """The page with the whole conversation, sent while it is made: one window after the other, with no more than one in memory."""
+    """The page with the whole conversation, streamed one window at a time, with only one in memory."""
     mark = secrets.token_hex(16)
     head, tail = _page(request, person, row, ShownWindow([]), mark=mark).split(mark)
 
@@ -142,7 +142,7 @@ def _rendered_window(request: HttpRequest, row: Conversation, shown: ShownWindow
 
 
 def _page(request: HttpRequest, person: User, row: Conversation | None, shown: ShownWindow, *, mark: str = "") -> str:
-    """The page. ``mark`` is put where exchanges follow that are rendered by themselves."""
+    """The page. ``mark``: a placeholder for exchanges that are rendered separately."""
     start, asked = request.GET.get("list", ""), "" if row else request.GET.get("folder", "")
     folders = shown_folders(person, row, asked, start if asked else "")
     is_temporary = row.temporary_until is not None if row else "temporary" in request.GET
@@ -177,26 +177,26 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
 
 
 def _new_format(request: HttpRequest, row: Conversation | None) -> dict[str, str]:
-    """The schema for the first message of a new conversation, and where it is set. A temporary chat has none, as later."""
+    """The schema for the first message of a new conversation, and the address that sets it. Temporary chats have no schema."""
     if row is not None or "temporary" in request.GET:
         return {}
-    kept = kept_for(request, "format")
-    asked = {"folder": request.GET.get("folder"), "for": request.GET.get("format") if kept else None}
+    stored = stored_schema(request, "format")
+    asked = {"folder": request.GET.get("folder"), "for": request.GET.get("format") if stored else None}
     query = urlencode({name: value for name, value in asked.items() if value})
-    return {"new_format": kept, "set_format": reverse("new_answer_format") + (f"?{query}" if query else "")}
+    return {"new_format": stored, "set_format": reverse("new_answer_format") + (f"?{query}" if query else "")}
 
 
 def _choice(person: User, row: Conversation | None) -> dict[str, object]:
     """The choices at the composer, with those that are selected when the page opens."""
     choices = model_choice.choices_for(person)
-    kept = row.choice if row else person.choice
-    offered = model_choice.offered_as(choices, kept) if kept else None
+    stored = row.choice if row else person.choice
+    offered = model_choice.offered_as(choices, stored) if stored else None
     began = next((each for each in choices if each.value == offered), choices[0] if choices else None)
     first = person.effort or (began.effort if began else "medium")
     return {
         "choices": choices,
         "choice": offered,
-        "choice_is_gone": row is not None and bool(kept) and offered is None,
+        "choice_is_gone": row is not None and bool(stored) and offered is None,
         "effort": row.effort if row else first,
     }
 
@@ -269,7 +269,7 @@ def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @login_required
 @guarded
 def branch(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Open the branch that a message is on. Leads to the part of the conversation with the question that it belongs to."""
+    """Open the branch that a message is on, and redirect to the part of the conversation with its question."""
     row, question = conversation_actions.open_branch(person_of(request), conversation_id, request.POST.get("message"))
     url = reverse("conversation", args=[row.pk])
     return _done(request, f"{url}?at={question}#m-{question}" if question else url)

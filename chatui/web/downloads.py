@@ -64,7 +64,7 @@ def download_everything(request: HttpRequest) -> HttpResponseBase:
 
 
 def _format_of(request: HttpRequest) -> Format:
-    # Links that were kept from earlier versions say ``form``.
+    # Old links use ``form``.
     asked = request.GET.get("format", request.GET.get("form", Format.OPENCHATML))
     try:
         return Format(asked)
@@ -73,7 +73,7 @@ def _format_of(request: HttpRequest) -> Format:
 
 
 def _attachment(row: Conversation, text: str, file_format: Format, suffix: str = "") -> HttpResponse:
-    # Served as a file that no browser opens in place: a transcript may hold anything.
+    # Served as a download: a transcript may contain anything.
     response = HttpResponse(text, content_type="text/plain; charset=utf-8")
     response.headers["Content-Disposition"] = attachment(row.title, f"{suffix}.{file_format.extension}")
     return response

@@ -1,5 +1,7 @@
-"""Error pages: a code, a message, and an incident number that the log repeats. They never quote the request or the error,
-other than in a link to the page of ours that a refused form was on."""
+"""Error pages: a code, a message, and an incident number that the log repeats.
+
+They never quote the request or the error, except in a link to our own page with the refused form.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,14 @@ from renderer.errors import ErrorCode
 log = logging.getLogger(__name__)
 
 PROGRAMS = "/v1/"
-"""Below it, errors are objects as the API has them, also where there is no such address."""
+"""Below this path, errors are the API's error objects, also for unknown addresses."""
 
 FORBIDDEN = 403
-"""The status of a form that came without its token, or with an old one."""
+"""The status for a form with a missing or old token."""
 
 
 def refuse(request: HttpRequest, code: ErrorCode, status: int, *, wait_seconds: int = 0) -> HttpResponse:
-    """An error response: JSON for the product's scripts, a page for people. It says how long to wait, where that helps."""
+    """An error response: JSON for the product's scripts, a page for people. It says how long to wait, if that helps."""
     response = _answer(request, code, status, wait_seconds)
     if wait_seconds:
         response.headers["Retry-After"] = str(wait_seconds)
@@ -54,7 +56,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def came_from(request: HttpRequest) -> str:
-    """The address, within this site, of the page that sent a form, as its browser says it; empty where that is unknown or elsewhere."""
+    """The address, within this site, of the page that sent a form, according to the browser; empty if unknown or on another site."""
     page = urlsplit(request.headers.get("Referer", ""))
     address = urlunsplit(("", "", page.path, page.query, ""))
     is_ours = page.netloc == request.get_host() and address.startswith("/") and url_has_allowed_host_and_scheme(address, allowed_hosts=None)
@@ -77,7 +79,7 @@ def _answer(request: HttpRequest, code: ErrorCode, status: int, wait_seconds: in
 
 
 def _note(request: HttpRequest, incident: str, code: ErrorCode, status: int) -> None:
-    """Every number that a person may be shown is found in the log, with the name of the view and not its address."""
+    """Log the incident number that people see, with the name of the view instead of its address."""
     view = request.resolver_match.view_name if request.resolver_match else "no view"
     measures.ERROR_PAGES.labels(code.value, str(status)).inc()
     level = logging.ERROR if status >= 500 else logging.INFO

@@ -26,7 +26,7 @@ View = Callable[..., HttpResponseBase]
 def guarded(view: View) -> View:
     """ "Not found" and "not yours" are the same 404. Refused access to hidden channels is a 403 that names nothing.
 
-    Somebody who is signed out is then sent to the sign-in page.
+    People who are signed out are then redirected to the sign-in page.
     """
 
     @wraps(view)
@@ -48,10 +48,10 @@ def guarded(view: View) -> View:
 
 
 def hidden_channels(method: str, action: str) -> Callable[[View], View]:
-    """Guards a view of hidden channels, which takes only this method. ``action`` is what its lines in the audit log say.
+    """Guards a view of hidden channels, which takes only this method. ``action``: for the audit log.
 
     Any request to such an address without the permission is an attempt, also with another method or without a CSRF token. The view itself
-    asks ``access``, instead of ``login_required``, because this way the attempt of somebody who is signed out is recorded first.
+    asks ``access``, instead of ``login_required``, so that the attempt of somebody who is signed out is recorded first.
     """
 
     def decorate(view: View) -> View:
@@ -83,6 +83,6 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def _record_attempt(request: HttpRequest, conversation_id: UUID, action: str) -> None:
-    """A request that is refused anyway is an attempt where its person lacks the permission."""
+    """Record an attempt if the person of a request that is refused anyway lacks the permission."""
     with contextlib.suppress(RefusedError, NotFoundError):
         access.debuggable_conversation(visitor_of(request, "page"), conversation_id, action=action)

@@ -25,11 +25,11 @@ from chatui.transfer.upload import MAX_BYTES, refuse
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
 
-# Each may hold megabytes and thousands of messages.
+# Each may contain megabytes and thousands of messages.
 _imports = Throttle("import", attempts=20, seconds=600)
 
 _LISTED = 50
-"""How many new conversations the report links to. Open pages are told of as many; the others come when a page is loaded again."""
+"""How many new conversations the report links to. Open pages are notified of as many; the others appear when a page is reloaded."""
 
 
 class ImportForm(forms.Form):
@@ -56,7 +56,7 @@ class ImportForm(forms.Form):
 @login_required
 @guarded
 def import_page(request: HttpRequest) -> HttpResponse:
-    """The form; after a good upload, the new conversation, or a report of the import."""
+    """The form; after a valid upload, the new conversation, or a report of the import."""
     if request.method == "POST":
         _imports.check(str(person_of(request).pk))
     form = ImportForm(request.POST or None, request.FILES or None)
@@ -80,7 +80,7 @@ def _import(request: HttpRequest, data: bytes) -> HttpResponse:
 
 
 def _report(request: HttpRequest, imported: ImportedExport) -> HttpResponse:
-    """What came of an export: links to what is new, and what was left out, by kind."""
+    """The report: links to new conversations, and counts of what was left out, by kind."""
     rows = imported.conversations[:_LISTED]
     for row in rows:
         send_from_thread(groups.person(row.owner_id), list_events.listed(row))
@@ -94,7 +94,7 @@ def _report(request: HttpRequest, imported: ImportedExport) -> HttpResponse:
 
 
 def _sentence(error: ImportRefusedError) -> str:
-    """Which rule was broken, and where. The text is the product's own, and quotes nothing from the file."""
+    """The broken rule, and its position. The text is our own, and quotes nothing from the file."""
     place = error.problem.location
     if place is None:
         words = gettext("Nothing was imported: %(reason)s (%(code)s).")

@@ -13,7 +13,7 @@ from chatui.display import operator_pages
 from chatui.permissions.access import NotFoundError
 from chatui.web.guards import guarded
 
-# A picture that is opened by its address is a document: it runs nothing, loads nothing, and is nobody's origin.
+# A picture that is opened directly is a document: it may run nothing and load nothing, and has an opaque origin.
 _NOTHING = {"default-src": ["'none'"], "base-uri": ["'none'"], "form-action": ["'none'"], "frame-ancestors": ["'none'"], "sandbox": True}
 
 

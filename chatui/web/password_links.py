@@ -17,7 +17,7 @@ from chatui.permissions.access import NotFoundError
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
 from chatui.web.language.choice import back
-from chatui.web.people import person_of, tell_sockets
+from chatui.web.people import notify_sockets, person_of
 from chatui.web.visitors import visitor_of
 
 
@@ -25,7 +25,7 @@ from chatui.web.visitors import visitor_of
 @require_http_methods(["GET", "POST"])
 @guarded
 def password_link(request: HttpRequest, link_id: UUID, token: str) -> HttpResponse:
-    """A form for a new password. Opening it does not use up the link, because programs open links that are sent in messages."""
+    """A form for a new password. Opening it does not use up the link, because programs open links in messages."""
     visitor = visitor_of(request, "page")
     try:
         person = password_links.person_of(link_id, token)
@@ -34,7 +34,7 @@ def password_link(request: HttpRequest, link_id: UUID, token: str) -> HttpRespon
         return refuse(request, ProductCode.LINK, 404)
     form = LinkedPasswordForm(person, request.POST or None)
     if request.method == "POST" and form.is_valid():
-        tell_sockets(password_links.use(visitor, link_id, token, form.cleaned_data["new_password1"]))
+        notify_sockets(password_links.use(visitor, link_id, token, form.cleaned_data["new_password1"]))
         return redirect("sign_in")
     response = render(request, "account/password_link.html", {"form": form, "name": person.get_username()})
     response.headers["Referrer-Policy"] = "no-referrer"

@@ -60,7 +60,7 @@ def setup(request: HttpRequest) -> HttpResponse:
             return redirect("sign_in")
         record("first account", Visitor(person, visitor_of(request, "page").address, "page"))
         auth.login(request, person, "django.contrib.auth.backends.ModelBackend")
-        session_start.note_begun(request, person)
+        session_start.record_start(request, person)
         return session_start.on_known_device(redirect("home"), person)
     return render(request, "account/setup.html", {"form": form})
 
@@ -73,7 +73,7 @@ class SignIn(views.LoginView):
     redirect_authenticated_user = True
 
     def get(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
-        """While there is no account, offer to create the first one."""
+        """While there is no account, redirect to the page that creates the first one."""
         if first_account.is_needed():
             return redirect("setup")
         return super().get(request, *args, **kwargs)
@@ -84,20 +84,20 @@ class SignIn(views.LoginView):
         return super().get_form_kwargs() | {"visitor": visitor_of(self.request, "page"), "device": device}
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        """Record the sign-in first: what cannot be recorded does not happen."""
+        """Record the sign-in first: if that fails, there is no sign-in."""
         person = form.get_user()
         if second_step.is_due(person):
             return second_step.begin(self.request, person, session_start.own_path(self.request, self.get_success_url()))
         return session_start.enter(self.request, person, after=session_start.own_path(self.request, self.get_success_url()))
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Where passwords are only for emergencies, the form is shown on request."""
+        """If passwords are only for emergencies, the form is shown on request."""
         shows = password_use.is_for_everybody() or "password" in self.request.GET or self.request.method == "POST"
         return super().get_context_data(**kwargs) | {
             "providers": sign_in_file().providers,
             "shows_password": shows,
             "can_reset": password_reset.is_on(),
-            # Whoever may sign in with a password may with a passkey, and nobody else.
+            # People may sign in with a passkey if they may sign in with a password, and only then.
             "has_passkeys": shows and relying_party.site_of(str(self.request.scheme), self.request.get_host()) is not None,
         }
 
@@ -108,14 +108,14 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     visitor = visitor_of(request, "page")
     auth.logout(request)
     if visitor.user is not None:
-        tell_sockets(visitor.user)
+        notify_sockets(visitor.user)
         visits.sign_out(visitor.user)
         sign_in.record_signed_out(visitor)
     return _forgotten(redirect(f"{reverse('sign_in')}?signed-out"))
 
 
 def _forgotten(response: HttpResponse) -> HttpResponse:
-    """Has the browser drop copies of pages. What the person wrote into a box and did not send, scripts of the sign-in page delete."""
+    """Makes the browser drop cached pages. Scripts of the sign-in page delete unsent text."""
     response.headers["Clear-Site-Data"] = '"cache"'
     return response
 
@@ -135,7 +135,7 @@ class Password(views.PasswordChangeView):
         return super().dispatch(request, *args, **kwargs)
 
     def get_form_kwargs(self) -> dict[str, Any]:
-        """Pass the request to the form, as for the sign-in."""
+        """Pass the request to the form, as at sign-in."""
         return super().get_form_kwargs() | {"visitor": visitor_of(self.request, "page")}
 
     def form_valid(self, form: forms.BaseForm) -> HttpResponse:
@@ -146,11 +146,11 @@ class Password(views.PasswordChangeView):
         session_list.change_key(before, self.request.session.session_key)
         if isinstance(form, PasswordForm) and form.revokes_keys:
             management.revoke_with_password(visitor_of(self.request, "page"), person_of(self.request))
-        session_start.note_shown(self.request)
-        tell_sockets(person_of(self.request))
+        session_start.mark_authenticated(self.request)
+        notify_sockets(person_of(self.request))
         return response
 
 
-def tell_sockets(person: User) -> None:
-    """Have this person's sockets check their session and permissions again. Best effort: they also do so by themselves."""
+def notify_sockets(person: User) -> None:
+    """Make this person's sockets recheck their session and permissions. Best effort: they also do so regularly."""
     send_from_thread(groups.person(person.pk), {"type": "session.check"})

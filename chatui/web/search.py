@@ -17,7 +17,7 @@ from chatui.web.guards import guarded
 from chatui.web.people import person_of
 from chatui.web.visitors import visitor_of
 
-# Somebody who types fast causes a few requests a second, but not for minutes.
+# A fast typist causes a few requests a second, but not for minutes.
 _searches = Throttle("search", attempts=120, seconds=60)
 
 
@@ -37,7 +37,7 @@ def results(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def within(request: HttpRequest, conversation_id: UUID) -> JsonResponse:
-    """The ids of the visible messages on the open branch in which a text stands."""
+    """The ids of the visible messages on the open branch that contain a text."""
     person = person_of(request)
     _searches.check(str(person.pk))
     row = access.own_conversation(person, conversation_id)
@@ -49,7 +49,7 @@ def within(request: HttpRequest, conversation_id: UUID) -> JsonResponse:
 @login_required
 @guarded
 def message(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
-    """Redirect to a visible message. Opens the branch that it is on, where another one is open."""
+    """Redirect to a visible message. Opens the branch that it is on, if another one is open."""
     row = conversation_actions.open_at(visitor_of(request, "page"), conversation_id, message_id)
     return redirect(f"{reverse('conversation', args=[row.pk])}?at={message_id}#m-{message_id}")
 

@@ -27,7 +27,7 @@ from chatui.web.guards import guarded
 from chatui.web.people import person_of
 from chatui.web.visitors import visitor_of
 
-# Many people in one organization may follow a revoked link; an attacker who guesses tries far more often.
+# Many people in one organization may follow a revoked link; an attacker who guesses links tries far more often.
 _misses = GuessLimit("share link", address=Scope(free=59, longest=60, window=600), network=Scope(free=180, longest=60, window=600))
 _new_links = Throttle("new-share-link", attempts=30, seconds=600)
 
@@ -104,7 +104,7 @@ def revoke_all(request: HttpRequest) -> HttpResponse:
 @guarded
 @draws_diagrams
 def shared(request: HttpRequest, token: str) -> HttpResponse:
-    """The shared snapshot. A link that never existed, one that has expired and one that was revoked get the same response."""
+    """The shared snapshot. Links that never existed, have expired or were revoked get the same response."""
     if environment().share_audience == "signed-in" and not request.user.is_authenticated:
         return redirect_to_login(request.path)
     try:

@@ -16,9 +16,9 @@ def visitor_of(request: HttpRequest, way: str) -> Visitor:
 
 
 def cause_of(headers: Mapping[str, str]) -> Cause:
-    """What caused a request, as the browser tells it (Fetch Metadata Request Headers; ``Purpose`` is the older name).
+    """What caused a request, according to the browser (Fetch Metadata Request Headers; ``Purpose`` is the older name).
 
-    No script can set these headers. A person with another client can: that keeps their attempt out of the warnings, not out of the log.
+    No script can set these headers. Another client can: then the attempt is missing from the warnings, but not from the log.
     """
     if any(word in headers.get(name, "").lower() for name in ("Sec-Purpose", "Purpose") for word in ("prefetch", "prerender")):
         return Cause.PREFETCH

@@ -37,7 +37,7 @@ from chatui.models import (
 from chatui.permissions import debug_requests
 from chatui.store.documents import passages
 from chatui.store.files import storage
-from chatui.store.files.storage import NewFile, Place
+from chatui.store.files.storage import FileDestination, NewFile
 from renderer.frames import Header
 from tests.canary.conftest import World
 from tests.canary.planting import append
@@ -103,9 +103,10 @@ def places(world: World) -> dict[str, str]:
     beyond = invitations.make(Visitor(seer, ADDRESS, "shell"), days=7, group=seers, note="").split("/")
     foreign = append(second, None, Header("user"), "Elsewhere")
     files = [
-        storage.keep(Place(row.owner_id, row.pk), NewFile.of("a visible file.txt", b"visible")) for row in (world.hers.conversation, second)
+        storage.save(FileDestination(row.owner_id, row.pk), NewFile.of("a visible file.txt", b"visible"))
+        for row in (world.hers.conversation, second)
     ]
-    deleted_file = storage.keep(Place(owner.pk, world.deleted.conversation.pk), NewFile.of("in the bin.txt", b"visible"))
+    deleted_file = storage.save(FileDestination(owner.pk, world.deleted.conversation.pk), NewFile.of("in the bin.txt", b"visible"))
     waiting_file = brought(owner, "a visible waiting file.txt", "words of its own")
     passages.index(waiting_file.content_id)
     sent_file = brought(owner, "a visible sent file.txt", "words of another")

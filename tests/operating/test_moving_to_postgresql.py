@@ -23,7 +23,7 @@ WORD = "zymurgy"
 WRITE = f"""
 from chatui.audit_log.record import SHELL, record
 from chatui.models import User
-from chatui.store.files.storage import NewFile, Place, keep
+from chatui.store.files.storage import NewFile, FileDestination, save
 from django.contrib.auth.models import Group
 from django.db import transaction
 from tests.chatui.store.long_conversations import long_conversation
@@ -32,7 +32,7 @@ with transaction.atomic():
     ada.groups.add(Group.objects.create(name="Readers"))
     for _ in range(3):
         row = long_conversation(ada, 120, "{WORD}")
-    keep(Place(ada.pk, row.pk), NewFile.of("notes.txt", b"x" * 700_000))
+    save(FileDestination(ada.pk, row.pk), NewFile.of("notes.txt", b"x" * 700_000))
     for number in range(5):
         record("debug page", SHELL, "ada", detail=f"look {{number}}")
 """

@@ -47,7 +47,7 @@ from django.db import connection, transaction
 from chatui.models import Conversation, FileContent, FilePiece, StoredFile, User
 from chatui.store import erasure
 from chatui.store.files import reading, storage
-from chatui.store.files.storage import FileRefusedError, NewFile, Place
+from chatui.store.files.storage import FileRefusedError, NewFile, FileDestination
 ada = User.objects.get(username="ada")
 kept, gone = (Conversation.objects.create(owner=ada) for _ in range(2))
 refused, errors = [], []
@@ -57,7 +57,7 @@ def keep(row, data, times):
         for number in range(times):
             try:
                 with transaction.atomic():
-                    storage.keep(Place(ada.pk, row.pk), NewFile.of(f"f{number}", data))
+                    storage.save(FileDestination(ada.pk, row.pk), NewFile.of(f"f{number}", data))
             except FileRefusedError:
                 refused.append(number)
     except Exception as error:

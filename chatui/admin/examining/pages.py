@@ -14,14 +14,14 @@ from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import Part
 from chatui.throttle import Throttle
-from chatui.web.manage.parts import of_part, page
+from chatui.web.manage.parts import for_part, page
 from chatui.web.people import person_of
 from chatui.web.visitors import visitor_of
 
 _begun = Throttle("examinations", attempts=30, seconds=600)
 
 
-@of_part(Part.SERVERS, "GET", "POST")
+@for_part(Part.SERVERS, "GET", "POST")
 def server(request: HttpRequest, name: str) -> HttpResponse:
     """Show the result of the last examination, with a button for a new one for those who may change back ends."""
     spec = next((known for known in connected.specs() if known.name == name and not known.is_demo), None)

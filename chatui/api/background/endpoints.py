@@ -29,8 +29,8 @@ FROM_BEGINNING = -1
 NUMBER_DIGITS = 9
 
 
-def begun(answer: Answering, head: Head, *, wants_summary: bool, stream: bool) -> HttpResponseBase:
-    """The reply to the request that asked for a response in the background. It is written whether or not anybody reads it."""
+def start_response(answer: Answering, head: Head, *, wants_summary: bool, stream: bool) -> HttpResponseBase:
+    """The reply to the request that asked for a response in the background. The response is written even if nobody reads it."""
     other_processes.listen()
     recording = recordings.record(answer, partial(BackgroundEvents, head, wants_summary=wants_summary))
     if stream:
@@ -39,14 +39,14 @@ def begun(answer: Answering, head: Head, *, wants_summary: bool, stream: bool) -
 
 
 async def resumed(request: HttpRequest, key: LiveKey, answer: StoredAnswer) -> HttpResponseBase:
-    """The stream of a response, from behind ``starting_after``. The caller has checked that the key may read it, but for raw reasoning."""
+    """The stream of a response after ``starting_after``. The caller has checked that the key may read it, except for raw reasoning."""
     recording = recordings.recording_of(answer.id) or await other_processes.found(answer.id, answer.process, key.owner.pk)
     if recording is None:
         sentence = "Only what is written in the background can be streamed again, and only for a while: read it as a whole."
         raise invalid(sentence, param="stream", code="stream_not_available")
     if recording.views_hidden:
         if not key.views_hidden:
-            if not reasoning_access.asks_for_reasoning(request):  # what a request asks for by name was recorded where that was read
+            if not reasoning_access.asks_for_reasoning(request):  # an explicit request for reasoning was recorded when it was parsed
                 await reasoning_access.record_attempt(reasoning_access.address_of(request), key)
             raise ApiError(403, INVALID, "insufficient_scope", "This stream holds raw reasoning, which this key may not read (any more).")
         await reasoning_access.record_reading(reasoning_access.address_of(request), key, answer.conversation_id)
@@ -56,7 +56,7 @@ async def resumed(request: HttpRequest, key: LiveKey, answer: StoredAnswer) -> H
 
 
 def check_room(key: LiveKey) -> None:
-    """Whether the owner of the key may follow one more response. Raises ApiError."""
+    """Check that the owner of the key may follow one more response. Raises ApiError."""
     try:
         recordings.check_room(key.owner.pk)
     except recordings.TooManyReadersError:
@@ -71,7 +71,7 @@ async def _stream(recording: Recording | FollowedElsewhere, key: LiveKey, after:
         async for body in events:
             if not watch.wait:
                 if code := await watch.why_over():
-                    # No event of the response, which goes on for others: it only ends this stream.
+                    # Not an event of the response, which continues for others: it only ends this stream.
                     yield sse.event({"type": "error", "sequence_number": number + 1, "error": of_code(code).body()})
                     break
                 if body is None:
@@ -83,7 +83,7 @@ async def _stream(recording: Recording | FollowedElsewhere, key: LiveKey, after:
 
 
 async def _unless_lost(recording: Recording | FollowedElsewhere, after: int, watch: KeyWatch) -> AsyncGenerator[Event | None, None]:
-    """Ends early where the process that has the recording is gone: whoever reads sees no end of the response, and asks for it."""
+    """Ends early if the process with the recording is gone: the reader notices the missing end, and requests the response."""
     try:
         async with aclosing(recording.follow(after, lambda: watch.wait)) as events:
             async for body in events:

@@ -15,7 +15,7 @@ class BackgroundEvents(ResponseEvents):
     _has_begun = False
 
     def begin(self) -> Iterator[Event]:
-        """That the response was taken."""
+        """The events that announce the queued response."""
         for kind in ("response.created", "response.queued"):
             yield self._event(kind, response=queued(self._head))
 
@@ -28,5 +28,5 @@ class BackgroundEvents(ResponseEvents):
 
 
 def queued(head: Head) -> Item:
-    """The response before anything of it is written."""
+    """The response object before any output is written."""
     return response_object(head, []) | {"status": "queued"}

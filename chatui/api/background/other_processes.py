@@ -1,7 +1,7 @@
 """Follows background responses that another process writes, and lets other processes follow this one's.
 
-Only what a reader here would be sent goes between the processes: the events of its stream. The process that is asked for the stream looks
-at the key; the one that has the recording only says whether there is raw reasoning in it.
+Processes only exchange the events of a reader's stream. The process that serves the stream checks the key; the one with the recording only
+reports whether it contains raw reasoning.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from chatui.api.writing.response_events import Event
 from chatui.delivery.bus import PROCESS, Message, bus
 
 GROUP = "recordings"
-"""Requests of other processes for what this one has recorded."""
+"""The group for other processes' requests for recordings of this one."""
 ANSWER_SECONDS = 2.0
-"""How long the other process may take to say whether it has a recording."""
+"""How long the other process may take to report whether it has a recording."""
 SIGN_SECONDS = 5.0
-"""How often each side says that it is still there."""
+"""The interval of each side's keep-alive messages."""
 SILENT_SECONDS = 20.0
-"""After so long without a sign, the other side is taken for gone."""
+"""After this long without a message, the other side is considered gone."""
 MOST_UNREAD = 200
-"""Events that a reader may be behind; only when it says that it has read them, it is sent more."""
-_TELLS_AFTER = 50
+"""How many events may be unacknowledged: more are sent only after the reader acknowledges some."""
+_ACKNOWLEDGE_AFTER = 50
 
 
 class LostError(Exception):
-    """The other process is silent, or does not have the recording any more."""
+    """The other process is silent, or no longer has the recording."""
 
 
 class FollowedElsewhere:
-    """A recording that another process holds, with the interface that ``Recording`` has for its readers."""
+    """A recording in another process, with the same interface for readers as ``Recording``."""
 
     def __init__(self, key: UUID, process: str, owner_id: UUID, *, views_hidden: bool) -> None:
         self._key, self._process = key, process
@@ -53,7 +53,7 @@ class FollowedElsewhere:
                     async with aclosing(self._once(number, wait)) as events:
                         async for body in events:
                             if body is not None and body["sequence_number"] != number + 1:
-                                break  # a message was lost on the way: from there once more
+                                break  # a message was lost: start again from there
                             yield body
                             number = number if body is None else int(body["sequence_number"])
                         else:
@@ -61,27 +61,27 @@ class FollowedElsewhere:
                 except LostError:
                     if number == begun:
                         raise
-                    # Whoever reads slowly says nothing for long, and is taken for gone.
+                    # A slow reader is silent for long, and the other process considers it gone: follow again.
         finally:
             recordings.readers[self.owner_id] -= 1
 
     async def _once(self, after: int, wait: Callable[[], float]) -> AsyncGenerator[Event | None, None]:
         loop = asyncio.get_running_loop()
-        async with _Conversation(self._process) as talk:
-            talk.say(follow=str(self._key), after=after)
-            heard, said, read, told = loop.time(), loop.time(), after, after
+        async with _Channel(self._process) as channel:
+            channel.send(follow=str(self._key), after=after)
+            received_at, sent_at, read, acknowledged = loop.time(), loop.time(), after, after
             while True:
-                message = await talk.next(min(wait(), SIGN_SECONDS))
+                message = await channel.next(min(wait(), SIGN_SECONDS))
                 now = loop.time()
-                if now - said >= SIGN_SECONDS or read - told >= _TELLS_AFTER:
-                    said, told = now, read
-                    talk.say(read=read)
+                if now - sent_at >= SIGN_SECONDS or read - acknowledged >= _ACKNOWLEDGE_AFTER:
+                    sent_at, acknowledged = now, read
+                    channel.send(read=read)
                 if message is None:
-                    if now - heard >= SILENT_SECONDS:
+                    if now - received_at >= SILENT_SECONDS:
                         raise LostError
                     yield None
                     continue
-                heard = now
+                received_at = now
                 if message.get("gone"):
                     raise LostError
                 if isinstance(body := message.get("body"), dict):
@@ -91,48 +91,48 @@ class FollowedElsewhere:
                     return
 
 
-class _Conversation:
-    """Messages to one other process, and its replies to us alone."""
+class _Channel:
+    """Messages to one other process, and its private replies."""
 
     def __init__(self, process: str) -> None:
         self._process = process
         self._reply = f"{GROUP}-{uuid4().hex}"
-        self._heard: asyncio.Queue[Message] = asyncio.Queue()
+        self._replies: asyncio.Queue[Message] = asyncio.Queue()
 
-    async def __aenter__(self) -> _Conversation:
+    async def __aenter__(self) -> _Channel:
         bus().join(self._reply, self._receive)
         try:
             await bus().settled()
-        except BaseException:  # whoever asked has left
+        except BaseException:  # the caller was cancelled
             bus().leave(self._reply, self._receive)
             raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self.say(leave=True)
+        self.send(leave=True)
         bus().leave(self._reply, self._receive)
 
-    def say(self, **fields: object) -> None:
+    def send(self, **fields: object) -> None:
         bus().send_to(self._process, GROUP, {**fields, "reply": self._reply, "to": PROCESS})
 
     async def next(self, seconds: float) -> Message | None:
         try:
             async with asyncio.timeout(seconds):
-                return await self._heard.get()
+                return await self._replies.get()
         except TimeoutError:
             return None
 
     def _receive(self, _group: str, message: Message) -> None:
-        self._heard.put_nowait(message)
+        self._replies.put_nowait(message)
 
 
 async def found(key: UUID, process: str, owner_id: UUID) -> FollowedElsewhere | None:
-    """The recording of a response that ``process`` writes or has written. None where it has none any more, or does not answer."""
+    """The recording of a response that ``process`` writes or has written. None if it no longer has it, or does not answer."""
     if not process or process == PROCESS:
         return None
-    async with _Conversation(process) as talk:
-        talk.say(ask=str(key))
-        message = await talk.next(ANSWER_SECONDS)
+    async with _Channel(process) as channel:
+        channel.send(ask=str(key))
+        message = await channel.next(ANSWER_SECONDS)
     if message is None or not isinstance(views_hidden := message.get("views_hidden"), bool):
         return None
     return FollowedElsewhere(key, process, owner_id, views_hidden=views_hidden)
@@ -140,22 +140,22 @@ async def found(key: UUID, process: str, owner_id: UUID) -> FollowedElsewhere | 
 
 @dataclass(slots=True, eq=False)
 class _Reader:
-    """A reader in another process: how far it has read, and when it said so last."""
+    """A reader in another process: how far it has read, and when it last reported."""
 
     read: int
-    heard: float
+    last_message_at: float
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def says(self, read: object) -> None:
-        """A sign of it."""
-        self.heard = asyncio.get_running_loop().time()
+    def acknowledge(self, read: object) -> None:
+        """Record a message from the reader."""
+        self.last_message_at = asyncio.get_running_loop().time()
         if isinstance(read, int):
             self.read = max(self.read, read)
         self.news.set()
 
-    async def takes(self, number: int) -> bool:
-        """Wait until it has read so much that it may be sent this event. False where it is silent."""
-        while asyncio.get_running_loop().time() - self.heard <= SILENT_SECONDS:
+    async def can_receive(self, number: int) -> bool:
+        """Wait until the reader has read enough to be sent this event. False if it is silent."""
+        while asyncio.get_running_loop().time() - self.last_message_at <= SILENT_SECONDS:
             if number - self.read <= MOST_UNREAD:
                 return True
             self.news.clear()
@@ -166,14 +166,14 @@ class _Reader:
 
 
 class _Listener:
-    """Serves the recordings of this process to the others."""
+    """Serves the recordings of this process to other processes."""
 
     def __init__(self) -> None:
         self._serving: dict[str, asyncio.Task[None]] = {}
         self._readers: dict[str, _Reader] = {}
 
     def receive(self, _group: str, message: Message) -> None:
-        """A message of another process."""
+        """Handle a message from another process."""
         reply, process = message.get("reply"), message.get("to")
         if not isinstance(reply, str) or not isinstance(process, str):
             return
@@ -181,7 +181,7 @@ class _Listener:
             if task := self._serving.get(reply):
                 task.cancel()
         elif reply in self._serving:
-            self._readers[reply].says(message.get("read"))
+            self._readers[reply].acknowledge(message.get("read"))
         elif "ask" in message:
             recording = _recording(message["ask"])
             bus().send_to(process, reply, {"gone": True} if recording is None else {"views_hidden": recording.views_hidden})
@@ -203,8 +203,8 @@ class _Listener:
     async def _serve(self, recording: Recording, reader: _Reader, process: str, reply: str) -> None:
         async with aclosing(recording.follow(reader.read, lambda: SIGN_SECONDS)) as events:
             async for body in events:
-                if not await reader.takes(reader.read if body is None else body["sequence_number"]):
-                    bus().send_to(process, reply, {"gone": True})  # once it reads on, it asks again from there
+                if not await reader.can_receive(reader.read if body is None else body["sequence_number"]):
+                    bus().send_to(process, reply, {"gone": True})  # when it continues reading, it asks again from there
                     return
                 bus().send_to(process, reply, {"here": True} if body is None else {"body": body})
         bus().send_to(process, reply, {"over": True})

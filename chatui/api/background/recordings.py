@@ -1,7 +1,7 @@
 """Records the events of a background response, for as long as a program may still fetch them.
 
-Not its events are kept, but what they are made of: each reader has a writer of its own, which gives the same events the same numbers.
-What was withdrawn is forgotten here as well; its events go on to exist, without their text.
+The events of the turn are stored, not those of the stream: each reader has its own writer, which numbers the same events in the same way.
+Withdrawn text is removed here as well; its events remain, without text.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from renderer.gate import VisibleText
 log = logging.getLogger(__name__)
 
 TEXT_SECONDS = 0.05
-"""What the model writes within so long is one delta: a token costs far more as an event than as text."""
+"""Text within this time becomes one delta: a token costs far more as an event than as text."""
 KEPT_SECONDS = 600.0
-"""How long after its end a response can still be streamed. Afterwards it is read as a whole."""
-MOST_KEPT = 200
-"""So many that have ended are kept at most; the first to end is the first to go."""
+"""How long after its end a response can still be streamed. Afterwards it can only be read as a whole."""
+MOST_STORED = 200
+"""The most ended recordings that are stored; the one that ended first is dropped first."""
 MOST_READERS = 8
-"""At once, of one person's responses."""
+"""The most concurrent readers of one person's responses."""
 
 NOTHING = VisibleText.joined(())
 
@@ -47,7 +47,7 @@ class Recording:
     """The recorded events of one background response, kept for some time after its end."""
 
     def __init__(self, answer: Answering, new_writer: Callable[[], BackgroundEvents]) -> None:
-        """``new_writer``: makes the writer of each reader, which all give the same events."""
+        """``new_writer``: creates a writer for each reader; all write the same events."""
         self.owner_id = answer.key.owner.pk
         self.views_hidden = answer.asked.stream.sends_reasoning
         self.events: list[ProgramEvent] = []
@@ -62,7 +62,7 @@ class Recording:
         return bool(self.events)
 
     async def record(self) -> None:
-        """Take what happens, up to the end."""
+        """Record the turn's events, up to its end."""
         try:
             async with aclosing(self._answer.events()) as events:
                 async for event in events:
@@ -70,14 +70,14 @@ class Recording:
                         self._add(event)
                     if isinstance(event, MoreText):
                         await self._answer.asked.stream.rest(TEXT_SECONDS)
-        except Exception as error:  # noqa: BLE001 - whatever it is, whoever follows is told
+        except Exception as error:  # noqa: BLE001 - readers are notified of any error
             log_without_content(log, self._answer.asked.id, error)
         finally:
             if self._finished_at is None:
                 self._add(Ended("failed", ProductCode.INTERNAL))
 
     async def follow(self, after: int, wait: Callable[[], float]) -> AsyncGenerator[Event | None, None]:
-        """The events whose numbers are greater than ``after``, up to the end; None where for ``wait()`` seconds nothing happened."""
+        """The events whose numbers are greater than ``after``, up to the end; None after ``wait()`` seconds without an event."""
         readers[self.owner_id] += 1
         try:
             writer, place = self._new_writer(), 0
@@ -115,7 +115,7 @@ class Recording:
         self._news = asyncio.Event()
 
     def _forget_open(self) -> None:
-        """Nobody who comes later reads what is hidden from now on. The numbers stay: each delta is told, without text."""
+        """Remove withdrawn text for later readers. The numbers stay the same: each delta remains, without text."""
         opened = max((place for place, event in enumerate(self.events) if isinstance(event, Opened)), default=0)
         for place in range(opened, len(self.events)):
             event = self.events[place]
@@ -124,14 +124,14 @@ class Recording:
 
 
 readers: Counter[UUID] = Counter()
-"""How many follow responses of each person."""
+"""The number of readers of each person's responses."""
 _recordings: dict[UUID, Recording] = {}
 _recording: set[asyncio.Task[None]] = set()
 _ended: dict[UUID, asyncio.TimerHandle] = {}
 
 
 def record(answer: Answering, new_writer: Callable[[], BackgroundEvents]) -> Recording:
-    """Begin to take what happens in a turn. It goes on without any reader."""
+    """Begin recording a turn, which continues without any reader."""
     key = answer.asked.id
     recording = _recordings[key] = Recording(answer, new_writer)
     task = asyncio.create_task(recording.record(), name=f"background {key}")
@@ -142,7 +142,7 @@ def record(answer: Answering, new_writer: Callable[[], BackgroundEvents]) -> Rec
 
 
 def recording_of(answer_id: UUID) -> Recording | None:
-    """What is remembered of a response. None where it is not, or not in this process. Whoever asks has checked that it may be read."""
+    """The recording of a response. None if there is none in this process. The caller has checked access."""
     return _recordings.get(answer_id)
 
 
@@ -154,12 +154,12 @@ def check_room(owner_id: UUID) -> None:
 
 def _keep(key: UUID) -> None:
     _ended[key] = asyncio.get_running_loop().call_later(KEPT_SECONDS, forget, key)
-    while len(_ended) > MOST_KEPT:
+    while len(_ended) > MOST_STORED:
         forget(next(iter(_ended)))
 
 
 def forget(key: UUID) -> None:
-    """Remember no more of a response; who follows it now goes on to."""
+    """Drop the recording of a response; current readers can finish."""
     _recordings.pop(key, None)
     if timer := _ended.pop(key, None):
         timer.cancel()

@@ -28,13 +28,13 @@ BODIES: Mapping[Handler, type[BaseModel]] = {
     asking.chat: ChatRequest,
     compacting.compact: CompactRequest,
 }
-"""What is sent to a handler."""
+"""The request models of handlers."""
 STREAMS = frozenset({asking.responses, asking.chat, views.stored})
 QUERIES: Mapping[Handler, Mapping[str, str]] = {
     views.stored: {"stream": "boolean", "starting_after": "integer", "include[]": "string"},
     views.input_items: {"order": "string", "limit": "integer", "after": "string"},
 }
-"""What a handler reads of the address, besides its path."""
+"""The query parameters of handlers."""
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
@@ -55,7 +55,7 @@ def document(patterns: Iterable[URLPattern]) -> dict[str, Any]:
 
 
 async def view(request: HttpRequest) -> HttpResponseBase:
-    """Serves the document to everybody: it says nothing of this server but that it speaks this."""
+    """Serves the document to everybody: it reveals nothing about this server except that it has this API."""
     if not environment().api:
         return ApiError(404, "not_found", "not_found", "There is no such address.").response()
     return JsonResponse(document(endpoints))

@@ -21,12 +21,12 @@ EXAMPLES = {
     "/responses/compact": {"model": "", "input": "What is two and two?"},
     "/chat/completions": {"messages": [{"role": "user", "content": "What is two and two?"}], "store": False},
 }
-"""What the page sends unless the reader writes something else."""
+"""The request that the page sends unless the reader changes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownField:
-    """A field of a request, or a parameter of an address: its name, what it may be, and whether it has to be there."""
+    """A request field or a URL parameter: its name, its type, and whether it is required."""
 
     name: str
     kind: str
@@ -35,7 +35,7 @@ class ShownField:
 
 @dataclass(frozen=True, slots=True)
 class ShownOperation:
-    """What one method of an address does. ``example``: a body to try it with; None where it takes none."""
+    """One method of an endpoint. ``example``: a body to try it with; None if it takes none."""
 
     id: str
     method: str
@@ -48,7 +48,7 @@ class ShownOperation:
 @require_GET
 @login_required
 def reference(request: HttpRequest) -> HttpResponse:
-    """All addresses with their fields."""
+    """All endpoints with their fields."""
     if not environment().api:
         raise Http404
     described = document(endpoints)
@@ -77,7 +77,7 @@ def _fields(schema: Mapping[str, Any]) -> Iterable[ShownField]:
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
-    """What a value may be, in a few words."""
+    """The type of a value, in a few words."""
     if options := schema.get("anyOf"):
         return " | ".join(kind for each in options if (kind := _kind(each)) != "null")
     if values := schema.get("enum"):

@@ -13,25 +13,25 @@ from chatui.turns.requests.by_program import EarlierCall, EarlierReply
 CALL_ID_CHARS = 128
 
 
-def take_call(read: ParsedMessages, call_id: object, said: object, where: str) -> None:
-    """A call: ``said`` has its name and its arguments."""
-    name = said.get("name") if isinstance(said, Mapping) else None
-    arguments = said.get("arguments") if isinstance(said, Mapping) else None
+def take_call(read: ParsedMessages, call_id: object, function: object, where: str) -> None:
+    """A call: ``function`` has its name and its arguments."""
+    name = function.get("name") if isinstance(function, Mapping) else None
+    arguments = function.get("arguments") if isinstance(function, Mapping) else None
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise invalid("A call has to have the name of a function.", param=f"{where}.name")
     if not isinstance(arguments, str):
         raise invalid("The arguments of a call have to be JSON as text.", param=f"{where}.arguments")
     read.calls.add(_id(call_id, where))
-    read.said.append(EarlierCall(_id(call_id, where), model_name(name), arguments))
+    read.messages.append(EarlierCall(_id(call_id, where), model_name(name), arguments))
 
 
 def take_reply(read: ParsedMessages, call_id: object, output: Any, where: str) -> None:
-    """What a function replied."""
-    read.said.append(EarlierReply(_id(call_id, where), text_of(output, where)))
+    """The output of a function."""
+    read.messages.append(EarlierReply(_id(call_id, where), text_of(output, where)))
 
 
 def take_tool_calls(read: ParsedMessages, calls: object, where: str) -> None:
-    """The calls of an assistant's message of Chat Completions."""
+    """The calls in an assistant message of Chat Completions."""
     if not isinstance(calls, list):
         raise invalid("The calls have to be a list.", param=where)
     for place, call in enumerate(calls):

@@ -1,4 +1,4 @@
-"""Parses a request to ``/v1/chat/completions``: its fields, which of them are refused, and what a turn needs of them."""
+"""Parses a request to ``/v1/chat/completions``: its fields, which of them are refused, and their conversion for a turn."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ class ChatRequest(BaseModel):
 
     @property
     def most_tokens(self) -> int | None:
-        """How long the answer may be."""
+        """The token limit of the answer."""
         return self.max_completion_tokens or self.max_tokens
 
     @property
     def wants_usage(self) -> bool:
-        """Whether a stream is to end with what was counted."""
+        """Whether a stream ends with the token counts."""
         return bool((self.stream_options or {}).get("include_usage"))
 
     @property
     def effort(self) -> str | None:
-        """How long the model may think, as gpt-oss knows it."""
+        """The reasoning effort, in gpt-oss's terms."""
         wished = self.reasoning_effort or (self.reasoning or {}).get("effort")
         if wished is None:
             return None
@@ -68,21 +68,21 @@ class ChatRequest(BaseModel):
         return EFFORTS[wished]
 
     def sampling(self) -> dict[str, float]:
-        """What is not left to the model server."""
+        """The sampling parameters that the program sets."""
         wished = {"temperature": self.temperature, "top_p": self.top_p}
         return {name: value for name, value in wished.items() if value is not None}
 
     def answer_format(self) -> AnswerFormat | None:
-        """What the answer has to be; None for text."""
+        """The required format of the answer; None for text."""
         return text_format.of_chat(self.response_format)
 
     def hidden_asked_for(self) -> list[str]:
-        """Which of its fields ask for reasoning that no program gets."""
+        """Fields that ask for reasoning, which no program gets."""
         asks = {"include_reasoning": self.include_reasoning, "reasoning.exclude": (self.reasoning or {}).get("exclude") is False}
         return [name for name, is_asked in asks.items() if is_asked]
 
     def refuse_what_is_not_served(self) -> None:
-        """Raises ApiError for the first field that asks for something else than what would come."""
+        """Raises ApiError for the first field that asks for something unsupported."""
         refused = {
             "n": self.n not in (None, 1) and "One answer is written for each request.",
             "stop": bool(self.stop) and "Stop sequences are not served: they could cut inside hidden text.",
@@ -99,11 +99,11 @@ class ChatRequest(BaseModel):
                 raise unsupported(param, sentence)
 
     def asked_tools(self) -> ToolFields:
-        """What it says of tools."""
+        """The tool fields."""
         return ToolFields(self.tools, self.tool_choice, self.parallel_tool_calls, is_nested=True)
 
     def read(self) -> ParsedMessages:
-        """Its messages. Reasoning that a message brings is not told to the model again, under whatever name it stands."""
+        """Its messages. Reasoning in a message is not sent to the model again, whatever its field is called."""
         read = ParsedMessages()
         for index, message in enumerate(self.messages):
             where = f"messages[{index}]"
@@ -132,7 +132,7 @@ def _take(read: ParsedMessages, message: dict[str, Any], where: str) -> None:
         take_reply(read, message.get("tool_call_id"), content, f"{where}.content")
         return
     calls = message.get("tool_calls") if message.get("role") == "assistant" else None
-    # What stands beside calls was said before the answer.
+    # Text beside calls is a preamble.
     read.take(message.get("role"), text_of(content, f"{where}.content"), where, is_preamble=bool(calls))
     if calls:
         take_tool_calls(read, calls, f"{where}.tool_calls")

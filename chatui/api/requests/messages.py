@@ -1,4 +1,4 @@
-"""Parses the messages of an API request: text, or content parts. Parts that a model cannot read are named, not dropped."""
+"""Parses the messages of an API request: text, or content parts. Parts that a model cannot read are replaced by a note, not dropped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chatui.turns.requests.by_program import EarlierCall, EarlierMessage, Earlie
 
 IMAGE_NOTE = "[an image was attached; this model cannot see images]"
 MOST_MESSAGES = 1000
-"""In one request. Each is a row of its own, and is walked over by every later turn."""
+"""The most messages in one request. Each is a row, which every later turn reads."""
 _TEXTS = {"text", "input_text", "output_text", "refusal"}
 _IMAGES = {"image_url", "input_image"}
 
@@ -21,49 +21,50 @@ class ParsedMessages:
     ids of calls in the earlier messages."""
 
     orders: list[str] = field(default_factory=list, repr=False)
-    said: list[EarlierMessage | EarlierCall | EarlierReply] = field(default_factory=list, repr=False)
+    messages: list[EarlierMessage | EarlierCall | EarlierReply] = field(default_factory=list, repr=False)
     calls: set[str] = field(default_factory=set)
 
     def take(self, role: object, text: str, where: str, *, is_preamble: bool = False) -> None:
         """One message, in order."""
         match role:
             case "user":
-                self.said.append(EarlierMessage(text, is_person=True))
+                self.messages.append(EarlierMessage(text, is_person=True))
             case "assistant":
-                # An answer without text is one that only called tools or thought.
+                # An answer without text only called tools or reasoned.
                 if text:
-                    self.said.append(EarlierMessage(text, is_preamble=is_preamble))
+                    self.messages.append(EarlierMessage(text, is_preamble=is_preamble))
             case "system" | "developer":
                 self.orders.append(text)
             case _:
                 raise invalid("The role has to be user, assistant, system or developer.", param=f"{where}.role")
 
     def take_sealed(self, token: object, *, is_compacted: bool = False) -> None:
-        """What the program carried for the model. Of such an item nothing else counts: anybody could have written it."""
+        """Take a sealed token. Other fields of its item are ignored, because anybody could have written them."""
         if isinstance(token, str) and token:
-            self.said.append(EarlierMessage("", sealed=token, is_compacted=is_compacted))
+            self.messages.append(EarlierMessage("", sealed=token, is_compacted=is_compacted))
 
     def question(self, where: str, *, goes_on: bool) -> tuple[tuple[EarlierMessage | EarlierCall | EarlierReply, ...], str | None]:
-        """The earlier messages, and the question; None where the last message is a function's result. ``goes_on``: there is a response
-        before.
+        """The earlier messages, and the question; None if the last message is a function result.
+
+        ``goes_on``: the request continues a response.
 
         Raises:
-            ApiError: the last is something else, there is too much, or a reply to no call.
+            ApiError: the last message is something else, there are too many, or a result has no call.
         """
-        if len(self.said) > MOST_MESSAGES:
+        if len(self.messages) > MOST_MESSAGES:
             raise invalid(f"A request may have {MOST_MESSAGES} messages.", param=where, code="too_many_messages")
-        if not goes_on and any(isinstance(each, EarlierReply) and each.call_id not in self.calls for each in self.said):
+        if not goes_on and any(isinstance(each, EarlierReply) and each.call_id not in self.calls for each in self.messages):
             raise unknown_call(where)
-        match self.said[-1:]:
+        match self.messages[-1:]:
             case [EarlierMessage(is_person=True, text=text)]:
-                return tuple(self.said[:-1]), text
-            case [EarlierReply()] if goes_on or any(isinstance(each, EarlierMessage) and each.is_person for each in self.said):
-                return tuple(self.said), None
+                return tuple(self.messages[:-1]), text
+            case [EarlierReply()] if goes_on or any(isinstance(each, EarlierMessage) and each.is_person for each in self.messages):
+                return tuple(self.messages), None
         raise invalid("The last has to be a message of the user, or what a function replied to a call in an answer.", param=where)
 
 
 def unknown_call(where: str) -> ApiError:
-    """A function result belongs to no call that waits for one."""
+    """The error for a function result without a waiting call."""
     return invalid(
         "A function is said to have replied to a call that there is not, or that has its reply.", param=where, code="unknown_call"
     )

@@ -1,4 +1,4 @@
-"""Parses a request to ``/v1/responses``: its fields, which of them are refused, and what a turn needs of them."""
+"""Parses a request to ``/v1/responses``: its fields, which of them are refused, and their conversion for a turn."""
 
 from __future__ import annotations
 
@@ -58,34 +58,34 @@ class ResponsesRequest(BaseModel):
 
     @property
     def wants_summary(self) -> bool:
-        """Whether the program wants the lines of a summary."""
+        """Whether the program wants summary lines."""
         return bool(self.reasoning and (self.reasoning.summary or self.reasoning.generate_summary))
 
     @property
     def effort(self) -> str | None:
-        """How long the model may think, as gpt-oss knows it."""
+        """The reasoning effort, in gpt-oss's terms."""
         return EFFORTS[self.reasoning.effort] if self.reasoning and self.reasoning.effort else None
 
     def sampling(self) -> dict[str, float]:
-        """What is not left to the model server."""
+        """The sampling parameters that the program sets."""
         wished = {"temperature": self.temperature, "top_p": self.top_p}
         return {name: value for name, value in wished.items() if value is not None}
 
     def answer_format(self) -> AnswerFormat | None:
-        """What the answer has to be; None for text."""
+        """The required format of the answer; None for text."""
         return text_format.of_responses(self.text)
 
     def hidden_asked_for(self) -> list[str]:
-        """Which of its fields ask for reasoning as it is."""
+        """Fields that ask for raw reasoning."""
         return [name for name in self.include or () if name.startswith("reasoning") and name != ENCRYPTED]
 
     @property
     def wants_sealed(self) -> bool:
-        """Whether it wants to carry reasoning itself, in tokens that it cannot read."""
+        """Whether it wants encrypted reasoning, to send back itself."""
         return ENCRYPTED in (self.include or ())
 
     def refuse_what_is_not_served(self) -> None:
-        """Raises ApiError for the first field that asks for something else than what would come."""
+        """Raises ApiError for the first field that asks for something unsupported."""
         refused = {
             "background": bool(self.background) and self.store is False and "What is written in the background has to be stored.",
             "conversation": self.conversation is not None and "There are no conversations here: use previous_response_id.",
@@ -102,7 +102,7 @@ class ResponsesRequest(BaseModel):
                 raise unsupported("include", "Nothing can be included here.")
 
     def asked_tools(self) -> ToolFields:
-        """What it says of tools."""
+        """The tool fields."""
         return ToolFields(self.tools, self.tool_choice, self.parallel_tool_calls, self.max_tool_calls)
 
     def read(self) -> ParsedMessages:
@@ -116,7 +116,7 @@ class ResponsesRequest(BaseModel):
         return read
 
     def previous(self) -> UUID | None:
-        """The response that it goes on from. What is no id of ours looks like one that does not exist."""
+        """The response that it continues. An invalid id gets the same error as one that does not exist."""
         if not self.previous_response_id:
             return None
         try:
@@ -125,7 +125,7 @@ class ResponsesRequest(BaseModel):
             raise no_previous() from None
 
     def given(self, effort: str) -> dict[str, Any]:
-        """Its settings as the response repeats them."""
+        """Its settings, as repeated in the response."""
         wished = self.reasoning.summary or self.reasoning.generate_summary if self.reasoning else None
         return {
             "format": "responses",
@@ -144,7 +144,7 @@ class ResponsesRequest(BaseModel):
 
 
 def no_previous() -> ApiError:
-    """The previous response does not exist, is not theirs, or was not stored."""
+    """The error for a previous response that does not exist, belongs to somebody else, or was not stored."""
     sentence = "There is no such response to go on from, or it is not yours."
     return ApiError(404, NOT_FOUND, "previous_response_not_found", sentence, param="previous_response_id")
 

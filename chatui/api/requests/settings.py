@@ -10,19 +10,19 @@ from chatui.model_servers import model_choice
 from chatui.model_servers.model_choice import Choice
 
 EFFORTS = {"none": "low", "minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
-"""What programs may ask for, and what gpt-oss knows. The answer says which it was."""
+"""The efforts that programs may request, with gpt-oss's terms. The response contains the one used."""
 
 
 def choices_of(key: LiveKey) -> tuple[Choice, ...]:
-    """The models that a key may ask for, its owner's default first. Reads the database."""
+    """The models that a key may use, its owner's default first. Reads the database."""
     return tuple(choice for choice in model_choice.choices_for(key.owner) if key.may_use(choice.value))
 
 
 def chosen(choices: Iterable[Choice], model: str | None) -> Choice:
-    """The choice that a program names: by its id, or by the model's own name where only one has it. The default where it names none.
+    """The choice that a program names, by its id, or by the model's name if it is unique. The default if it names none.
 
     Raises:
-        ApiError: the key may ask for no such model.
+        ApiError: the key may not use such a model.
     """
     offered = list(choices)
     if not model:

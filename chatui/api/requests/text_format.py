@@ -13,17 +13,17 @@ TEXT = {"type": "text"}
 
 
 def of_responses(text: Mapping[str, Any] | None) -> AnswerFormat | None:
-    """The format of a response; None for text. Raises ApiError for what is none."""
+    """The format of a response; None for text. Raises ApiError if it is invalid."""
     return _read((text or {}).get("format"), "text.format", is_nested=False)
 
 
 def of_chat(response_format: Mapping[str, Any] | None) -> AnswerFormat | None:
-    """The format of a chat completion; None for text. Raises ApiError for what is none."""
+    """The format of a chat completion; None for text. Raises ApiError if it is invalid."""
     return _read(response_format, "response_format", is_nested=True)
 
 
 def given(text: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The format as a response repeats it."""
+    """The format, as repeated in a response."""
     wanted = (text or {}).get("format")
     if not isinstance(wanted, Mapping) or wanted.get("type") not in ("json_schema", "json_object"):
         return TEXT

@@ -35,7 +35,7 @@ class ParsedTools:
 
 
 def parse_tools(asked: ToolFields, key: LiveKey) -> ParsedTools:
-    """The functions and the choice, checked. ``key``: it names the product's tools that may run besides.
+    """The functions and the choice, checked. ``key``: names the product's tools that may run besides.
 
     Raises:
         ApiError: a function, or the choice, cannot be served.
@@ -64,7 +64,7 @@ def parse_tools(asked: ToolFields, key: LiveKey) -> ParsedTools:
 
 
 def _given(asked: ToolFields, offer: Offer, choice: _Choice, shown: list[dict[str, Any]]) -> dict[str, Any]:
-    """``functions``: those that may be called, by which their calls are known again."""
+    """The fields that the response repeats. ``functions``: those that may be called, to recognize their calls."""
     return {
         "tools": shown,
         "tool_choice": choice.shown,
@@ -76,36 +76,42 @@ def _given(asked: ToolFields, offer: Offer, choice: _Choice, shown: list[dict[st
 
 
 def _is_function(tool: Any, place: int) -> bool:
-    """Whether it is a function. Libraries send tools of other kinds along unasked, such as a search of the server's own: those are left
-    out, and the response says which are not."""
+    """Whether it is a function.
+
+    Libraries add other kinds of tools by default, such as server-side search: those are left out, and the response lists the remaining
+    ones.
+    """
     if not isinstance(tool, dict) or not isinstance(tool.get("type"), str):
         raise invalid("A tool has to be an object with a type.", param=f"tools[{place}]")
     return bool(tool["type"] == "function")
 
 
 def _function(tool: Mapping[str, Any], where: str, asked: ToolFields) -> tuple[str, Tool]:
-    """The name, and the tool that the model is offered."""
-    said = tool.get("function") if asked.is_nested else tool
-    if not isinstance(said, Mapping) or not isinstance(said.get("name"), str):
+    """The name, and the tool for the model."""
+    function = tool.get("function") if asked.is_nested else tool
+    if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
         raise invalid("A function has to have a name.", param=where)
-    name, description, parameters = said["name"], said.get("description") or "", said.get("parameters")
+    name, description, parameters = function["name"], function.get("description") or "", function.get("parameters")
     if not isinstance(description, str) or not (parameters is None or isinstance(parameters, Mapping)):
         raise invalid("The description has to be text, and the parameters a JSON Schema.", param=where)
     try:
-        return name, callers.function_of(name, description, parameters, is_strict=said.get("strict") is True)
+        return name, callers.function_of(name, description, parameters, is_strict=function.get("strict") is True)
     except ToolUnusableError as error:
         raise invalid(f"This function cannot be offered: {error}.", param=where) from None
 
 
 def _shown(name: str, tool: Tool) -> dict[str, Any]:
-    """A function as the response repeats it: what the model was told, which is bounded, and can be stored and sent."""
+    """A function, as repeated in the response: the model's version, which is limited in size, and can be stored and sent."""
     parameters = dict(tool.parameters)
     return {"type": "function", "name": name, "description": tool.description or None, "parameters": parameters, "strict": False}
 
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """``names``: of the functions that may be called. ``is_limited``: the program listed them. ``shown``: as the response repeats it."""
+    """``names``: of the functions that may be called.
+
+    ``is_limited``: the program listed them. ``shown``: the choice, as repeated in the response.
+    """
 
     mode: str
     names: Iterable[str]
@@ -140,11 +146,11 @@ def _listed(listed: Any, offered: list[str], asked: ToolFields) -> _Choice:
 
 
 def _offered(tools: Iterable[Any], offered: list[str], asked: ToolFields) -> list[str]:
-    """The names of these functions, each once. ApiError where one of them is not among those of the request."""
+    """The names of these functions, each once. Raises ApiError if the request does not define one of them."""
     names = []
     for tool in tools:
-        said = tool.get("function") if asked.is_nested and isinstance(tool, Mapping) else tool
-        name = said.get("name") if isinstance(said, Mapping) else None
+        function = tool.get("function") if asked.is_nested and isinstance(tool, Mapping) else tool
+        name = function.get("name") if isinstance(function, Mapping) else None
         if name not in offered or tool.get("type", "function") != "function":
             raise invalid("There is no such function among the tools of the request.", param="tool_choice")
         names.append(name)

@@ -9,9 +9,9 @@ from uuid import UUID
 from chatui.api.writing.response_object import Item, response_id
 
 MOST_CHARS = 512 * 1024
-"""Of one connection."""
+"""Per connection."""
 MOST_CHARS_IN_ALL = 64 * 1024 * 1024
-"""Of a process. The connections that were used longest ago forget first."""
+"""Per process. The least recently used connections are dropped first."""
 
 
 class Chain:
@@ -22,11 +22,11 @@ class Chain:
         self._items: list[Any] = []
 
     def knows(self, previous: str) -> bool:
-        """Whether that is the response that is remembered."""
+        """Whether this response is remembered."""
         return bool(previous) and previous == self._last
 
     def input_of(self, given: str | list[Any]) -> list[Any]:
-        """The input of a request that goes on: all that was said before, and its own."""
+        """The input of a request that continues: everything before, and its own."""
         return [*self._items, *_items(given)]
 
     def remember(self, answer_id: UUID, whole_input: str | list[Any], output: list[Item]) -> None:
@@ -37,10 +37,10 @@ class Chain:
         if size <= MOST_CHARS:
             self._last, self._items = response_id(answer_id), items
             _sizes[self] = size
-            _shed()
+            _evict()
 
     def forget(self) -> None:
-        """Remember nothing."""
+        """Drop the remembered response."""
         self._last, self._items = "", []
         _sizes.pop(self, None)
 
@@ -48,7 +48,7 @@ class Chain:
 _sizes: dict[Chain, int] = {}
 
 
-def _shed() -> None:
+def _evict() -> None:
     while sum(_sizes.values()) > MOST_CHARS_IN_ALL:
         next(iter(_sizes)).forget()
 

@@ -29,18 +29,18 @@ from chatui.throttle import ThrottledError
 
 LIFE_SECONDS = 60 * 60.0
 MOST_WAITING = 8
-"""Requests that wait for the one before them. They are answered in order."""
+"""The most queued requests. They are answered in order."""
 MOST_CHARS = 1024 * 1024
 CLOSE_DONE, CLOSE_POLICY, CLOSE_RESTART = 1000, 1008, 1012
 NOT_HERE = ("stream", "stream_options", "background")
-"""Fields that mean nothing over a connection that always streams."""
+"""Fields that have no meaning over a connection that always streams."""
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 
 async def serve(scope: dict[str, Any], receive: Receive, send: Send) -> None:
-    """The ASGI application at ``/v1/responses``. Without a good key there is no connection."""
+    """The ASGI application at ``/v1/responses``. A connection needs a valid key."""
     address = client_address(dict(scope))
     key = await _key(scope, address)
     if key is None or not key.for_responses or not open_sockets.has_room(key):
@@ -75,7 +75,7 @@ class Connection:
         self._is_busy = False
 
     async def run(self, receive: Receive) -> None:
-        """Until the program goes away, or the connection has to end."""
+        """Run until the program disconnects, or the connection has to end."""
         open_sockets.add(self._key, self._revoked)
         bus().join(groups.PROCESS, self._process_ends, elsewhere=False)
         timer = asyncio.get_running_loop().call_later(LIFE_SECONDS, self._too_old)
@@ -88,7 +88,7 @@ class Connection:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             while not self._waiting.empty():
-                open_sockets.let_go(self._key, len(self._waiting.get_nowait() or ""))
+                open_sockets.release(self._key, len(self._waiting.get_nowait() or ""))
             self._chain.forget()
             bus().leave(groups.PROCESS, self._process_ends)
             open_sockets.remove(self._revoked)
@@ -98,7 +98,7 @@ class Connection:
             if message["type"] != "websocket.receive":
                 continue
             text = message.get("text")
-            if self._waiting.qsize() >= MOST_WAITING or not open_sockets.hold(self._key, len(text or "")):
+            if self._waiting.qsize() >= MOST_WAITING or not open_sockets.reserve(self._key, len(text or "")):
                 self._close(ApiError(429, TOO_MANY, "too_many_requests", "Too many requests wait on this connection."), CLOSE_POLICY)
             else:
                 self._waiting.put_nowait(text)
@@ -106,14 +106,14 @@ class Connection:
     async def _answer(self) -> None:
         while True:
             text = await self._waiting.get()
-            open_sockets.let_go(self._key, len(text or ""))
+            open_sockets.release(self._key, len(text or ""))
             self._is_busy = True
             try:
                 await self._respond(text)
             except ApiError as error:
                 self._chain.forget()
                 await self._tell(_error(error))
-            except Exception as error:  # noqa: BLE001 - whatever it is, the program gets an error object, and nobody its words
+            except Exception as error:  # noqa: BLE001 - the program gets an error object for any exception, without its text
                 self._chain.forget()
                 await self._tell(_error(guarded.failed(error)))
             finally:

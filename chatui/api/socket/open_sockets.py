@@ -17,10 +17,10 @@ from chatui.error_reports import log_without_content
 log = logging.getLogger(__name__)
 
 CHECK_SECONDS = 10.0
-"""How often. Whatever a connection asks is checked besides, and while it is answered."""
+"""The interval. Each request is also checked when it arrives, and while it is answered."""
 MOST_OF_PERSON = 1000
 MOST_WAITING_CHARS = 16 * 1024 * 1024
-"""In requests of one person that wait for the ones before them, on all of their connections together."""
+"""The most characters in one person's queued requests, on all connections together."""
 
 End = Callable[[], None]
 
@@ -31,12 +31,12 @@ _checking: asyncio.Task[None] | None = None
 
 
 def has_room(key: LiveKey) -> bool:
-    """Whether the person may have one more."""
+    """Whether the person may open one more connection."""
     return _of_person[key.owner.pk] < MOST_OF_PERSON
 
 
 def add(key: LiveKey, end: End) -> None:
-    """A connection is open. ``end`` is called where its key stops working."""
+    """A connection was opened. ``end`` is called if its key stops working."""
     global _checking
     _open[end] = key
     _of_person[key.owner.pk] += 1
@@ -44,23 +44,23 @@ def add(key: LiveKey, end: End) -> None:
         _checking = asyncio.create_task(_check_often(), name="keys of open connections")
 
 
-def hold(key: LiveKey, chars: int) -> bool:
-    """A request of that length waits from now on. False where there is no room for it."""
+def reserve(key: LiveKey, chars: int) -> bool:
+    """Reserve room for a queued request. False if there is not enough."""
     if _waiting_chars[key.owner.pk] + chars > MOST_WAITING_CHARS:
         return False
     _waiting_chars[key.owner.pk] += chars
     return True
 
 
-def let_go(key: LiveKey, chars: int) -> None:
-    """It waits no more."""
+def release(key: LiveKey, chars: int) -> None:
+    """Release the room of a request."""
     _waiting_chars[key.owner.pk] -= chars
     if _waiting_chars[key.owner.pk] <= 0:
         del _waiting_chars[key.owner.pk]
 
 
 def remove(end: End) -> None:
-    """It is closed."""
+    """The connection was closed."""
     key = _open.pop(end)
     _of_person[key.owner.pk] -= 1
     if not _of_person[key.owner.pk]:
@@ -74,7 +74,7 @@ async def _check_often() -> None:
             await _check()
         except DatabaseBusyError:
             log.info("the keys of open connections could not be checked in time")
-        except Exception as error:  # noqa: BLE001 - whatever it is, the next look may find what this one did not
+        except Exception as error:  # noqa: BLE001 - after any error, the next check may succeed
             log_without_content(log, uuid4(), error)
 
 

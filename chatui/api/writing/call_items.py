@@ -1,4 +1,4 @@
-"""Writes a call of a program's own function in each format. It is sent whole, because its arguments were checked first."""
+"""Writes a call of a program's own function in each format. A call is sent as a whole, because its arguments were checked first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Item = dict[str, Any]
 
 
 def call_item(key: str, call: Called, status: str = "completed") -> Item:
-    """The item of a response. While it is in progress it has no arguments yet."""
+    """The call as an item of a response. While in progress, it has no arguments yet."""
     arguments = call.arguments if status == "completed" else ""
     return {
         "id": f"fc_{key}",
@@ -24,7 +24,7 @@ def call_item(key: str, call: Called, status: str = "completed") -> Item:
 
 
 def output_item(key: str, call_id: str, output: str) -> Item:
-    """What a function replied, as an item of the input."""
+    """A function's output, as an item of the input."""
     return {"id": f"fco_{key}", "type": "function_call_output", "status": "completed", "call_id": call_id, "output": output}
 
 
@@ -36,5 +36,5 @@ def call_events(key: str, index: int, call: Called) -> Iterator[tuple[str, dict[
 
 
 def tool_call(call: Called) -> dict[str, Any]:
-    """As a message of Chat Completions has it."""
+    """The call as in a message of Chat Completions."""
     return {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}

@@ -14,14 +14,14 @@ from chatui.turns.streams.program import Called, Ended, MoreText, Opened, Progra
 Chunk = dict[str, Any]
 
 BETWEEN = "\n\n"
-"""Between a preamble and what follows it: the format has one text."""
+"""Separates a preamble from the text after it: the format has only one text."""
 
 
 class ChatChunks:
-    """Writes the chunks of one answer. ``begin`` once, ``feed`` with each event of the turn; ``text`` is all of it at the end."""
+    """Writes the chunks of one answer. ``begin`` once, ``feed`` with each event of the turn; ``text`` is the whole text at the end."""
 
     def __init__(self, head: Head, *, wants_usage: bool, is_formatted: bool = False) -> None:
-        """``is_formatted``: the text has to be the answer alone, because it has a format that a preamble would break."""
+        """``is_formatted``: preambles are left out, because they would break the answer's format."""
         self._head = head
         self._is_formatted = is_formatted
         self._is_left_out = False
@@ -32,7 +32,7 @@ class ChatChunks:
         self.ended: Ended | None = None
 
     def begin(self) -> Iterator[Chunk]:
-        """Whose text it is."""
+        """The first chunk, with the role."""
         yield self._chunk({"role": "assistant", "content": ""})
 
     def feed(self, event: ProgramEvent) -> Iterator[Chunk]:
@@ -58,7 +58,7 @@ class ChatChunks:
                 yield from self._end(event)
 
     def whole(self) -> Chunk:
-        """The completion, once it has ended."""
+        """The whole completion, after its end."""
         text = "".join(self._texts)
         message: Chunk = {"role": "assistant", "content": text or (None if self._calls else ""), "refusal": None, "annotations": []}
         if self._calls:

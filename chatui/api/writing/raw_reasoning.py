@@ -11,14 +11,14 @@ Place = dict[str, Any]
 
 
 class MakeEvent(Protocol):
-    """Makes an event of a kind, with the next number."""
+    """Creates an event of a kind, with the next number."""
 
     def __call__(self, kind: str, **fields: Any) -> dict[str, Any]:
         """See above."""
 
 
 class RawReasoning:
-    """Collects the raw reasoning of one item. ``more`` text, until ``end``; then ``take`` it for the item."""
+    """Collects the raw reasoning of one item. Call ``more`` with each text, then ``end``, then ``take`` it for the item."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
@@ -39,6 +39,6 @@ class RawReasoning:
             yield event("response.content_part.done", **place, part=reasoning_part(text))
 
     def take(self) -> str | None:
-        """All of it; None where there was none."""
+        """The whole reasoning; None if there was none."""
         texts, self._texts = self._texts, []
         return "".join(texts) if texts else None

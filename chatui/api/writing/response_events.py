@@ -34,9 +34,7 @@ _TERMINAL = {"completed": "response.completed", "incomplete": "response.incomple
 
 class ResponseEvents:
     """Writes the events of one response. ``begin`` once, ``feed`` with each event of the turn; ``whole`` is the object at the end.
-    ``output`` holds the closed items.
-
-    ``finished_at``: set it where it ended some time ago, and is told again.
+    ``output``: the closed items. ``finished_at``: set it to replay a response that ended earlier.
     """
 
     def __init__(self, head: Head, *, wants_summary: bool) -> None:
@@ -54,7 +52,7 @@ class ResponseEvents:
         self._texts: list[str] = []
 
     def begin(self) -> Iterator[Event]:
-        """That the response has begun."""
+        """The events that begin the response."""
         for kind in ("response.created", "response.in_progress"):
             yield self._event(kind, response=response_object(self._head, []))
 
@@ -144,7 +142,7 @@ class ResponseEvents:
         yield self._done(call_item(self._key, call))
 
     def _withheld(self) -> Ended:
-        """What was sent cannot be taken back, so the response fails; at least the message is not told a second time."""
+        """Sent text cannot be withdrawn, so the response fails; at least the message is not repeated."""
         self._opened, self._texts = None, []
         return Ended("failed", ProductCode.WITHHELD)
 

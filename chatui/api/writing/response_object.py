@@ -21,13 +21,13 @@ STATUSES = {
     "failed": "failed",
     "interrupted": "failed",
 }
-"""States of a turn, as the specification calls them."""
+"""The specification's names for the states of a turn."""
 _REASONS = {ProductCode.CONTENT_REFUSED: "content_filter"}
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What is known of a response before anything is written. ``given``: the settings of its request."""
+    """The fields of a response that are known before it is written. ``given``: the settings of its request."""
 
     id: UUID
     model: str
@@ -36,12 +36,12 @@ class Head:
 
 
 def response_id(key: UUID) -> str:
-    """The id of a response, as programs see it."""
+    """The public id of a response."""
     return f"resp_{key.hex}"
 
 
 def response_object(head: Head, output: Sequence[Item], ended: Ended | None = None, finished_at: datetime | None = None) -> Item:
-    """The whole object. ``ended`` None: it is still being written."""
+    """The response object. ``ended`` None: it is still being written."""
     state = ended.state if ended else "running"
     status, given = STATUSES.get(state, "failed"), head.given
     return {
@@ -80,7 +80,7 @@ def response_object(head: Head, output: Sequence[Item], ended: Ended | None = No
 
 
 def message_item(key: str, text: str, status: str, *, is_preamble: bool) -> Item:
-    """A message of the model's: the answer, or a preamble."""
+    """A message of the model: the answer, or a preamble."""
     phase = "commentary" if is_preamble else "final_answer"
     content = [text_part(text)] if text or status != "in_progress" else []
     return {"id": f"msg_{key}", "type": "message", "status": status, "role": "assistant", "phase": phase, "content": content}
@@ -92,8 +92,10 @@ def text_part(text: str) -> Item:
 
 
 def reasoning_item(key: str, steps: Sequence[str], status: str, raw: str | None = None, sealed: str | None = None) -> Item:
-    """That the model thought, and the checked lines that say about what. ``raw``: what it thought, for a program that may read it;
-    ``sealed``: a token that the program carries in its place."""
+    """A reasoning item with the checked summary lines.
+
+    ``raw``: the reasoning, for a program that may read it; ``sealed``: an encrypted token in its place.
+    """
     item = {"id": f"rs_{key}", "type": "reasoning", "status": status, "summary": [summary_part(step) for step in steps]}
     if raw is not None:
         item["content"] = [reasoning_part(raw)]
@@ -111,7 +113,7 @@ def summary_part(text: str) -> Item:
 
 
 def usage(ended: Ended | None) -> Item | None:
-    """What the server counted. How much of it was hidden is nobody's to know."""
+    """The server's token counts. The number of hidden tokens is not revealed."""
     if ended is None or ended.input_tokens is None or ended.output_tokens is None:
         return None
     return {
@@ -124,7 +126,7 @@ def usage(ended: Ended | None) -> Item | None:
 
 
 def error_of(ended: Ended | None) -> Item:
-    """The error of a response that failed."""
+    """The error of a failed response."""
     code = (ended.code if ended else None) or ProductCode.INTERNAL
     return {"code": "server_error" if code is ProductCode.INTERNAL else "model_error", "message": f"{code.sentence} ({code.value})"}
 

@@ -20,10 +20,12 @@ def event(body: Mapping[str, Any], *, named: bool = True) -> bytes:
 
 
 def streamed(chunks: AsyncIterator[bytes], closed: Callable[[], None]) -> StreamingHttpResponse:
-    """A reply that is sent as it comes, also through proxies that would collect it. ``closed`` is called in a thread when it is over, also
-    where its reader went away before anything of it was asked for."""
+    """A streamed reply, which proxies do not buffer.
+
+    ``closed`` is called in a thread when it is over, even if the reader disconnected before reading any of it.
+    """
     response = StreamingHttpResponse(chunks, content_type="text/event-stream; charset=utf-8")
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Accel-Buffering"] = "no"
-    response._resource_closers.append(closed)  # type: ignore[attr-defined] # what Django calls in any case; an iterator may be left as it is
+    response._resource_closers.append(closed)  # type: ignore[attr-defined] # Django always calls this, but may not close an iterator
     return response

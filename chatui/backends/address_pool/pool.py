@@ -17,10 +17,10 @@ from renderer.frames import Role
 
 _log = logging.getLogger(__name__)
 
-REST_SECONDS = 30.0
-"""For how long an address that failed is asked only if all others fail, too."""
-_ELSEWHERE = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_BUSY, ProductCode.BACKEND)
-"""What may be otherwise at another address. After a timeout nobody is made to wait a second time."""
+COOLDOWN_SECONDS = 30.0
+"""After a failure, an address is used only as a last resort for this long."""
+_RETRIED_ELSEWHERE = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_BUSY, ProductCode.BACKEND)
+"""Failures that may not happen at another address. A timeout is not retried: the person has waited long enough."""
 
 
 @dataclass(slots=True, eq=False)
@@ -28,26 +28,26 @@ class _Member:
     backend: Backend
     number: int
     running: int = 0
-    rests_until: float = float("-inf")
+    unavailable_until: float = float("-inf")
 
 
 class PooledBackend:
-    """A Backend. Its members serve the same models in the same way. For one event loop, as they are."""
+    """A Backend. Its members serve the same models in the same way. Like them, it belongs to one event loop."""
 
     is_demo = False
 
     def __init__(self, members: Sequence[Backend]) -> None:
-        """At least one member, the first preferred by none."""
+        """``members``: at least one; all are equal."""
         self._members = [_Member(backend, number) for number, backend in enumerate(members)]
 
     @property
     def kind(self) -> str:
-        """That of the first."""
+        """The first member's wire format."""
         return self._members[0].backend.kind
 
     @property
     def name(self) -> str:
-        """See ``base.Backend``: the first, and how many there are besides."""
+        """See ``base.Backend``: the first member's name, and the number of others."""
         return f"{self._members[0].backend.name} and {len(self._members) - 1} more"
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
@@ -63,29 +63,29 @@ class PooledBackend:
                     async for event in events:
                         has_begun = True
                         yield event
-                self._is_well(member)
+                self._mark_working(member)
                 return
             except BackendError as error:
-                may_help = error.retryable and not has_begun and error.code in _ELSEWHERE
+                may_help = error.retryable and not has_begun and error.code in _RETRIED_ELSEWHERE
                 if may_help:
-                    self._rest(member, error)
+                    self._mark_failed(member, error)
                 if not may_help or not waiting:
                     raise
             finally:
                 member.running -= 1
 
     async def models(self) -> tuple[str, ...]:
-        """Those of the first that answers. Raises BackendError if none does."""
-        *others, last = sorted(self._members, key=lambda member: member.rests_until)
+        """The models of the first member that answers. Raises BackendError if none does."""
+        *others, last = sorted(self._members, key=lambda member: member.unavailable_until)
         for member in others:
             try:
                 return await member.backend.models()
             except BackendError as error:
-                self._rest(member, error)
+                self._mark_failed(member, error)
         return await last.backend.models()
 
     def known_context(self, model: str | None) -> int | None:
-        """See ``context.window.HasContextWindow``: the least of what is known, since any of them may be asked."""
+        """See ``context.window.HasContextWindow``: the smallest known, because any member may get the request."""
         backends = [member.backend for member in self._members]
         sizes = [size for backend in backends if isinstance(backend, HasContextWindow) and (size := backend.known_context(model))]
         return min(sizes, default=None)
@@ -102,26 +102,29 @@ class PooledBackend:
             await member.backend.aclose()
 
     def _best(self, members: Sequence[_Member], request: SampleRequest) -> _Member:
-        """One that does not rest, if any, with the fewest answers at work. Among equals a conversation comes back to the one that it was
-        with, as far as that goes: there the beginning of its prompt may still be known."""
+        """The least busy available member.
+
+        Among equals, a conversation returns to the same member where possible: the server may still have the beginning of its prompt
+        cached.
+        """
         first = next((frame.body for frame in request.frames if frame.header.role == Role.USER), "")
         key = first[:2000].encode("utf-8", "replace")
-        candidates = self._awake(members)
+        candidates = self._available(members)
         if not candidates:
-            return min(members, key=lambda member: member.rests_until)
+            return min(members, key=lambda member: member.unavailable_until)
         return min(candidates, key=lambda member: (member.running, hashlib.sha256(b"%d %b" % (member.number, key)).digest()))
 
-    def _awake(self, members: Sequence[_Member]) -> list[_Member]:
+    def _available(self, members: Sequence[_Member]) -> list[_Member]:
         now = asyncio.get_running_loop().time()
-        return [member for member in members if member.rests_until <= now]
+        return [member for member in members if member.unavailable_until <= now]
 
-    def _rest(self, member: _Member, error: BackendError) -> None:
-        seconds = min(error.retry_after or REST_SECONDS, REST_SECONDS)
-        if member.rests_until == float("-inf"):
+    def _mark_failed(self, member: _Member, error: BackendError) -> None:
+        seconds = min(error.retry_after or COOLDOWN_SECONDS, COOLDOWN_SECONDS)
+        if member.unavailable_until == float("-inf"):
             _log.warning("%s rests for %.0f seconds (%s): another address is asked", member.backend.name, seconds, error.code.value)
-        member.rests_until = asyncio.get_running_loop().time() + seconds
+        member.unavailable_until = asyncio.get_running_loop().time() + seconds
 
-    def _is_well(self, member: _Member) -> None:
-        if member.rests_until != float("-inf"):
+    def _mark_working(self, member: _Member) -> None:
+        if member.unavailable_until != float("-inf"):
             _log.info("%s answers again", member.backend.name)
-        member.rests_until = float("-inf")
+        member.unavailable_until = float("-inf")

@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 RECHECK_SECONDS = 60.0
 """How long a provisional choice is used before the server is asked again."""
 _RECHECK_AFTER = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_SETUP)
-"""After these another server may stand at the address, or the same one with other options."""
+"""After these errors, there may be another server at the address, or the same one with other options."""
 
 
 @runtime_checkable
@@ -28,18 +28,17 @@ class AcceptsDiscovery(Protocol):
     """A back end that accepts what was already discovered about its server, so that it need not ask again."""
 
     def use_discovery(self, found: Discovered) -> None:
-        """Use this as if the server had just answered it."""
+        """Use this as if the server had just reported it."""
         ...
 
 
 class AutoBackend:
-    """A Backend that chooses its wire format. Nothing is asked before its first use; while the server cannot be reached, nothing is
-    chosen."""
+    """A Backend that chooses its wire format. It queries the server on first use, and chooses nothing while the server is unreachable."""
 
     is_demo = False
 
     def __init__(self, endpoint: Endpoint, question: Question, build: Callable[[str], Backend]) -> None:
-        """``build`` makes the back end of a kind. Raises ValueError where the endpoint's ``url`` is no http address."""
+        """``build`` makes the back end of a kind. Raises ValueError if the endpoint's ``url`` is not an http address."""
         self._endpoint = endpoint
         self._question = question
         self._build = build
@@ -52,7 +51,7 @@ class AutoBackend:
 
     @property
     def kind(self) -> str:
-        """That of the chosen wire format; ``auto`` before."""
+        """The chosen wire format; ``auto`` before."""
         return self._chosen[1].kind if self._chosen else AUTO
 
     @property
@@ -78,7 +77,7 @@ class AutoBackend:
         return await inner.models()
 
     async def choice(self) -> Choice:
-        """What is chosen, after asking if need be.
+        """The current choice, made now if necessary.
 
         Raises:
             BackendError: the server cannot be reached, is busy, or refuses the key.
@@ -91,7 +90,7 @@ class AutoBackend:
         return inner.known_context(model) if isinstance(inner, HasContextWindow) else None
 
     def watch(self, watcher: Watcher) -> None:
-        """See ``http.Watchable``. The questions that the choice takes are not shown to it."""
+        """See ``http.Watchable``. It does not see the requests that make the choice."""
         self._watcher = watcher
         if self._chosen and isinstance(self._chosen[1], Watchable):
             self._chosen[1].watch(watcher)
@@ -127,7 +126,7 @@ class AutoBackend:
             if self._watcher is not None and isinstance(inner, Watchable):
                 inner.watch(self._watcher)
             if self._is_closed:
-                await inner.aclose()  # used once more: it then closes each connection after its request
+                await inner.aclose()  # it may be used once more: it then closes each connection after its request
             if before is not None:
                 await before[1].aclose()  # a running sample keeps its connection to its end
         else:

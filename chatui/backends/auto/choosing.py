@@ -26,16 +26,15 @@ KIND_OF = {"llama.cpp": "harmony-llamacpp", "vLLM": "harmony-vllm", "SGLang": "h
 
 _NOT_NOW = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_BUSY)
 _SAMPLE_WAITS = 5
-"""How much longer than a description a token may take, whose model may have to be loaded first."""
+"""How many times longer a token may take than a description: the model may have to be loaded first."""
 _NOT_ALLOWED = ("HTTP 401", "HTTP 403")
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The chosen wire format. ``kind``: a wire format. ``why``: the reason in one sentence without its full stop; it quotes nothing that a
-    server said.
-
-    ``lasts``: whether it counts until there is a doubt; otherwise it is made again soon. ``found``: what the server said of itself.
+    """The chosen wire format. ``kind``: a wire format. ``why``: the reason in one sentence without its full stop; it never quotes the
+    server. ``lasts``: whether the choice is kept until an error casts doubt on it; otherwise it is made again soon. ``found``: what the
+    server reported about itself.
     """
 
     kind: str
@@ -46,9 +45,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is known before the server is asked: the configured ``model`` if there is one, how to load the ``vocabulary``, and whether
-    the server's own summaries are to be shown, which only Chat Completions and Responses bring. ``wants_reasoning``: False where the server
-    is to keep it to itself, which it cannot with token ids."""
+    """The settings for the choice: the configured ``model`` if there is one, how to load the ``vocabulary``, and whether
+    the server's own summaries are to be shown, which only Chat Completions and Responses provide. ``wants_reasoning``: False to have the
+    server withhold it, which is impossible with token ids.
+    """
 
     model: str | None
     vocabulary: Callable[[], Vocabulary]
@@ -57,7 +57,7 @@ class Question:
 
 
 async def choose(upstream: Upstream, question: Question) -> Choice:
-    """Ask the server at ``upstream``, with at most one sampled token.
+    """Query the server at ``upstream``, sampling at most one token.
 
     Raises:
         BackendError: it cannot be reached, is busy, or refuses the key. Nothing is chosen then.
@@ -103,13 +103,13 @@ def _without_an_answer(error: BackendError) -> Choice:
     if error.code in _NOT_NOW or error.cause.startswith(_NOT_ALLOWED):
         raise error
     if error.code is ProductCode.TIMEOUT:
-        # Some servers answer nothing else while they write an answer. The question that is waiting goes out in the way that all know.
+        # Some servers answer no other request while they write an answer. The waiting request uses the format that all servers support.
         return Choice(CHAT, "the server did not say in time what it is; it is asked again soon", lasts=False)
     return Choice(CHAT, f"the server does not say what it is ({error.cause or 'no answer that can be read'})")
 
 
 async def _gives_ids(upstream: Upstream, product: str, model: str | None, vocabulary: Vocabulary) -> bool | None:
-    """Sample one token, and see whether its id comes; None if nothing was told in time: everybody's questions wait for this.
+    """Whether the server returns the id of one sampled token; None if it did not answer in time: everybody's requests wait for this.
 
     Raises BackendError if the server is busy or gone.
     """

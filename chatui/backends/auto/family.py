@@ -15,7 +15,7 @@ _MARKERS = (Token.CHANNEL, Token.MESSAGE)
 
 
 async def knows_markers(upstream: Upstream, product: str | None, model: str | None) -> bool | None:
-    """Whether the tokenizer has the markers under the ids of gpt-oss; None if the server does not say, or not in time."""
+    """Whether the tokenizer gives the markers the ids of gpt-oss; None if the server does not say, or not in time."""
     ids = await _ids_of_markers(upstream, product, model)
     return None if ids is None else ids[-len(_MARKERS) :] == [MARKER_IDS[token] for token in _MARKERS]
 

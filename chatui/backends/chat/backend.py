@@ -21,8 +21,8 @@ from chatui.backends.context.fitting import without_last_reasoning
 from chatui.backends.context.sampling import sample_within
 from chatui.backends.continuation import Sample, continue_in_words, has_text
 from chatui.backends.defang import is_defanged
-from chatui.backends.detected_server import FoundServer
-from chatui.backends.failures.kinds import failed
+from chatui.backends.detected_server import DetectedServer
+from chatui.backends.failures.kinds import error_of_body
 from chatui.backends.http import WHOLE
 from chatui.backends.responses.tools import as_json
 from chatui.backends.sse import Event
@@ -36,16 +36,16 @@ from renderer.frames import Frame
 _log = logging.getLogger(__name__)
 _OPEN_ROUTER = "openrouter.ai"
 _PREFILLING = ("llama.cpp", "Ollama")
-"""Servers, as ``discovery`` names them, that let a gpt-oss model go on in the last message of a request if that is an answer."""
+"""Servers, as ``discovery`` names them, that let a gpt-oss model continue the last message of a request if that is an answer."""
 
 
-class ChatCompletionsBackend(FoundServer):
+class ChatCompletionsBackend(DetectedServer):
     """A Backend for Chat Completions."""
 
     kind = "chat"
 
     def __init__(self, endpoint: Endpoint, *, summaries_are_trusted: bool = False) -> None:
-        """As ``FoundServer``; ``summaries_are_trusted`` as for ``ResponsesBackend``."""
+        """As ``DetectedServer``; ``summaries_are_trusted`` as for ``ResponsesBackend``."""
         super().__init__(endpoint)
         self._summaries_are_trusted = summaries_are_trusted
         self._wants_reasoning = endpoint.wants_reasoning
@@ -137,7 +137,7 @@ class ChatCompletionsBackend(FoundServer):
         if request.max_tokens:
             payload["max_tokens"] = request.max_tokens
         if not self._wants_reasoning:
-            # What a server does not know it ignores, or rejects: then it is not sent there any more.
+            # A server ignores a field that it does not know, or rejects it: then it is no longer sent.
             payload |= {"reasoning": {"exclude": True}} if self._is_open_router else {"include_reasoning": False}
         return payload | tool_choice(request) | dict(request.sampling)
 
@@ -179,9 +179,9 @@ class _Reader:
         if not self.is_done and not self.deltas.has_finished:
             raise BackendError(Code.STREAM_TRUNCATED, f"the stream ended without an end; {self._bad} events could not be read")
 
-    def _error(self, said: object) -> BackendError:
+    def _error(self, body: object) -> BackendError:
         """An error inside a response with status 200. Its message may quote the model, so it is for staff only."""
-        return failed(said, is_empty=self.deltas.is_empty)
+        return error_of_body(body, is_empty=self.deltas.is_empty)
 
 
 def _decoded(event: Event) -> Any:

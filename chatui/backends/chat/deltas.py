@@ -22,7 +22,7 @@ from renderer.frames import HEADER_VALUE, Terminator
 _ANALYSIS = Source(0, "reasoning", ANALYSIS)
 _SUMMARY = Source(0, "summary", SUMMARY)
 _ANSWER = Source(0, "answer", ANSWER)
-# One server sends one of these, or the same text in two of them: the first that has text is taken.
+# A server sends one of these, or the same text in two of them: the first with text counts.
 _REASONING_FIELDS = ("reasoning", "reasoning_content", "reasoning_details", "thinking")
 _FINISH_REASONS = {
     "length": EndReason.LENGTH,
@@ -48,7 +48,7 @@ class Deltas:
     ) -> None:
         """``restore``: markers in the request were defanged. ``whole``: the answer comes in one chunk, not as a stream.
 
-        ``resumes``: the text continues an answer from the middle. ``has_tools``: what is said before a call of a tool is a preamble.
+        ``resumes``: the text continues an answer from the middle. ``has_tools``: text before a tool call is a preamble.
         ``summaries_are_trusted``: text that the server marks as a summary of the reasoning may be shown.
         """
         self._new_call_id = new_call_id
@@ -110,7 +110,7 @@ class Deltas:
         return events
 
     def finish(self) -> tuple[list[RawEvent], EndReason]:
-        """The stream ended normally: returns what was held back, closes the open frame, then adds the calls."""
+        """The stream ended normally: returns buffered text, closes the open frame, then adds the calls."""
         reason = EndReason.LENGTH if self.is_full else self._end_reason()
         events = self._spans(self._guard.finish(complete=reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER)))
         if self._speaker.late_label():
@@ -137,16 +137,16 @@ class Deltas:
         return _FINISH_REASONS.get(self._reason or "", EndReason.STOP)
 
     def _delta(self, delta: Mapping[str, Any], choice: Mapping[str, Any], chunk: Mapping[str, Any]) -> list[RawEvent]:
-        # One delta can hold the last words of the reasoning and the first of the answer: the reasoning came first.
+        # One delta can hold the end of the reasoning and the beginning of the answer, in this order.
         summary, reasoning = self._reasoning(delta)
         answer, other = _answer(delta.get("content"))
         refusal = _string(delta.get("refusal"))
         if answer and not answer.isspace() and answer == reasoning:
-            # Some servers say what the model thinks in both fields while it thinks.
+            # Some servers send the reasoning in both fields while the model reasons.
             answer = ""
-        said = "".join((summary, reasoning, other, answer, refusal))
-        label = self._speaker.hear(delta, choice, chunk, has_text=bool(said))
-        self._is_behind_call = self._is_behind_call or bool(self._calls and said.strip())
+        texts = "".join((summary, reasoning, other, answer, refusal))
+        label = self._speaker.label_of(delta, choice, chunk, has_text=bool(texts))
+        self._is_behind_call = self._is_behind_call or bool(self._calls and texts.strip())
         events = self._between(_SUMMARY, self._within_limit(summary))
         events += self._between(_ANALYSIS, self._within_limit(reasoning + other))
         if label:
@@ -165,12 +165,12 @@ class Deltas:
         if self._summaries_are_trusted and isinstance(details, list):
             summary = _text([part for part in details if _is_summary(part)])
             delta = {**delta, "reasoning_details": [part for part in details if not _is_summary(part)]}
-        said = (text for name in _REASONING_FIELDS if (text := _text(delta.get(name))))
-        # Where a summary comes, the plain field holds the same text once more.
-        return summary, next((text for text in said if text != summary), "")
+        texts = (text for name in _REASONING_FIELDS if (text := _text(delta.get(name))))
+        # If there is a summary, the plain field repeats its text.
+        return summary, next((text for text in texts if text != summary), "")
 
     def _within_limit(self, text: str) -> str:
-        """``text`` up to the limit. Counted here, so that text that the guard holds back is limited too."""
+        """``text`` up to the limit. Counted here, so that text that the guard buffers is limited too."""
         room, self._chars_left = max(self._chars_left, 0), self._chars_left - len(text)
         return text[:room]
 
@@ -189,7 +189,7 @@ class Deltas:
         return events
 
     def _between(self, source: Source, text: str) -> list[RawEvent]:
-        """What is no answer by its field or label. The answer that goes on behind it begins a new paragraph."""
+        """Text whose field or label says that it is not the answer. The answer that follows it begins a new paragraph."""
         self._is_interrupted = self._is_interrupted or (self._writer.open == _ANSWER and bool(text.strip()))
         return self._write(source, text)
 
@@ -197,7 +197,7 @@ class Deltas:
         return self._write(leak(0, is_withheld=span.is_withheld), span.text)
 
     def _write(self, source: Source, text: str) -> list[RawEvent]:
-        """Whatever comes in the middle of an answer waits, so that the answer stays one frame, which can be withdrawn as a whole."""
+        """Buffers whatever arrives in the middle of an answer, so that the answer stays one frame, which can be withdrawn as a whole."""
         if not text:
             return []
         if self._is_behind_call:
@@ -230,7 +230,7 @@ class Deltas:
             call.arguments.append(self._within_limit(arguments))
 
     def _call_frames(self, error: ErrorCode | None) -> list[RawEvent]:
-        """Calls come in fragments that may be interleaved, so they are written when all of them are there."""
+        """Calls come in fragments that may be interleaved, so they are written once all are complete."""
         calls, self._calls = self._calls, {}
         events: list[RawEvent] = []
         for _, call in sorted(calls.items()):
@@ -254,7 +254,7 @@ def _is_summary(part: object) -> bool:
 
 
 def _text(value: object) -> str:
-    """The text in a field that servers send as a string, an object or a list of parts. Parts without text count as empty."""
+    """The text of a field, which servers send as a string, an object or a list of parts. Parts without text count as empty."""
     match value:
         case str():
             return value
@@ -281,7 +281,7 @@ def _string(value: object) -> str:
 
 
 def _labelled(label: Label) -> Source:
-    """Where labelled text goes: reasoning, another speaker's text, or unknown."""
+    """The frame for labelled text: reasoning, another speaker's text, or unknown."""
     if label.name == "role":
         return leak(0, is_withheld=False)
     return _ANALYSIS if label.is_known else leak(0, is_withheld=True)

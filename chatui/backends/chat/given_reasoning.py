@@ -1,6 +1,6 @@
 """Collects the reasoning fields of a Chat Completions stream, so that they can be sent back to the server with a tool call.
 
-Servers differ in what they call it, and some sign or encrypt parts of it: only what comes back unchanged is the same reasoning to them.
+Servers use different fields, and some sign or encrypt parts of it: they accept it only if it comes back unchanged.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from chatui.backends.base import GivenReasoning
 _TEXT_FIELDS = ("reasoning", "reasoning_content", "thinking")
 _DETAILS = "reasoning_details"
 _GROWING = ("text", "summary", "data")
-"""Fields of a detail whose fragments are joined. Of any other field, such as a signature, the last value counts."""
+"""Fields of a detail whose fragments are joined. For any other field, such as a signature, the last value counts."""
 
 
 class ReasoningCollector:
@@ -37,7 +37,7 @@ class ReasoningCollector:
                 self._merge(position, part)
 
     def given(self) -> GivenReasoning | None:
-        """What the server gave so far; None where it gave nothing, or too much. Details hold the text as well, so they go back alone."""
+        """The reasoning so far; None if there was none, or too much. Details include the text, so they are sent back alone."""
         if self._chars_left < 0:
             return None
         if self._details:

@@ -1,6 +1,6 @@
 """Merges chunks of a Chat Completions stream that were read together and differ only in their text.
 
-A chunk holds one token. What is looked at in each of them, and behind them on the whole way to the page, then happens once for all.
+A chunk holds one token. Merged, they pass through every later step at once.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from chatui.backends.sse import Event
 
 _TEXTS = ("content", "reasoning_content", "reasoning")
 Decoded = tuple[Event, Any]
-"""An event, and its data as JSON; None where it is none."""
+"""An event, and its decoded JSON; None if it is not JSON."""
 
 
 @dataclass(slots=True)
 class _Piece:
-    """A chunk that brings text in one field of its delta, and nothing else. The text was taken out of it."""
+    """A chunk with text in one field of its delta, and nothing else. The text was removed from it."""
 
     event: Event
     chunk: dict[str, Any]
@@ -26,8 +26,8 @@ class _Piece:
     name: str
     texts: list[str] = field(repr=False)
 
-    def takes(self, other: _Piece) -> bool:
-        """Whether the other one says the same, apart from its text."""
+    def matches(self, other: _Piece) -> bool:
+        """Whether the other one is the same, apart from its text."""
         return self.name == other.name and self.chunk == other.chunk
 
     def joined(self) -> Decoded:
@@ -36,31 +36,31 @@ class _Piece:
 
 
 def joined(events: Iterable[Decoded]) -> Iterator[Decoded]:
-    """The same events, with fewer and longer texts. None begins with a text of white space, which by itself can mean something else."""
-    held: _Piece | None = None
+    """The same events, with fewer and longer texts. White space at the beginning is not merged: by itself it can mean something else."""
+    pending: _Piece | None = None
     for event, chunk in events:
         piece = _piece_of(event, chunk)
-        if held and piece and held.takes(piece):
-            held.texts += piece.texts
+        if pending and piece and pending.matches(piece):
+            pending.texts += piece.texts
             continue
-        if held:
-            yield held.joined()
-        held = piece if piece and not piece.texts[0].isspace() else None
-        if held is None:
+        if pending:
+            yield pending.joined()
+        pending = piece if piece and not piece.texts[0].isspace() else None
+        if pending is None:
             yield piece.joined() if piece else (event, chunk)
-    if held:
-        yield held.joined()
+    if pending:
+        yield pending.joined()
 
 
 def _piece_of(event: Event, chunk: Any) -> _Piece | None:
-    """Takes the text out of the chunk where it is one."""
+    """Removes the text from the chunk if it can be merged."""
     choices = chunk.get("choices") if isinstance(chunk, dict) else None
     choice = choices[0] if isinstance(choices, list) and len(choices) == 1 else None
     delta = choice.get("delta") if isinstance(choice, dict) and not choice.get("finish_reason") else None
     if event.name or not isinstance(delta, dict):
         return None
-    said = [name for name, value in delta.items() if value is not None and value != "" and name != "role"]
-    if len(said) != 1 or said[0] not in _TEXTS or not isinstance(text := delta[said[0]], str):
+    fields = [name for name, value in delta.items() if value is not None and value != "" and name != "role"]
+    if len(fields) != 1 or fields[0] not in _TEXTS or not isinstance(text := delta[fields[0]], str):
         return None
-    delta[said[0]] = ""
-    return _Piece(event, chunk, delta, said[0], [text])
+    delta[fields[0]] = ""
+    return _Piece(event, chunk, delta, fields[0], [text])

@@ -12,7 +12,7 @@ from renderer.frames import Channel, Frame, Intent, Role, Terminator
 
 Message = dict[str, object]
 _BESIDE_NO_TEXT = ("reasoning_content", "thinking")
-"""Fields of servers with gpt-oss's own template, which refuses a second text beside a call."""
+"""Reasoning fields of servers that use gpt-oss's own template, which refuses a second text in the message of a call."""
 
 
 def messages(
@@ -20,11 +20,11 @@ def messages(
 ) -> list[Message]:
     """One message for each question and answer, and one pair of messages for each call and its reply.
 
-    System and developer frames become one ``system`` message, the only form that all servers take. ``cut_answer``, the answer to be
-    continued, is the last message. Reasoning is sent back only beside that, or beside a call that has no answer yet, as
-    ``reasoning_content``, or in the fields in which the server gave it (``given_back``, by call id). A preamble is joined to what follows
-    it, because servers refuse a second text beside a call and its reasoning. A call without a reply is left out, as is a reply without a
-    call, and what the product wrote for people or staff.
+    System and developer frames become one ``system`` message, the only form that all servers accept. ``cut_answer``, the answer to be
+    continued, is the last message. Reasoning is sent back only with that message, or with a call that has no answer yet, as
+    ``reasoning_content`` or in the fields in which the server gave it (``given_back``, by call id). A preamble is joined to what follows
+    it, because servers refuse a second text in a message with a call and reasoning. Calls without a reply, replies without a call, and text
+    that the product wrote for people or staff are left out.
     """
     writer = _Writer(frames, given_back or {})
     return writer.write(cut_answer)
@@ -109,7 +109,7 @@ class _Writer:
 
 
 def _as_given(given: GivenReasoning, preamble: list[str]) -> Message:
-    """The reasoning in the server's own fields. Only text is defanged: a signed or encrypted part would not be the same any more."""
+    """The reasoning in the server's own fields. Only text is defanged: a signed or encrypted part would become invalid."""
     fields: Message = {name: defang(value) if isinstance(value, str) else value for name, value in given.fields.items()}
     joined = next((name for name in _BESIDE_NO_TEXT if name in fields), None)
     if not preamble:

@@ -13,18 +13,18 @@ from renderer.frames import Channel, Frame, Role
 from renderer.prompt_trimming import trim
 
 _LEAST_KEPT = 60.0
-"""Of a cut answer so much is always kept: the model needs the place at which it continues."""
+"""At least this much of a cut answer is kept: the model must see where it continues."""
 _ASKING_TO_CONTINUE = 80.0
-"""What the request to continue weighs, where that is asked in words."""
+"""The weight of the request to continue, when it is made in words."""
 _SPACE_WITHIN = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A request that should fit. ``weight``: about its tokens, see ``token_budget.weight``; ``hidden``: those of the reasoning in it.
+    """A request that should fit. ``weight``: its estimated tokens, see ``token_budget.weight``; ``hidden``: those of its reasoning.
 
-    ``turns_left_out``: how many questions are not in it with all that belongs to them. ``is_least``: nothing more can be left out.
-    ``is_answer_limited``: its answer may not be as long as was asked for. ``counted``: how much of the weight was counted before.
+    ``turns_left_out``: how many questions were left out, each with everything that follows it. ``is_least``: nothing more can be left out.
+    ``is_answer_limited``: its answer must be shorter than requested. ``counted``: the part of the weight that comes from exact counts.
     """
 
     request: SampleRequest
@@ -37,10 +37,9 @@ class Fit:
 
 
 def fit(request: SampleRequest, most: float | None, factor: float = 1.0) -> Fit:
-    """The request, without what is left out (``renderer.prompt_trimming``) where it would weigh more than ``most``. ``factor``: that of the
-    window, for what was counted.
+    """Shorten the request (``renderer.prompt_trimming``) to a weight of at most ``most``. ``factor``: the window's, for exact counts.
 
-    Of an answer that is to be continued, and does not fit even so, the beginning is left out; before that, the reasoning behind it.
+    If it still does not fit, the reasoning after a cut answer is left out, then the beginning of that answer.
     """
     orders = [frame for frame in request.frames if frame.header.role in (Role.SYSTEM, Role.DEVELOPER)]
     before, turns = history.turns(frame for frame in request.frames if frame.header.role not in (Role.SYSTEM, Role.DEVELOPER))
@@ -70,17 +69,17 @@ def _weight(request: SampleRequest, frame: Frame, factor: float) -> float:
 
 
 def hidden_weight(request: SampleRequest) -> float:
-    """What the reasoning in a request weighs."""
+    """The weight of the reasoning in a request."""
     return weight_of(frame for frame in request.frames if frame.header.channel == Channel.ANALYSIS)
 
 
 def without_last_reasoning(request: SampleRequest) -> SampleRequest:
-    """The request without the reasoning at its end, which is not sent where a cut answer is continued in words."""
+    """The request without the reasoning at its end, which is not sent when a cut answer is continued in words."""
     return replace(request, frames=tuple(_without_last_reasoning(list(request.frames))))
 
 
 def _shortened(frames: list[Frame], cut: Frame, total: float, most: float) -> tuple[list[Frame], Frame, float]:
-    """The last turn with less of what the model wrote in it. ``total`` weighs all of it."""
+    """The last turn with less of the model's text. ``total``: the weight of the whole request."""
     without = _without_last_reasoning(frames)
     total -= weight_of(frames[len(without) :])
     has = weight(cut.body)
@@ -92,7 +91,7 @@ def _shortened(frames: list[Frame], cut: Frame, total: float, most: float) -> tu
 
 
 def _end_of(text: str, chars: int) -> str:
-    """So many of the last characters, from the beginning of a line or a word."""
+    """At most the last ``chars`` characters, from the beginning of a line or a word."""
     end = text[-chars:]
     start = next((end.find(mark, 0, _SPACE_WITHIN) for mark in ("\n", " ") if mark in end[:_SPACE_WITHIN]), -1)
     return end[start + 1 :]

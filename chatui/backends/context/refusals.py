@@ -13,11 +13,11 @@ from chatui.codes import ProductCode
 
 MOST_TOKENS = 100_000_000
 _CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded", "model_max_prompt_tokens_exceeded"})
-# A limit per minute, which is worded much alike, is another code.
+# Limits per minute are worded alike, but have another code.
 _OF_A_PROMPT = (ProductCode.BACKEND, ProductCode.BACKEND_REFUSED)
 _WRAPPED = re.compile(r"(?:litellm\.)?ContextWindowExceededError\b")
 _NUMBER = r"(\d[\d,_]{0,15})"
-# What may stand before a sentence: names of errors and of providers. A sentence in the middle of a text may be a person's, quoted.
+# What may precede a sentence: names of errors and of providers. A sentence in the middle of a text may be a quotation of a person.
 _PREFIX = r"(?:[\w.' ]{1,60}(?::| -)\s*){0,6}"
 
 _SENTENCES = (
@@ -81,14 +81,14 @@ _PROMPTS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """A prompt was too long. ``limit``: how many tokens the server takes; ``prompt``: how many it counted; None if it does not say."""
+    """A prompt was too long. ``limit``: how many tokens the server accepts; ``prompt``: how many it counted; None if it does not say."""
 
     limit: int | None = None
     prompt: int | None = None
 
 
 def overflow_of(error: BackendError) -> Overflow | None:
-    """What an error says of a prompt that was too long; None where it is about something else, or a limit per minute."""
+    """The numbers in a "prompt too long" error; None for any other error, such as a limit per minute."""
     if error.code not in _OF_A_PROMPT:
         return None
     message, fields = _read(re.sub(r"^HTTP \d{3}: ", "", error.detail))
@@ -99,7 +99,7 @@ def overflow_of(error: BackendError) -> Overflow | None:
 
 
 def _read(body: str) -> tuple[str, Mapping[str, object]]:
-    """The sentence, and the fields beside it."""
+    """The message, and the fields beside it."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):

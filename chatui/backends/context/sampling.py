@@ -12,7 +12,7 @@ from typing import Protocol
 from chatui.backends.base import BackendError, ContextUse, EndReason, SampleEnded, SampleEvent, SampleRequest
 from chatui.backends.context.fitting import Fit, fit
 from chatui.backends.context.refusals import Overflow, overflow_of
-from chatui.backends.context.token_budget import MARGIN, TEMPLATE_TOKENS, kept_free, weight
+from chatui.backends.context.token_budget import MARGIN, TEMPLATE_TOKENS, reserved_tokens, weight
 from chatui.backends.context.window import Window
 from chatui.codes import ProductCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
@@ -21,19 +21,19 @@ from renderer.frame_kinds import is_answer, is_preamble
 _log = logging.getLogger(__name__)
 
 ATTEMPTS = 5
-_FEWER = 0.7
+_SHRINK_FACTOR = 0.7
 _NEAR_THE_END = 16
-"""Tokens: servers stop that much before the end of the context, or at it."""
-_HOPELESS = 1.5
-"""So many times the limit, by our own measure, are not even sent."""
-_SMALL = 500
-"""Frames that are weighed on the event loop; more of them in a thread."""
+"""In tokens: how long before the end of the context servers may stop."""
+_MOST_OVER_LIMIT = 1.5
+"""A prompt that we estimate at this many times the limit is not sent."""
+_FEW_FRAMES = 500
+"""Up to this many frames are weighed on the event loop; more of them in a thread."""
 
 Sample = Callable[[SampleRequest], AsyncGenerator[SampleEvent, None]]
 
 
 class Attempt(Protocol):
-    """One request that is made to fit: what it weighs, and how it is sampled."""
+    """One request that was made to fit, and how to sample it."""
 
     @property
     def fit(self) -> Fit:
@@ -46,12 +46,12 @@ class Attempt(Protocol):
 
 
 Plan = Callable[[float | None], Awaitable[Attempt]]
-"""Makes an attempt that weighs at most so much; None where the limit of the window decides alone."""
+"""Makes an attempt of at most this weight; None: only the window limits it."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
-    """A request in a format in which the server counts the tokens."""
+class _DirectAttempt:
+    """A request in a wire format for which the server counts the tokens."""
 
     fit: Fit
     sample: Sample
@@ -61,65 +61,65 @@ class _Written:
 
 
 async def sample_within(window: Window, request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
-    """As ``sample``, with as much of the request as the model can read. Raises as ``within``."""
+    """As ``sample``, with as much of the request as fits. Raises as ``sample_attempts``."""
 
     async def plan(most: float | None) -> Attempt:
-        return _Written(await _fitted(request, window, most), sample)
+        return _DirectAttempt(await _fitted(request, window, most), sample)
 
-    async with aclosing(within(window, plan)) as events:
+    async with aclosing(sample_attempts(window, plan)) as events:
         async for event in events:
             yield event
 
 
-async def within(window: Window, plan: Plan) -> AsyncGenerator[SampleEvent, None]:
-    """Sample the attempts of ``plan``, each smaller than the one before, until the server takes one. At most ATTEMPTS.
+async def sample_attempts(window: Window, plan: Plan) -> AsyncGenerator[SampleEvent, None]:
+    """Sample the attempts of ``plan``, each smaller than the one before, until the server accepts one. At most ATTEMPTS.
 
     Raises:
-        BackendError: as the sample; or the question alone is too long, and then ``context`` says for what.
+        BackendError: as the sample; or the question alone is too long, with the sizes in ``context``.
     """
     most: float | None = None
     for left in range(ATTEMPTS - 1, -1, -1):
         attempt = await plan(most)
         _check_fits(window, attempt.fit)
-        following = _Following(window, attempt.fit)
+        follower = _Follower(window, attempt.fit)
         try:
             async with aclosing(attempt.events()) as events:
                 async for event in events:
-                    yield following.take(event)
+                    yield follower.take(event)
             return
         except BackendError as error:
             overflow = overflow_of(error)
             if overflow is None:
                 raise
-            if following.has_begun:
+            if follower.has_begun:
                 ended = SampleEnded(EndReason.LENGTH)
             elif not window.learn(overflow, attempt.fit.weight, attempt.fit.request.max_tokens, attempt.fit.counted):
                 raise
             else:
                 ended = None
-                most = _next(window, attempt.fit, overflow, error, is_last=not left)
+                most = _next_limit(window, attempt.fit, overflow, error, is_last=not left)
         if ended is not None:
-            yield following.take(ended, is_full=True)
+            yield follower.take(ended, is_full=True)
             return
 
 
-def _check_fits(window: Window, held: Fit) -> None:
-    if held.request.must_fit and held.turns_left_out:
-        raise too_long(window, held, "nothing may be left out")
+def _check_fits(window: Window, fitted: Fit) -> None:
+    if fitted.request.must_fit and fitted.turns_left_out:
+        raise too_long(window, fitted, "nothing may be left out")
 
 
-def too_long(window: Window, held: Fit, detail: str) -> BackendError:
+def too_long(window: Window, fitted: Fit, detail: str) -> BackendError:
     """The error for a question that does not fit by itself."""
     size = window.size
-    room = size - kept_free(held.request.max_tokens, size) if size else None
-    last = held.request.frames[-1].body if held.request.frames else ""
-    question, other = weight(last), max(held.weight - weight(last), TEMPLATE_TOKENS)
+    room = size - reserved_tokens(fitted.request.max_tokens, size) if size else None
+    last = fitted.request.frames[-1].body if fitted.request.frames else ""
+    question, other = weight(last), max(fitted.weight - weight(last), TEMPLATE_TOKENS)
     use = ContextUse(max(int(room - other * window.factor), 1), int(question * window.factor)) if room else None
     return BackendError(ProductCode.QUESTION_TOO_LONG, detail, context=use)
 
 
-def _next(window: Window, refused: Fit, overflow: Overflow, error: BackendError, *, is_last: bool) -> float:
-    """How much the next attempt may weigh. Raises BackendError where there is none."""
+def _next_limit(window: Window, refused: Fit, overflow: Overflow, error: BackendError, *, is_last: bool) -> float:
+    """The weight limit of the next attempt. Raises BackendError if there is none."""
     if is_last or (refused.is_least and not _answer_was_too_long(overflow, refused)):
         raise too_long(window, refused, error.detail) from error
     _log.info(
@@ -127,11 +127,11 @@ def _next(window: Window, refused: Fit, overflow: Overflow, error: BackendError,
         refused.weight * window.factor,
         overflow.limit or "fewer",
     )
-    return refused.weight if _answer_was_too_long(overflow, refused) else refused.weight * _FEWER
+    return refused.weight if _answer_was_too_long(overflow, refused) else refused.weight * _SHRINK_FACTOR
 
 
 def _answer_was_too_long(overflow: Overflow, refused: Fit) -> bool:
-    """Whether the prompt fits, and only the tokens for its answer do not."""
+    """Whether the prompt fits, but not with the tokens for its answer."""
     wanted = refused.request.max_tokens
     return bool(wanted and overflow.limit and overflow.prompt and overflow.prompt < overflow.limit < overflow.prompt + wanted)
 
@@ -139,29 +139,29 @@ def _answer_was_too_long(overflow: Overflow, refused: Fit) -> bool:
 async def _fitted(request: SampleRequest, window: Window, most: float | None) -> Fit:
     limit = window.limit
     if limit is not None:
-        room = (limit - kept_free(request.max_tokens, limit)) * MARGIN / window.factor
+        room = (limit - reserved_tokens(request.max_tokens, limit)) * MARGIN / window.factor
         most = room if most is None else min(room, most)
-    if most is None or len(request.frames) <= _SMALL:
+    if most is None or len(request.frames) <= _FEW_FRAMES:
         found = fit(request, most, window.factor)
     else:
         found = await asyncio.to_thread(fit, request, most, window.factor)
-    # A refusal may quote a person: what it taught must not keep others from being asked at all.
-    if limit is not None and window.is_declared and found.is_least and found.weight * window.factor > _HOPELESS * limit:
+    # A limit that was read from a refusal may be a quotation of a person: it must not stop requests from being sent.
+    if limit is not None and window.is_declared and found.is_least and found.weight * window.factor > _MOST_OVER_LIMIT * limit:
         raise too_long(window, found, f"about {int(found.weight * window.factor)} tokens, and the server takes {limit}")
     if limit is None or request.max_tokens is None:
         return found
-    left = max(limit - int(found.weight * window.factor / MARGIN), kept_free(request.max_tokens, limit), 1)
+    left = max(limit - int(found.weight * window.factor / MARGIN), reserved_tokens(request.max_tokens, limit), 1)
     if left >= request.max_tokens:
         return found
     return replace(found, request=replace(found.request, max_tokens=left), is_answer_limited=True)
 
 
-class _Following:
-    """Follows a sample: counts what people may read of it, and says at its end how full the context is."""
+class _Follower:
+    """Follows a sample: measures its visible text, and adds to its end how full the context is."""
 
-    def __init__(self, window: Window, held: Fit) -> None:
+    def __init__(self, window: Window, fitted: Fit) -> None:
         self._window = window
-        self._fit = held
+        self._fit = fitted
         self._shown = 0.0
         self._part: list[str] = []
         self._is_visible = False
@@ -184,17 +184,17 @@ class _Following:
         return event
 
     def _ended(self, ended: SampleEnded, *, is_full: bool) -> SampleEnded:
-        window, held = self._window, self._fit
-        window.note(ended.usage, held.weight, held.counted)
+        window, fitted = self._window, self._fit
+        window.note(ended.usage, fitted.weight, fitted.counted)
         size, usage = window.size, ended.usage
-        prompt = usage.prompt_tokens if usage and usage.prompt_tokens else int(held.weight * window.factor)
+        prompt = usage.prompt_tokens if usage and usage.prompt_tokens else int(fitted.weight * window.factor)
         written = usage.completion_tokens if usage else None
         is_full = is_full or (ended.reason is EndReason.LENGTH and self._has_filled(size, prompt, written))
-        left_out = ended.turns_left_out + held.turns_left_out
+        left_out = ended.turns_left_out + fitted.turns_left_out
         if size is None:
             return replace(ended, turns_left_out=left_out, is_context_full=is_full)
-        # Without reasoning: the next question finds none of it, and how long it was is nobody's to know.
-        used = max(int(prompt - held.hidden * window.factor), 0) + int(self._shown * window.factor)
+        # Without reasoning: it is not sent again, and its length is private.
+        used = max(int(prompt - fitted.hidden * window.factor), 0) + int(self._shown * window.factor)
         return replace(ended, turns_left_out=left_out, is_context_full=is_full, context=ContextUse(size, min(used, size)))
 
     def _has_filled(self, size: int | None, prompt: int, written: int | None) -> bool:

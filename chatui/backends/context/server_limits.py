@@ -15,7 +15,7 @@ _FIELDS = ("max_model_len", "loaded_context_length", "context_length", "context_
 
 
 async def asked_contexts(upstream: Upstream, server: str | None, listed: object) -> Contexts:
-    """``listed`` is what the server said to ``/v1/models``. Empty if it does not say: then it has to refuse a prompt that is too long."""
+    """``listed``: the server's reply from ``/v1/models``. Empty if the server does not say: then the limit is learned from its refusals."""
     match server:
         case "llama.cpp":
             return _props(await upstream.try_get("/props")) or tuple(_lengths(listed, "data"))

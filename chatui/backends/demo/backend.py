@@ -1,8 +1,8 @@
 """The demo back end: plays scripted Harmony output, token by token.
 
-It goes through the same reader as a real model's output. The scripts lie in ``scripts``, one file each: a line of description,
-then parts. ``=== sample`` is what a model writes, markers included; ``=== reply NAME`` is what a made-up tool NAME answers; ``=== tool`` is
-what it writes once the tool that it called has really answered; ``=== more`` is the rest of a last sample that breaks off.
+It goes through the same reader as a real model's output. The scripts are files in ``scripts``: a line of description, then parts. ``===
+sample`` is model output, markers included; ``=== reply NAME`` is the reply of a made-up tool NAME; ``=== tool`` is model output after a
+real tool's reply; ``=== more`` is the rest of a last sample that was cut.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MODEL = "demo"
 _FINAL_MARKERS = "<|channel|>final<|message|>"
 _SCRIPTS = Path(__file__).parent / "scripts"
 _KEYWORDS = {
-    # The examples on the welcome page (chatui/pages/examples.md) come first: their words are more than one keyword.
+    # The examples on the welcome page (chatui/pages/examples.md) come first: they contain more than one keyword.
     "day_out": re.compile(r"\bday out\b", re.IGNORECASE),
     "recursion": re.compile(r"\brecursi", re.IGNORECASE),
     "reminder": re.compile(r"\b(?:reminder|invoice)", re.IGNORECASE),
@@ -56,9 +56,9 @@ class DemoBackend:
         self._tokens_per_second = tokens_per_second
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        """Play the script that the last question asks for."""
+        """Play the script that fits the last question."""
         if request.on_sent is not None:
-            request.on_sent("(nowhere: the demo is a script)", _said(request))
+            request.on_sent("(nowhere: the demo is a script)", _sent_body(request))
         player = _Player(self._tokens_per_second, request.max_tokens)
         script = _played(request)
         if request.cut_answer:
@@ -79,7 +79,7 @@ class DemoBackend:
 
 
 def choose(question: str) -> str:
-    """The name of the script for this question: that of the first keyword found, else ``greeting``."""
+    """The name of the script for this question: chosen by the first keyword found, else ``greeting``."""
     return next((name for name, keyword in _KEYWORDS.items() if keyword.search(question)), "greeting")
 
 
@@ -87,7 +87,7 @@ def _question(request: SampleRequest) -> str:
     return next((frame.body for frame in reversed(request.frames) if frame.header.role == Role.USER), "")
 
 
-def _said(request: SampleRequest) -> bytes:
+def _sent_body(request: SampleRequest) -> bytes:
     """The request that a model would have received, so that the debug view of the demo has something to show."""
     messages = [frame.header.as_written() | {"content": frame.body} for frame in request.frames]
     return json.dumps({"model": MODEL, "reasoning_effort": request.effort, "messages": messages}, ensure_ascii=False).encode()
@@ -95,8 +95,10 @@ def _said(request: SampleRequest) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """``tool`` is None for what the model writes, else the name of the tool that answers ``text``. ``is_more``: played only when the
-    answer before it is continued. ``is_after_tool``: another sampling, once a real tool has answered."""
+    """``tool`` is None for model output, else the name of the tool that replies ``text``.
+
+    ``is_more``: played only when the answer before it is continued. ``is_after_tool``: another sample, after a real tool's reply.
+    """
 
     tool: str | None
     text: str
@@ -109,7 +111,7 @@ _CITY = re.compile(r"\bin ([A-Z][\w'-]*(?: [A-Z][\w'-]*){0,3})")
 
 
 def _script(question: str) -> tuple[_Part, ...]:
-    """The script for a question, about the city that it names."""
+    """The script for a question, with the city that it names."""
     city = _city(question)
     return tuple(replace(part, text=part.text.replace("CITY", city)) for part in _load(choose(question)))
 
@@ -120,13 +122,13 @@ def _city(question: str) -> str:
 
 
 def _replies(request: SampleRequest) -> int:
-    """How many tools have answered since the last question."""
+    """The number of tool replies since the last question."""
     last = max((place for place, frame in enumerate(request.frames) if frame.header.role == Role.USER), default=-1)
     return sum(frame.header.role == Role.TOOL for frame in request.frames[last + 1 :])
 
 
 def _after_replies(script: tuple[_Part, ...], replies: int) -> tuple[_Part, ...]:
-    """The parts for the next sampling: up to the first call of a real tool, or what is written once so many have answered."""
+    """The parts for the next sampling: up to the first call of a real tool, or what follows that many replies."""
     calls = [place for place, part in enumerate(script) if part.is_after_tool]
     begins = [0, *calls]
     number = min(replies, len(calls)) if calls else 0

@@ -12,23 +12,23 @@ from renderer.frames import Frame, Role
 from renderer.harmony.system_messages import FunctionTool
 
 SCRIPTED = frozenset({"get_current_weather", "keep_note"})
-"""What the demo's own scripts call."""
+"""The tools that the demo's own scripts call."""
 _WORD = re.compile(r"[A-Z]?[a-z]{3,}")
 _MOST_DEPTH = 4
 _REPLY_CHARS = 500
 
 
 def script(request: SampleRequest, place: str) -> str | None:
-    """What the demo writes next: a call, or an answer out of the replies; None where no function fits. ``place``: a city, if one is named.
+    """The demo's next output: a call, or an answer made of the replies; None if no function fits.
 
-    A function fits where a word of its name is in the question, or a call is required.
+    ``place``: a city, if one is named. A function fits if a word of its name is in the question, or if a call is required.
     """
     functions = [tool for tool in request.tools if tool.name not in SCRIPTED and tool.recipient is None]
-    said = _since_question(request.frames)
-    replies = [frame for frame in said[1:] if frame.header.role == Role.TOOL and _name(frame) not in SCRIPTED]
+    frames = _since_question(request.frames)
+    replies = [frame for frame in frames[1:] if frame.header.role == Role.TOOL and _name(frame) not in SCRIPTED]
     if replies and not request.must_call:
         return _answer(replies)
-    question = said[0].body if said else ""
+    question = frames[0].body if frames else ""
     fitting = [tool for tool in functions if _fits(tool.name, question)]
     chosen = fitting or (functions if request.must_call else [])
     return _call(chosen[0], place, question) if chosen else None
@@ -51,12 +51,12 @@ def _call(tool: FunctionTool, place: str, question: str) -> str:
     made = json.dumps(_value(dict(tool.parameters or {}), "", (place, question[:80]), 0), ensure_ascii=False)
     return (
         "<|channel|>analysis<|message|>The program offers a function for this. I call it; I should not guess.<|end|>\n"
-        f"<|start|>assistant<|channel|>commentary to=functions.{tool.name} <|constrain|>json<|message|>{_harmless(made)}<|call|>"
+        f"<|start|>assistant<|channel|>commentary to=functions.{tool.name} <|constrain|>json<|message|>{_escaped(made)}<|call|>"
     )
 
 
 def _answer(replies: Sequence[Frame]) -> str:
-    lines = "\n".join(f"`{_name(frame)}` replied: {_harmless(frame.body)[:_REPLY_CHARS]}" for frame in replies)
+    lines = "\n".join(f"`{_name(frame)}` replied: {_escaped(frame.body)[:_REPLY_CHARS]}" for frame in replies)
     return (
         "<|channel|>analysis<|message|>The function has replied. I say what it said, and where that comes from.<|end|>\n"
         f"<|start|>assistant<|channel|>final<|message|>{lines}\n\n*(This is a scripted demo: no model has read the reply.)*<|return|>"
@@ -89,6 +89,6 @@ def _object(schema: Mapping[str, Any], words: tuple[str, str], depth: int) -> di
     return {name: _value(properties[name], name, words, depth + 1) for name in needed}
 
 
-def _harmless(text: str) -> str:
-    """Without what the demo's own script would be read as."""
+def _escaped(text: str) -> str:
+    """Without anything that would be parsed as part of a script."""
     return text.replace("<|", "< |")

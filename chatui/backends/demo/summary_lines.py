@@ -24,7 +24,7 @@ NOTHING = "none"
 
 
 def question_summed_up(request: SampleRequest) -> str | None:
-    """The question that the summarized answer belongs to; None for an ordinary request."""
+    """The question whose answer is summarized; None for an ordinary request."""
     found = _asked(request)
     return found["question"] if found else None
 

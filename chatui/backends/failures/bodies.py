@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping
 _WORDS = ("code", "type", "error_type")
 
 
-def error_objects(said: object) -> Iterator[Mapping[str, object]]:
-    """The objects of a decoded body that describe an error, the innermost first, the whole one last; nothing where it is no object."""
-    if isinstance(said, list) and len(said) == 1:
-        said = said[0]
-    if isinstance(said, dict):
+def error_objects(body: object) -> Iterator[Mapping[str, object]]:
+    """The objects of a decoded body that describe an error, the innermost first, the whole body last; empty if it is not an object."""
+    if isinstance(body, list) and len(body) == 1:
+        body = body[0]
+    if isinstance(body, dict):
         for name in ("error", "detail", "innererror"):
-            if isinstance(said.get(name), (dict, list)):
-                yield from error_objects(said[name])
-        yield said
+            if isinstance(body.get(name), (dict, list)):
+                yield from error_objects(body[name])
+        yield body
 
 
-def error_words(said: object) -> frozenset[str]:
-    """What a body calls its error: its codes and types, in lower case, numbers as their digits. Never its message, which may quote."""
-    found = (each.get(name) for each in error_objects(said) for name in _WORDS)
+def error_words(body: object) -> frozenset[str]:
+    """The error codes and types in a body, in lower case, numbers as digits. Never its message, which may quote people."""
+    found = (each.get(name) for each in error_objects(body) for name in _WORDS)
     return frozenset(str(word).lower() for word in found if isinstance(word, (str, int)) and not isinstance(word, bool))

@@ -59,7 +59,7 @@ class _Kind:
         return any(word.startswith(self.beginnings) for word in words) or any(status in self.statuses for status in statuses)
 
 
-# The first that matches counts: a quota that is used up comes as 429, a filtered question as 400 and a model that is unknown as either.
+# The first match counts: an exhausted quota is a 429, a filtered question a 400, and an unknown model can be either.
 _KINDS = (
     _Kind(ProductCode.CONTENT_REFUSED, retryable=False, beginnings=_CONTENT, statuses=_CONTENT_STATUS),
     _Kind(ProductCode.BACKEND_SETUP, retryable=False, beginnings=_SETUP, statuses=_SETUP_STATUS),
@@ -68,7 +68,7 @@ _KINDS = (
 )
 
 
-def refused(status: int, body: str, retry_after: str | None, now: datetime) -> BackendError:
+def error_of_status(status: int, body: str, retry_after: str | None, now: datetime) -> BackendError:
     """The error for an HTTP ``status`` other than 200 with its ``body`` and the header Retry-After. ``now`` has a time zone."""
     words, statuses = error_words(_decoded(body)), {str(status)}
     kind = _kind(words, statuses)
@@ -77,16 +77,16 @@ def refused(status: int, body: str, retry_after: str | None, now: datetime) -> B
     return BackendError(kind.code, f"HTTP {status}: {body}", retryable=kind.retryable, retry_after=seconds).because(cause)
 
 
-def failed(said: object, *, is_empty: bool) -> BackendError:
-    """The error for what a server says inside a response with status 200.
+def error_of_body(body: object, *, is_empty: bool) -> BackendError:
+    """The error in a response with status 200.
 
-    ``is_empty``: nothing had arrived, so that asking again repeats nothing. ``said`` may quote the model, so it becomes the detail, which
-    is for staff only.
+    ``is_empty``: no output had arrived, so a retry repeats nothing. ``body`` may quote the model, so it becomes the detail, which is for
+    staff only.
     """
-    words = error_words(said)
+    words = error_words(body)
     statuses = set(sorted(word for word in words if _STATUS.fullmatch(word))[:1])
     kind = _kind(words, statuses)
-    detail = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    detail = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
     return BackendError(kind.code, detail[:MOST_DETAIL], retryable=is_empty and kind.retryable).because(_cause(statuses, words))
 
 
@@ -101,8 +101,10 @@ def _kind(words: Collection[str], statuses: Collection[str]) -> _Kind:
 
 
 def _cause(statuses: Collection[str], words: Collection[str]) -> str:
-    """What an admin may read without the right to see hidden text: the status, and the kinds of errors from the lists above, not from the
-    server, which could have put anything there."""
+    """The cause for admins without permission to see hidden text: the status, and known error types.
+
+    Other words from the server are left out, because they could contain anything.
+    """
     known = (*_CONTENT, *_SETUP, *_BUSY, *_REFUSED, "server_error", "internal_error", "timeout")
     named = sorted({name.rstrip("_") for name in known if any(word.startswith(name) for word in words)})
     return ", ".join([*(f"HTTP {status}" for status in sorted(statuses)), *named])
@@ -116,7 +118,7 @@ def _decoded(body: str) -> object:
 
 
 def _seconds(value: str | None, now: datetime) -> float | None:
-    """Retry-After in seconds, from either of its two forms (RFC 9110, 10.2.3); None where it says nothing that can be used."""
+    """Retry-After in seconds, from either of its two forms (RFC 9110, 10.2.3); None if it has no usable value."""
     if not value:
         return None
     if value.strip().isdecimal():

@@ -29,9 +29,9 @@ OPTIONAL = (
     "repetition_penalty",
     "seed",
 )
-"""What a request does without, in the order in which it is given up. A dot leads into an object."""
+"""Fields that a request does not need, in the order in which they are given up. A dot leads into an object."""
 RENAMED = {"max_tokens": "max_completion_tokens"}
-"""What is not given up, because it limits something, but has another name at newer servers."""
+"""Fields that are renamed and not given up: they limit something, and newer servers use another name."""
 
 _STATUS = re.compile(r"HTTP (?:400|422): ")
 _REJECTS = re.compile(
@@ -41,37 +41,41 @@ _REJECTS = re.compile(
 )
 _WORDS = ("message", "msg", "detail", "error", "type", "code")
 _MOST_READ = 300
-"""Of a sentence of a server: what comes later may quote what people wrote."""
+"""Characters read of a server's message: the rest may quote people."""
 
 
 class RejectedFields:
-    """What one server has rejected so far. ``without`` gives a request that it may accept; ``learn`` takes its refusal."""
+    """The fields that one server has rejected. ``without`` returns a request that it may accept; ``learn`` reads a refusal."""
 
     def __init__(self) -> None:
         self._names: list[str] = []
 
     def without(self, payload: Mapping[str, object]) -> dict[str, Any]:
-        """A copy of the request, without what was rejected."""
+        """A copy of the request, without the rejected fields."""
         left = dict(payload)
         for name in self._names:
             _remove(left, name)
         return left
 
     def learn(self, error: BackendError, sent: Mapping[str, object]) -> str | None:
-        """The name of the field for which the request that was ``sent`` was refused, if it can be asked again without; None otherwise.
-        Another refusal of the same field may have come first: of requests that were sent together, each is asked again."""
+        """The field for which the request ``sent`` was refused, if it can be repeated without; else None.
+
+        A field that is already known counts too: of several concurrent requests, each must be repeated.
+        """
         begin = _STATUS.match(error.detail)
         if begin is None:
             return None
-        said = list(_said(error.detail[begin.end() :]))
-        found = next((name for name in (*OPTIONAL, *RENAMED) if _holds(sent, name) and any(_is_about(each, name) for each in said)), None)
+        complaints = list(_complaints(error.detail[begin.end() :]))
+        found = next(
+            (name for name in (*OPTIONAL, *RENAMED) if _holds(sent, name) and any(_is_about(each, name) for each in complaints)), None
+        )
         if found is not None and found not in self._names:
             self._names.append(found)
         return found
 
 
-def _said(body: str) -> Iterator[tuple[str, str]]:
-    """What each object of an error names as the field, and the beginning of its sentence."""
+def _complaints(body: str) -> Iterator[tuple[str, str]]:
+    """For each object of an error, the field that it names and the beginning of its message."""
     try:
         decoded = json.loads(body)
     except (ValueError, RecursionError):
@@ -85,13 +89,13 @@ def _said(body: str) -> Iterator[tuple[str, str]]:
 
 
 def _problems(decoded: object) -> list[Mapping[str, object]]:
-    """Pydantic's form: a list of what is wrong, each with its place."""
+    """Pydantic's format: a list of problems, each with its location."""
     listed = decoded.get("detail") if isinstance(decoded, dict) else None
     return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
 
 
-def _is_about(said: tuple[str, str], name: str) -> bool:
-    field, words = said
+def _is_about(complaints: tuple[str, str], name: str) -> bool:
+    field, words = complaints
     if not _REJECTS.search(words):
         return False
     return field == name if field else re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.]*\w)", words) is not None

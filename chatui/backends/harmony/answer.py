@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from chatui.backends.base import BackendError, EndReason, Usage
-from chatui.backends.failures.kinds import failed
+from chatui.backends.failures.kinds import error_of_body
 from chatui.backends.harmony.dialect import Chunks
 from chatui.backends.http import WHOLE
 from chatui.backends.sse import Event
@@ -28,7 +28,7 @@ _EVENTS_AFTER_THE_END = 8
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Reading stops for the time being where a message opens whose header is ``at`` one to stop at. ``drops``: nothing of it is read."""
+    """Pauses reading when a message opens whose header meets ``at``. ``drops``: that message is dropped."""
 
     at: Callable[[Header], bool]
     drops: bool = False
@@ -42,9 +42,9 @@ class Answer:
         self.chunks = chunks
         self.is_paused = False
         self.pieces: list[Piece] = []
-        """What was sampled up to there, where it pauses."""
+        """The pieces sampled up to the pause."""
         self.before: list[Frame] = []
-        """The reasoning and the preambles up to there, where what opens is dropped."""
+        """The reasoning and the preambles up to the pause, if the message that opens is dropped."""
         self._pause = pause
         self._assembler = Assembler()
         self._ids_before = 0
@@ -68,12 +68,12 @@ class Answer:
             self._opening += self._reader.feed_text(piece) if isinstance(piece, str) else self._reader.feed_marker(piece.token)
 
     def resume(self, chunks: Chunks, ids_before: int) -> None:
-        """Go on with another response, whose prompt holds what was read. ``ids_before``: how many ids that is."""
+        """Continue with another response, whose prompt contains what was read. ``ids_before``: the number of those ids."""
         self.chunks, self._ids_before = chunks, ids_before
         self._pause, self.is_paused, self._is_done = None, False, False
 
     def begin_call(self, header: Header, chunks: Chunks, ids_before: int) -> None:
-        """Go on with another response, which is the body of a call that we opened; it pauses as before."""
+        """Continue with another response, the body of a call that we opened; it pauses as before."""
         pause, self._reader = self._pause, Reader(_new_call_id)
         self.resume(chunks, ids_before)
         self._pause, self._events_left, self._opening = pause, _EVENTS_AFTER_THE_END, []
@@ -81,25 +81,25 @@ class Answer:
 
     @property
     def lacks_call(self) -> bool:
-        """Whether the model has called nothing, and either ended its turn or opened what is dropped. Not where its answer was cut."""
+        """Whether the model made no call, and either ended its turn or opened a message that is dropped. False if its answer was cut."""
         has_ended = self.chunks.reason is not EndReason.LENGTH and self._chars_left >= 0 and self._reader.open_header is None
         return not self._has_called and (self.is_paused or has_ended)
 
     @property
-    def goes_on(self) -> bool:
-        """Whether the answer opened, and is to be asked for by a request of its own. Not behind a call."""
+    def needs_second_request(self) -> bool:
+        """Whether the answer opened, and has to be sampled by a second request. Never after a call."""
         return self.is_paused and not self._has_called
 
     @property
     def usage(self) -> Usage | None:
-        """What the server counted, over both responses."""
+        """The server's token counts, over both responses."""
         usage = self.chunks.usage
         if not self._ids_before or usage is None or usage.prompt_tokens is None or usage.completion_tokens is None:
             return usage
         return Usage(max(usage.prompt_tokens - self._ids_before, 0), usage.completion_tokens + self._ids_before)
 
     def feed_all(self, events: Iterable[Event]) -> Iterator[RawEvent]:
-        """The raw events of what was read together, until reading can stop."""
+        """The raw events of a batch, until reading can stop."""
         for event in events:
             yield from self.feed(event)
             if self.is_over or self.is_paused:
@@ -114,7 +114,7 @@ class Answer:
         raws = self._read(pieces)
         if self._reader.ended:
             self._events_left -= 1
-        # llama.cpp closes the stream without a word after its last chunk.
+        # llama.cpp sends no end marker after its last chunk.
         self._is_done = event.name == WHOLE or chunk.get("stop") is True
         return raws
 
@@ -126,7 +126,7 @@ class Answer:
         """The stream ended normally: closes the open frame, and returns why it ended."""
         is_at_limit = self.chunks.reason is EndReason.LENGTH and not (self._reader.ended or self.is_paused)
         is_cut = self._chars_left < 0 or is_at_limit
-        rest = self._noted(self._closed(ProductCode.LENGTH if is_cut else Code.STREAM_TRUNCATED))
+        rest = self._tracked(self._closed(ProductCode.LENGTH if is_cut else Code.STREAM_TRUNCATED))
         if is_cut:
             return rest, EndReason.LENGTH
         return rest, EndReason.TOOL_CALLS if self._has_called else EndReason.STOP
@@ -144,37 +144,37 @@ class Answer:
         for piece in pieces:
             self._is_empty = False
             text = piece if isinstance(piece, str) else piece.token
-            # Counted here, so that what the reader holds back is bounded too.
+            # Counted here, so that text that the reader buffers is limited too.
             room, self._chars_left = max(self._chars_left, 0), self._chars_left - len(text)
             if isinstance(piece, str):
                 read = self._reader.feed_text(text[:room])
             else:
                 read = self._reader.feed_marker(text) if room else []
             self._has_called = self._has_called or any(map(_is_call, read))
-            events += self._up_to_the_pause(piece, read) if self._pause else read
+            events += self._before_pause(piece, read) if self._pause else read
             if self.is_paused:
                 break
         if events:
             events, self._opening = [*self._opening, *events], []
-        return self._noted(events)
+        return self._tracked(events)
 
-    def _up_to_the_pause(self, piece: Piece, read: list[RawEvent]) -> list[RawEvent]:
-        """What may go on of what was read of a piece."""
+    def _before_pause(self, piece: Piece, read: list[RawEvent]) -> list[RawEvent]:
+        """The events of a piece, without those of a message that is dropped."""
         if self._pause and not self._pause.drops:
             self.pieces.append(piece)
         opened = [place for place, event in enumerate(read) if isinstance(event, FrameOpened) and self._stops(event.header)]
-        # A preamble is held back until its text begins, but its header is known.
+        # A preamble is buffered until its text begins, but its header is known.
         self.is_paused = bool(opened) or self._stops(self._reader.open_header)
-        # Behind a call, the turn is the tool's: what opens there is no answer, and nothing is asked for it.
+        # After a call it is the tool's turn: a message that opens here is no answer, and no second request is made.
         if not (self.is_paused and self._pause and (self._pause.drops or self._has_called)):
             return read
         self._reader = Reader(_new_call_id)
-        return read[: opened[0]] if opened else _whole(read)
+        return read[: opened[0]] if opened else _without_open_frame(read)
 
     def _stops(self, header: Header | None) -> bool:
         return header is not None and self._pause is not None and self._pause.at(header)
 
-    def _noted(self, events: list[RawEvent]) -> list[RawEvent]:
+    def _tracked(self, events: list[RawEvent]) -> list[RawEvent]:
         self._has_called = self._has_called or any(map(_is_call, events))
         if self._pause is not None and self._pause.drops:
             finished = [done for event in events if (done := self._assembler.feed(event))]
@@ -186,14 +186,14 @@ def _is_call(event: RawEvent) -> bool:
     return isinstance(event, FrameClosed) and event.terminator is Terminator.CALL
 
 
-def _whole(read: list[RawEvent]) -> list[RawEvent]:
-    """Without the frame that stays open at its end: behind a call, the reader opens what is dropped under a header that hides it."""
+def _without_open_frame(read: list[RawEvent]) -> list[RawEvent]:
+    """Without the frame that stays open at the end: after a call, the reader opens the dropped message under a header that hides it."""
     last = max((place for place, event in enumerate(read) if isinstance(event, FrameOpened)), default=len(read))
     return read if any(isinstance(event, FrameClosed) for event in read[last:]) else read[:last]
 
 
 def is_end(event: Event) -> bool:
-    """Whether the server says with it that nothing follows."""
+    """Whether this event marks the end of the stream."""
     return event.data.strip() == "[DONE]"
 
 
@@ -201,14 +201,14 @@ def decoded(event: Event, *, is_empty: bool) -> dict[str, Any]:
     """The JSON of an event. ``is_empty``: nothing has been sampled yet.
 
     Raises:
-        BackendError: it is an error inside a response with status 200, whose message may quote the model, or cannot be read.
+        BackendError: it is an error inside a response with status 200, whose message may quote the model, or is not valid JSON.
     """
     try:
         chunk = json.loads(event.data)
     except (ValueError, RecursionError):
         chunk = None
     if event.name == "error" or (isinstance(chunk, dict) and (chunk.get("error") or chunk.get("object") == "error")):
-        raise failed(chunk if isinstance(chunk, dict) else event.data, is_empty=is_empty)
+        raise error_of_body(chunk if isinstance(chunk, dict) else event.data, is_empty=is_empty)
     if not isinstance(chunk, dict):
         raise BackendError(Code.STREAM_TRUNCATED, "an event of the stream could not be read")
     return chunk

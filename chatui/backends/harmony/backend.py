@@ -11,14 +11,14 @@ from functools import partial
 
 from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEvent, SampleRequest, broken_off_with
 from chatui.backends.context.fitting import Fit, hidden_weight
-from chatui.backends.context.sampling import Attempt, too_long, within
+from chatui.backends.context.sampling import Attempt, sample_attempts, too_long
 from chatui.backends.context.window import Windows
 from chatui.backends.continuation import continue_in_words, has_text
 from chatui.backends.discovery import Discovered, own_name
 from chatui.backends.harmony.answer import Answer, Pause
 from chatui.backends.harmony.dialect import CompletionRequest
 from chatui.backends.harmony.dialects import DIALECTS
-from chatui.backends.harmony.forced_call import Forced, called
+from chatui.backends.harmony.forced_call import Forced, force_call
 from chatui.backends.harmony.prompt import PromptInput, answer_tokens, fitted, opened
 from chatui.backends.harmony.schema_continuation import continued_request
 from chatui.backends.harmony.server import TokenServer, ask_token_server
@@ -51,10 +51,11 @@ class HarmonyCompletionsBackend:
         dialect: str | None = None,
         today: Callable[[], date] = _today,
     ) -> None:
-        """``vocabulary`` loads the vocabulary on first use, which takes half a second. ``dialect``: a key of ``DIALECTS``; None to ask.
+        """``vocabulary`` loads the vocabulary on first use, which takes half a second. ``dialect``: a key of ``DIALECTS``; None to detect
+        it.
 
         Raises:
-            ValueError: the endpoint's ``url`` is no http address.
+            ValueError: the endpoint's ``url`` is not an http address.
         """
         self._limits = endpoint.limits
         self._upstream = Upstream(endpoint.url, endpoint.key, endpoint.limits, endpoint.route)
@@ -68,7 +69,7 @@ class HarmonyCompletionsBackend:
 
     @property
     def name(self) -> str:
-        """The product, as far as it is known, and the address."""
+        """The product, if known, and the address."""
         dialect = self._found[1].dialect if self._found else self._dialect
         return f"{dialect or 'Model server'} at {self._upstream.place}"
 
@@ -76,12 +77,12 @@ class HarmonyCompletionsBackend:
         """See ``context.window.HasContextWindow``."""
         found = self._found[1] if self._found else None
         named = model or self._model or (next(iter(found.models), None) if found else None)
-        return self._windows.of(named).size or (found.context(named) if found else None)
+        return self._windows.window_of(named).size or (found.context(named) if found else None)
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """See ``base.Backend``."""
         in_words = request.cut_answer is not None and not has_text(request.cut_answer)
-        # The request to finish the answer is a turn of its own: the question before it has to stay, too.
+        # The request to finish the answer is a turn of its own, so the turn before it must stay as well.
         sample = partial(self._sample, least=2 if in_words else 1)
         async with aclosing(continue_in_words(request, sample) if in_words else sample(request)) as events:
             async for event in events:
@@ -91,7 +92,7 @@ class HarmonyCompletionsBackend:
         vocabulary = await self._loaded()
         server = await self._server()
         model = request.model or self._model or next(iter(server.models), None)
-        window = self._windows.of(model)
+        window = self._windows.window_of(model)
         window.ask(server.context(model))
 
         async def plan(most: float | None) -> Attempt:
@@ -99,14 +100,14 @@ class HarmonyCompletionsBackend:
             prompt = await asyncio.to_thread(fitted, wanted, vocabulary, request.today or self._today())
             schema = request.answer_format.checked_schema if request.answer_format and not request.cut_answer else None
             asked = CompletionRequest(prompt.ids, answer_tokens(request, len(prompt.ids), wanted.context), model, request.sampling, schema)
-            held = Fit(request, len(prompt.ids), hidden_weight(request), prompt.turns_left_out, prompt.is_least)
+            fit = Fit(request, len(prompt.ids), hidden_weight(request), prompt.turns_left_out, prompt.is_least)
             if wanted.context is not None and len(prompt.ids) >= wanted.context:
-                raise too_long(window, held, f"{len(prompt.ids)} tokens, and the server takes {wanted.context}")
+                raise too_long(window, fit, f"{len(prompt.ids)} tokens, and the server takes {wanted.context}")
             forced = Forced(request.tools) if request.must_call and request.tools and not request.cut_answer else None
             opening = opened(request.cut_answer)
-            return _Asking(held, partial(self.complete, asked, cut_answer=opening, forced=forced, on_sent=request.on_sent))
+            return _IdAttempt(fit, partial(self.complete, asked, cut_answer=opening, forced=forced, on_sent=request.on_sent))
 
-        async with aclosing(within(window, plan)) as events:
+        async with aclosing(sample_attempts(window, plan)) as events:
             async for event in events:
                 yield event
 
@@ -115,8 +116,8 @@ class HarmonyCompletionsBackend:
     ) -> AsyncGenerator[SampleEvent, None]:
         """As ``sample``, for a finished prompt, which ends in ``<|start|>assistant``, or in ``cut_answer``. Raises as ``sample``.
 
-        With a schema, it is sampled up to the answer first, and then from there on under the schema: no grammar binds what stands before.
-        ``forced``: nothing but reasoning and a call comes of it.
+        With a schema, it first samples up to the answer, then continues under the schema: the grammar must not apply to the reasoning.
+        ``forced``: only reasoning, preambles and a call are read.
         """
         vocabulary = await self._loaded()
         wire = Wire(self._upstream, DIALECTS[(await self._server()).dialect], vocabulary, on_sent)
@@ -125,7 +126,7 @@ class HarmonyCompletionsBackend:
         if cut_answer:
             answer.continue_with(cut_answer)
         try:
-            async with aclosing(_written(wire, answer, asked, forced)) as raws:
+            async with aclosing(_raw_events(wire, answer, asked, forced)) as raws:
                 async for raw in raws:
                     yield raw
             answer.check_end()
@@ -144,7 +145,7 @@ class HarmonyCompletionsBackend:
         return (await self._server()).models
 
     def use_discovery(self, found: Discovered) -> None:
-        """Take what another asked just now, see ``chosen.backend.AcceptsDiscovery``."""
+        """Use another's discovery, see ``auto.backend.AcceptsDiscovery``."""
         if self._dialect is not None:
             self._found = (asyncio.get_running_loop().time() + _KEEP_FOUND, TokenServer(self._dialect, found))
 
@@ -163,7 +164,7 @@ class HarmonyCompletionsBackend:
         return self._found[1]
 
     async def _loaded(self) -> Vocabulary:
-        """A missing vocabulary is not remembered, so that it is found as soon as it has been fetched."""
+        """The vocabulary. Failure to load it is not cached, so that it is found as soon as it has been fetched."""
         if self._vocabulary is None:
             try:
                 self._vocabulary = await asyncio.to_thread(self._load_vocabulary)
@@ -173,19 +174,19 @@ class HarmonyCompletionsBackend:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
+class _IdAttempt:
     fit: Fit
     events: Callable[[], AsyncGenerator[SampleEvent, None]]
 
 
-async def _written(wire: Wire, answer: Answer, asked: CompletionRequest, forced: Forced | None) -> AsyncGenerator[RawEvent, None]:
-    """The events of as many requests as it takes."""
+async def _raw_events(wire: Wire, answer: Answer, asked: CompletionRequest, forced: Forced | None) -> AsyncGenerator[RawEvent, None]:
+    """The raw events of all requests that the answer needs."""
     async with aclosing(wire.written(answer, replace(asked, schema=None))) as raws:
         async for raw in raws:
             yield raw
     if forced is not None:
-        rest = called(wire, answer, asked, forced)
-    elif answer.goes_on:
+        rest = force_call(wire, answer, asked, forced)
+    elif answer.needs_second_request:
         following = await asyncio.to_thread(continued_request, asked, answer.pieces, wire.vocabulary)
         answer.resume(wire.chunks(), len(following.ids) - len(asked.ids))
         rest = wire.in_schema(answer, following)

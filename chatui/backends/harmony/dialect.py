@@ -16,8 +16,8 @@ class CompletionRequest:
     """One request: the ids of the prompt, how many more may be sampled, and the model's name for servers that have several;
     ``sampling`` as for a SampleRequest.
 
-    ``schema``: what is sampled is JSON that fits it, from its first token to its last. ``words``: what is sampled is one of them, none of
-    which begins with another; not together with a schema.
+    ``schema``: the whole output must be JSON that fits it. ``words``: the output must be one of these words, none of which begins with
+    another; not together with a schema.
     """
 
     ids: Sequence[int]
@@ -29,7 +29,7 @@ class CompletionRequest:
 
 
 class Chunks(Protocol):
-    """Reads the decoded chunks of one answer, in order. ``reason`` is None until the server has said why the model stopped."""
+    """Reads the decoded chunks of one answer, in order. ``reason`` is None until the server reports why the model stopped."""
 
     reason: EndReason | None
     usage: Usage | None
@@ -39,7 +39,7 @@ class Chunks(Protocol):
         """The pieces that this chunk adds.
 
         Raises:
-            BackendError: the chunk does not say what was sampled, or the server failed.
+            BackendError: the chunk has no readable token ids, or the server failed.
         """
         ...
 
@@ -49,7 +49,7 @@ class Dialect(Protocol):
 
     @property
     def path(self) -> str:
-        """Where requests go."""
+        """The path for requests."""
         ...
 
     def payload(self, asked: CompletionRequest) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """Forces a tool call where one is required: the model reasons freely, but any other message that it opens is replaced by a call.
 
-No token-id server can be told that a call must come. So the header of the call is written here, behind the reasoning and the preambles;
-which function it names is the model's choice among those that it may call, and its arguments are the model's.
+No token-id server can be told to require a call. So the header of the call is written here, after the reasoning and the preambles; the
+model chooses the function, among those that it may call, and writes the arguments.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from renderer.harmony.system_messages import FunctionTool
 from renderer.tokens import Token
 
 TRIES = 2
-"""So often a function is chosen, and so often a call is begun."""
+"""How often choosing a function is tried, and how often beginning a call."""
 _FUNCTIONS = "functions."
 _PYTHON = "python"
-"""The one tool whose calls are no JSON."""
+"""The only tool whose arguments are not JSON."""
 _ADDRESS = " to"
 _WORD = re.compile(r"=([A-Za-z0-9_.-]+)(?:\s.*)?", re.DOTALL)
 _WORD_TOKENS = 80
-"""Enough for any name: it has at most 64 characters, each of which may be a token, behind ``=functions.``."""
+"""Enough for any name: at most 64 characters, each of which may be a token, after ``=functions.``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,13 @@ class Forced:
 
     @property
     def recipients(self) -> dict[str, FunctionTool]:
-        """The tools, by what their calls are addressed to."""
+        """The tools, by the recipient of their calls."""
         return {tool.recipient or f"{_FUNCTIONS}{tool.name}": tool for tool in self.tools}
 
     def misses(self, header: Header) -> bool:
-        """Whether a message with this header is no call of one of the tools, nor what may stand before one: reasoning, or a preamble.
+        """Whether a message with this header is neither a call of one of the tools nor allowed before one (reasoning, a preamble).
 
-        A broken one is hidden in any case.
+        Messages with a broken header are hidden in any case, so they do not count.
         """
         if is_reasoning(header) or is_preamble(header) or header.intent == Intent.DEBUG:
             return False
@@ -60,15 +60,15 @@ class Forced:
         return recipient not in allowed or header.channel not in channels
 
 
-async def called(wire: Wire, answer: Answer, asked: CompletionRequest, forced: Forced) -> AsyncGenerator[RawEvent, None]:
-    """The events of a call behind what ``answer`` has read of ``asked``; none where there is one, and none where the model writes none."""
+async def force_call(wire: Wire, answer: Answer, asked: CompletionRequest, forced: Forced) -> AsyncGenerator[RawEvent, None]:
+    """The events of a call after what ``answer`` has read of ``asked``; none if there is a call already, or if the model names no tool."""
     answer.check_end()
     for _ in range(TRIES):
-        recipient = await _chosen(wire, asked, answer.before, forced) if answer.lacks_call else None
+        recipient = await _choose_recipient(wire, asked, answer.before, forced) if answer.lacks_call else None
         if recipient is None:
             return
         header = _header(recipient)
-        following = await _behind(wire, asked, [*_pieces(answer.before), *pieces_of_frame(Frame(header, ""))[:-1]])
+        following = await _extended(wire, asked, [*_pieces(answer.before), *pieces_of_frame(Frame(header, ""))[:-1]])
         answer.begin_call(header, wire.chunks(), len(following.ids) - len(asked.ids))
         schema = None if recipient == _PYTHON else forced.recipients[recipient].parameters or {"type": "object"}
         async with aclosing(wire.in_schema(answer, replace(following, schema=schema))) as raws:
@@ -77,13 +77,16 @@ async def called(wire: Wire, answer: Answer, asked: CompletionRequest, forced: F
         answer.check_end()
 
 
-async def _chosen(wire: Wire, asked: CompletionRequest, before: Sequence[Frame], forced: Forced) -> str | None:
-    """Whom the model calls: the only one, or what it names behind the beginning of a header. None where it names none that it may."""
+async def _choose_recipient(wire: Wire, asked: CompletionRequest, before: Sequence[Frame], forced: Forced) -> str | None:
+    """The recipient of the call: the only one, or the one that the model names after the beginning of a header.
+
+    None if it names no valid one.
+    """
     recipients = list(forced.recipients)
     if len(recipients) == 1:
         return recipients[0]
-    behind = await _behind(wire, asked, [*_pieces(before), *_opening()])
-    naming = replace(behind, max_tokens=min(behind.max_tokens, _WORD_TOKENS), words=_words(recipients))
+    extended = await _extended(wire, asked, [*_pieces(before), *_opening()])
+    naming = replace(extended, max_tokens=min(extended.max_tokens, _WORD_TOKENS), words=_words(recipients))
     for _ in range(TRIES):
         try:
             word = await wire.word(naming)
@@ -99,13 +102,13 @@ async def _chosen(wire: Wire, asked: CompletionRequest, before: Sequence[Frame],
 
 
 def _words(recipients: Sequence[str]) -> tuple[str, ...]:
-    """What may follow. Nothing is bound where one name begins with another: at its end the model could only stop or go on to the longer."""
+    """The allowed continuations. Unconstrained if one name begins with another: a grammar could not tell where the shorter one ends."""
     is_clear = not any(one != other and other.startswith(one) for one in recipients for other in recipients)
     return tuple(f"={recipient}" for recipient in recipients) if is_clear else ()
 
 
 def _header(recipient: str) -> Header:
-    """As this product writes calls into prompts: functions on commentary, with JSON; tools of the training as they were trained."""
+    """The header that this product writes into prompts: functions on commentary, with JSON; built-in tools as the model was trained."""
     if recipient.startswith(_FUNCTIONS):
         return Header(Role.ASSISTANT, Channel.COMMENTARY, recipient=recipient, constrain="json")
     return Header(Role.ASSISTANT, Channel.ANALYSIS, recipient=recipient, content_type="code")
@@ -119,7 +122,7 @@ def _opening() -> list[Piece]:
     return [Marker(Token.START), Role.ASSISTANT.value, _ADDRESS]
 
 
-async def _behind(wire: Wire, asked: CompletionRequest, pieces: Sequence[Piece]) -> CompletionRequest:
-    """The same request, with these pieces behind its prompt, which ends in what they begin with: the start of an assistant's message."""
+async def _extended(wire: Wire, asked: CompletionRequest, pieces: Sequence[Piece]) -> CompletionRequest:
+    """The same request with these pieces added to its prompt, which already ends in their beginning: the start of an assistant message."""
     ids = await asyncio.to_thread(ids_of_pieces, pieces[2:], wire.vocabulary)
     return replace(asked, ids=[*asked.ids, *ids], max_tokens=max(asked.max_tokens - len(ids), 1), schema=None)

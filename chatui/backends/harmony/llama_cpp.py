@@ -15,14 +15,14 @@ from renderer.harmony.pieces import Marker, Piece, TokenPieces, text_of_pieces
 from renderer.harmony.vocabulary import SPECIAL_IDS, Vocabulary, marker_name
 
 _COMPACT = {"x-guidance": {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}}
-"""Servers that are built with llguidance allow any white space in JSON, and a small model then writes nothing else. Others ignore this."""
+"""Servers built with llguidance allow any white space in JSON, and small models may then write nothing else. Others ignore this."""
 
 
 class LlamaCpp:
     """llama.cpp's own ``/completion``."""
 
     path = "/completion"
-    # The last chunk would bring the prompt back as text, which can be longer than a line may be.
+    # The last chunk would repeat the prompt as text, which can be longer than our limit for a line.
     _FIELDS = ("content", "tokens", "stop", "stop_type", "truncated", "model", "tokens_predicted", "tokens_evaluated")
 
     def payload(self, asked: CompletionRequest) -> dict[str, object]:
@@ -48,8 +48,8 @@ class LlamaCpp:
 class _LlamaCppChunks:
     """Text comes from ``content``; ``tokens`` only tells which markers are real.
 
-    If the bytes of a character are spread over several tokens, a streamed chunk has only the id of the last one, so text cannot be made
-    from the ids. A marker ends in a complete character, and is therefore always the last id of its chunk.
+    If the bytes of a character are spread over several tokens, a streamed chunk has only the id of the last one, so the text cannot be
+    decoded from the ids. A marker ends in a complete character, and is therefore always the last id of its chunk.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:

@@ -8,7 +8,7 @@ from datetime import date
 
 from chatui.backends.base import BackendError, SampleRequest
 from chatui.backends.context.fitting import fit
-from chatui.backends.context.token_budget import ANSWER_TOKENS, kept_free
+from chatui.backends.context.token_budget import ANSWER_TOKENS, reserved_tokens
 from chatui.backends.structured.format_fields import for_prompt
 from renderer.errors import Code, ParseHeaderError
 from renderer.frame_kinds import NOTES
@@ -27,7 +27,7 @@ _BROWSER = "browser."
 class PromptInput:
     """A request and its limits. ``context``: tokens of prompt and answer together; ``most``: of the prompt; None if unknown.
 
-    ``least``: how many of the last turns always stay.
+    ``least``: how many of the last turns are never left out.
     """
 
     request: SampleRequest
@@ -39,12 +39,12 @@ class PromptInput:
 def fitted(wanted: PromptInput, vocabulary: Vocabulary, today: date) -> Fitted:
     """The ids, and how many of the oldest turns were left out to make room for an answer.
 
-    Of an answer that is to be continued, and does not fit even so, the beginning is left out.
+    If it still does not fit, the beginning of a cut answer is left out.
 
     Raises:
         BackendError: a frame cannot be written.
     """
-    room = None if wanted.context is None else wanted.context - kept_free(wanted.request.max_tokens, wanted.context)
+    room = None if wanted.context is None else wanted.context - reserved_tokens(wanted.request.max_tokens, wanted.context)
     if wanted.most is not None:
         room = wanted.most if room is None else min(room, wanted.most)
     request = wanted.request
@@ -53,7 +53,7 @@ def fitted(wanted: PromptInput, vocabulary: Vocabulary, today: date) -> Fitted:
         for _ in range(_SHORTENINGS):
             if room is None or len(found.ids) <= room or request.cut_answer is None:
                 break
-            # By the measure of the other formats, corrected by what was counted here: few rounds instead of one for each token.
+            # The estimate of the other formats, corrected by the exact count: a few rounds instead of one for each token.
             whole = fit(request, None).weight
             request = fit(request, room * whole * _CLOSER / max(_length(request, vocabulary, today), 1)).request
             found = build_within(_prompt(request, today), vocabulary, room, least=wanted.least)
@@ -63,7 +63,7 @@ def fitted(wanted: PromptInput, vocabulary: Vocabulary, today: date) -> Fitted:
 
 
 def answer_tokens(request: SampleRequest, prompt_tokens: int, context: int | None) -> int:
-    """The token limit for the answer. Always sent: servers' own defaults are as low as 16. One less than fits, as some require."""
+    """The token limit for the answer. Always sent, because servers' defaults are as low as 16. One less than fits, as some require."""
     if context is None:
         return request.max_tokens or ANSWER_TOKENS
     return min(request.max_tokens or context, max(context - prompt_tokens - 1, 1))
@@ -74,7 +74,7 @@ def _length(request: SampleRequest, vocabulary: Vocabulary, today: date) -> int:
 
 
 def _prompt(request: SampleRequest, today: date) -> Prompt:
-    """System and developer frames become one developer message: the system message says what the model was trained to expect in it."""
+    """System and developer frames become one developer message: the system message has only the content that the model was trained on."""
     orders = [frame.body for frame in request.frames if frame.header.role in (Role.SYSTEM, Role.DEVELOPER)]
     functions = tuple(tool for tool in request.tools if tool.recipient is None)
     formats = (for_prompt(request.answer_format),) if request.answer_format else ()
@@ -88,7 +88,7 @@ def _prompt(request: SampleRequest, today: date) -> Prompt:
 
 
 def _system_message(request: SampleRequest, today: date) -> SystemMessage:
-    """The built-in tools stand in it, in the words that the model was trained with, and never as functions."""
+    """It describes the built-in tools in the words that the model was trained on, never as functions."""
     recipients = {tool.recipient for tool in request.tools}
     browser = {name.removeprefix(_BROWSER) for name in recipients if name and name.startswith(_BROWSER)}
     return SystemMessage(
@@ -97,7 +97,7 @@ def _system_message(request: SampleRequest, today: date) -> SystemMessage:
 
 
 def opened(cut_answer: Frame | None) -> Frame | None:
-    """The answer that the prompt opens again, as it can be written in Harmony; None to begin a new message."""
+    """The answer that the prompt opens again, in a form that Harmony can express; None to begin a new message."""
     return next(iter(_writable([cut_answer])), None) if cut_answer else None
 
 
@@ -108,7 +108,7 @@ def _writable(frames: Sequence[Frame]) -> list[Frame]:
 
 def _header(header: Header) -> Header | None:
     if header == NOTES:
-        return Header(Role.USER)  # on no channel, as the model knows people's messages
+        return Header(Role.USER)  # without a channel, as in the model's training
     is_tool = header.role == Role.TOOL
     needed = (header.role, header.channel, header.recipient, header.name if is_tool else None)
     if not all(value is None or HEADER_VALUE.fullmatch(value) for value in needed) or (is_tool and not header.name):

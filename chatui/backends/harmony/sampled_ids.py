@@ -13,11 +13,11 @@ from renderer.tokens import TERMINATORS, Token
 
 STOP_IDS = (MARKER_IDS[Token.RETURN], MARKER_IDS[Token.CALL])
 UNKNOWN_STOP = Marker(Token.END)
-"""Stands for the token that ended the output where the server does not say which one it was."""
+"""Represents the token that ended the output if the server does not say which one it was."""
 
 
 class IdReader:
-    """Complete ids in, pieces out; with the token that ended them, which some servers only name."""
+    """Complete ids in, pieces out, including the final token, which some servers only name."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._reader = TokenPieces(vocabulary)
@@ -30,7 +30,7 @@ class IdReader:
         return pieces
 
     def end(self, reason: EndReason, named: object) -> list[Piece]:
-        """``named``: the id at which the server says that it stopped."""
+        """The output ended. ``named``: the stop token's id, as the server reports it."""
         rest = self._reader.finish()
         if reason is not EndReason.STOP or self._was_stopped:
             return rest
@@ -43,14 +43,14 @@ def is_stop(piece: Piece) -> bool:
     return isinstance(piece, Marker) and (piece.token in TERMINATORS - {Token.END} or piece.token == END_OF_TEXT)
 
 
-def end_reason(said: object) -> EndReason:
-    """Why the output ended. Raises BackendError if the model did not end it, nor the token limit."""
-    match said:
+def end_reason(reported: object) -> EndReason:
+    """Why the output ended. Raises BackendError if neither the model nor the token limit ended it."""
+    match reported:
         case "stop":
             return EndReason.STOP
         case "length":
             return EndReason.LENGTH
-    raise BackendError(Code.STREAM_TRUNCATED, f"the server ended the answer for a reason of its own: {said!r:.200}")
+    raise BackendError(Code.STREAM_TRUNCATED, f"the server ended the answer for a reason of its own: {reported!r:.200}")
 
 
 def token_ids(value: object) -> list[int]:
@@ -61,13 +61,13 @@ def token_ids(value: object) -> list[int]:
 
 
 def refuse(label: Label | None) -> None:
-    """It is not known which ids a label refers to, so none of them is read."""
+    """The error for a chunk with an unknown label: it may apply to any of its ids, so none of them is read."""
     if label:
         raise BackendError(ProductCode.BACKEND, f"The server calls what it sends something else than the answer: {label.name!r:.60}")
 
 
 def no_ids() -> BackendError:
-    """The error for text that comes without ids."""
+    """The error for text without ids."""
     return BackendError(
         ProductCode.BACKEND_SETUP,
         "The server sends text without token ids, so hidden text could not be told from the answer. Use kind chat for it.",

@@ -15,9 +15,11 @@ _MARKERS = frozenset(token.value for token in MARKER_IDS)
 
 
 def continued_request(asked: CompletionRequest, pieces: Iterable[Piece], vocabulary: Vocabulary) -> CompletionRequest:
-    """The same request, with ``pieces``, which end where the answer begins, at the end of its prompt, and the announcement of JSON that
-    gpt-oss knows: without it, a model that was about to write something else fills what a grammar allows with white space. Takes a moment
-    for a long text."""
+    """The same request with ``pieces``, which end where the answer begins, added to its prompt.
+
+    It also announces JSON as gpt-oss was trained to: otherwise a model that was about to write something else fills the grammar with white
+    space. Slow for a long text.
+    """
     ids = ids_of_pieces(_announced([*_joined(pieces)]), vocabulary)
     return replace(asked, ids=[*asked.ids, *ids], max_tokens=max(asked.max_tokens - len(ids), 1))
 
@@ -30,7 +32,7 @@ def _announced(pieces: list[Piece]) -> list[Piece]:
 
 
 def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Texts that follow each other as one, because they are encoded as one. A marker that has no id is left out."""
+    """Joins neighbouring texts, because they are encoded together. Markers without an id are left out."""
     for is_marker, group in groupby(pieces, key=lambda piece: isinstance(piece, Marker)):
         if is_marker:
             yield from (piece for piece in group if isinstance(piece, Marker) and piece.token in _MARKERS)

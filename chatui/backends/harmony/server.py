@@ -14,14 +14,14 @@ from chatui.codes import ProductCode
 
 @dataclass(frozen=True, slots=True)
 class TokenServer:
-    """A detected token-id server. ``dialect``: a key of ``DIALECTS``. ``found``: what the server said of its models."""
+    """A detected token-id server. ``dialect``: a key of ``DIALECTS``. ``found``: what the server reported about its models."""
 
     dialect: str
     found: Discovered
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The names of its models, the default first."""
+        """The model names, the default first."""
         return self.found.models
 
     def context(self, model: str | None) -> int | None:
@@ -30,7 +30,7 @@ class TokenServer:
 
 
 async def ask_token_server(upstream: Upstream, dialect: str | None) -> TokenServer:
-    """Ask, within ``discover`` seconds for each of two questions. A ``dialect`` from the operator is used as given.
+    """Query the server, within ``discover`` seconds for each of two requests. A ``dialect`` from the operator is used as given.
 
     Raises:
         BackendError: the server cannot be reached, or supports no known dialect.

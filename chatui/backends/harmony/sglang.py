@@ -41,7 +41,7 @@ class SGLang:
 
 
 class _SGLangChunks:
-    """Text comes from ``output_ids``: all of them so far in each chunk, or with a server option only the new ones."""
+    """Text comes from ``output_ids``: each chunk has all ids so far, or with a server option only the new ones."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._ids = IdReader(vocabulary)
@@ -66,7 +66,7 @@ class _SGLangChunks:
         return pieces
 
     def _new(self, ids: list[int], sampled: int | None) -> list[int]:
-        """The ids that were not read yet; ``sampled`` is the server's count so far."""
+        """The ids that were not read yet. ``sampled``: the server's count so far."""
         if not ids:
             return []
         if sampled is None:

@@ -43,7 +43,7 @@ class Wire:
                     return
 
     async def in_schema(self, answer: Answer, asked: CompletionRequest) -> AsyncGenerator[RawEvent, None]:
-        """As ``written``; without the schema where the server refuses it, such as one that its grammar cannot express."""
+        """As ``written``; if the server refuses the schema, for example because its grammar cannot express it, without it."""
         has_begun = False
         try:
             async with aclosing(self.written(answer, asked)) as raws:
@@ -59,7 +59,7 @@ class Wire:
                 yield raw
 
     async def word(self, asked: CompletionRequest) -> str:
-        """What is sampled before the first marker, for a word that decides what is asked next. Nobody sees it. Raises as ``written``."""
+        """The text sampled before the first marker: a word that decides about the next request. Nobody sees it. Raises as ``written``."""
         chunks, text = self.chunks(), ""
         async with aclosing(self.upstream.stream(self.dialect.path, self.dialect.payload(asked))) as read:
             async for events in read:

@@ -1,4 +1,4 @@
-"""Tools that a model server executes itself, such as its own web search: what it is offered in a turn, and what it reports using."""
+"""Tools that a model server executes itself, such as its own web search: their definitions, and what it reports about their use."""
 
 from __future__ import annotations
 
@@ -12,35 +12,37 @@ from chatui.backends.leak_guard import LeakGuard
 MOST_SOURCES = 50
 TITLE_CHARS = 200
 KEY_WORDS = ("authorization", "headers", "key", "token", "secret", "password")
-"""A field with one of these in its name may hold what signs the model server in at the server of a tool."""
+"""A field with one of these words in its name may hold credentials of the model server for the server of a tool."""
 _URL_CHARS = 2000
 _MOST_KINDS = 20
 _KIND_CHARS = 60
 _OTHER = "other"
 _MOST_ANNOTATIONS = 500
-"""Of one text; the rest is not looked at."""
+"""Per text; the rest is ignored."""
 _LAYERS = 3
-"""How often an address may be encoded in itself for what it says to be read all the same."""
+"""How many layers of percent-encoding in an address are decoded."""
 
 
 @dataclass(slots=True)
 class HostedTools:
-    """The hosted tools of one request. ``definitions``: the ``tools`` of a request, as the operator wrote them. ``kinds``: the types of
-    the items that told of a call, each once. ``sources``: title by address of the pages that the answer cites. What servers say is a
-    stranger's text; it is bounded here."""
+    """The hosted tools of one request.
+
+    ``definitions``: the ``tools`` of a request, as the operator wrote them. ``kinds``: the types of the items that reported a call, each
+    once. ``sources``: by address, the titles of the pages that the answer cites. Servers' text is not trusted; it is limited here.
+    """
 
     definitions: tuple[Mapping[str, Any], ...]
     kinds: list[str] = field(default_factory=list)
     sources: dict[str, str] = field(default_factory=dict, repr=False)
 
     def used(self, kind: str) -> None:
-        """A tool of this type was at work."""
+        """Record that a tool of this type was used."""
         name = kind if kind.isprintable() and len(kind) <= _KIND_CHARS else _OTHER
         if name not in self.kinds and len(self.kinds) < _MOST_KINDS:
             self.kinds.append(name)
 
     def cite(self, annotations: object) -> None:
-        """The annotations of a text that people see. Only addresses of web pages count, and none that holds raw output of the model."""
+        """Record the annotations of a text that people see. Only addresses of web pages count, and none that contains raw model output."""
         for each in annotations[:_MOST_ANNOTATIONS] if isinstance(annotations, list) else ():
             if isinstance(each, dict) and each.get("type") == "url_citation":
                 self._cite(each.get("url"), each.get("title"))
@@ -48,10 +50,10 @@ class HostedTools:
     def _cite(self, url: object, title: object) -> None:
         if not isinstance(url, str) or not _is_web_address(url) or url in self.sources or len(self.sources) >= MOST_SOURCES:
             return
-        said = url
+        decoded = url
         for _ in range(_LAYERS):
-            said = unquote_plus(said)
-        if _is_raw(url) or _is_raw(said):
+            decoded = unquote_plus(decoded)
+        if _is_raw(url) or _is_raw(decoded):
             return
         words = " ".join(title[:_URL_CHARS].split()) if isinstance(title, str) else ""
         words = "".join(char for char in words if char.isprintable())
@@ -59,7 +61,7 @@ class HostedTools:
 
 
 def problem_of(definitions: Sequence[Mapping[str, Any]]) -> str:
-    """What is wrong with the definitions that an operator wrote; empty where nothing is."""
+    """The problem with the definitions that an operator wrote; empty if there is none."""
     for each in definitions:
         kind = each.get("type")
         if not isinstance(kind, str) or not kind or len(kind) > _KIND_CHARS or not kind.isprintable():
@@ -82,7 +84,7 @@ def is_key_field(name: str) -> bool:
 
 
 def _is_raw(text: str) -> bool:
-    """Whether there are signs of reasoning in a text that is no Markdown, so that nothing in it is code."""
+    """Whether a text has signs of reasoning. It is not Markdown, so nothing in it counts as code."""
     guard = LeakGuard(whole=True)
     spans = [*guard.feed(text.replace("`", "'").replace("~", "-")), *guard.finish(complete=True)]
     return any(not span.visible or span.withdraws for span in spans)

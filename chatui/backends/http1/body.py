@@ -1,7 +1,7 @@
 """Decodes the body of an HTTP response: chunked, of a known length, or until the server closes.
 
-h11 does this as well, with an event for each chunk. A model server sends a chunk for each token, and those events then cost more than all
-that is done with the token.
+h11 does this as well, with an event for each chunk. A model server sends a chunk for each token, and those events would cost more than
+everything else that is done with the token.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 from typing import Protocol
 
 _MOST_LINE = 16 * 1024
-"""Bytes of a line between two chunks, and of all trailers together."""
-# Possessive: a line of spaces without a carriage return would else be tried from each of them, for seconds.
+"""The longest line between two chunks, and all trailers together, in bytes."""
+# Possessive: otherwise, a line of spaces without a carriage return would be tried from each of them, for seconds.
 _SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*+(?:;[^\r\n]*+)?\r\n")
 _TRAILER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\x00]*\r\n")
 
@@ -21,14 +21,14 @@ class BrokenBodyError(ValueError):
 
 
 class Body(Protocol):
-    """``feed`` takes what arrives, however it is split, and returns what belongs to the body. ``is_done``: its end has come."""
+    """``feed`` takes bytes, however they are split, and returns those that belong to the body. ``is_done``: it is complete."""
 
     is_done: bool
     rest: bytes
-    """What came behind the end."""
+    """Bytes after the end."""
 
     def feed(self, data: bytes) -> bytes:
-        """More bytes; empty where the server has closed.
+        """More bytes; empty if the server has closed.
 
         Raises:
             BrokenBodyError: it cannot be read.
@@ -68,21 +68,21 @@ class Sized:
 
 
 class Chunked:
-    """Chunks, each with its size before it, then trailers, which are checked and left out."""
+    """Chunks, each preceded by its size, then trailers, which are checked and dropped."""
 
     def __init__(self) -> None:
         self.is_done = False
         self.rest = b""
-        self._held = b""
+        self._buffer = b""
         self._left = 0
-        self._is_behind_chunk = self._is_in_trailers = False
+        self._is_after_chunk = self._is_in_trailers = False
         self._trailers = 0
 
     def feed(self, data: bytes) -> bytes:
         """See ``Body``."""
         if not data and not self.is_done:
             raise BrokenBodyError("peer closed connection without sending complete message body (incomplete chunked read)")
-        data, self._held = self._held + data, b""
+        data, self._buffer = self._buffer + data, b""
         parts: list[bytes] = []
         at = 0
         while at < len(data) and not self.is_done:
@@ -93,28 +93,28 @@ class Chunked:
         part = data[at : at + self._left]
         parts.append(part)
         self._left -= len(part)
-        self._is_behind_chunk = not self._left
+        self._is_after_chunk = not self._left
         return at + len(part)
 
     def _between(self, data: bytes, at: int) -> int:
-        """What stands between two chunks, from ``at``: returns where it ends."""
+        """Parse the text between two chunks, from ``at``; returns where it ends."""
         end = data.find(b"\n", at) + 1
         if not end:
-            self._held = data[at:]
-            if len(self._held) > _MOST_LINE:
+            self._buffer = data[at:]
+            if len(self._buffer) > _MOST_LINE:
                 raise BrokenBodyError("a line between two chunks is too long")
             return len(data)
-        _demand(end - at <= _MOST_LINE)
+        _require(end - at <= _MOST_LINE)
         line = data[at:end]
-        if self._is_behind_chunk:
-            _demand(line == b"\r\n")
-            self._is_behind_chunk = False
+        if self._is_after_chunk:
+            _require(line == b"\r\n")
+            self._is_after_chunk = False
         elif self._is_in_trailers:
             self._trailer(line)
             self.rest = data[end:] if self.is_done else b""
         else:
             size = _SIZE.fullmatch(line)
-            _demand(size is not None)
+            _require(size is not None)
             self._left = int(size[1], 16) if size else 0
             self._is_in_trailers = not self._left
         return end
@@ -122,9 +122,9 @@ class Chunked:
     def _trailer(self, line: bytes) -> None:
         self._trailers += len(line)
         self.is_done = line == b"\r\n"
-        _demand(self.is_done or (_TRAILER.fullmatch(line) is not None and self._trailers <= _MOST_LINE))
+        _require(self.is_done or (_TRAILER.fullmatch(line) is not None and self._trailers <= _MOST_LINE))
 
 
-def _demand(condition: bool) -> None:
+def _require(condition: bool) -> None:
     if not condition:
         raise BrokenBodyError("illegal chunk header")

@@ -15,14 +15,14 @@ from chatui.backends.http1.streams import MOST_AT_ONCE, Stream
 READING = "chatui.reading"
 """The name of the httpx extension that holds a Reading."""
 TARGET = "chatui.target"
-"""The name of the httpx extension that holds what to write in the place of the path of a request: for a proxy, the whole address."""
+"""The name of the httpx extension that holds what to write instead of the path of a request: for a proxy, the whole address."""
 FOR_PROXY = "chatui.for_proxy"
-"""The name of the httpx extension that holds headers for a proxy. They are not among those of the request, which recordings see."""
+"""The name of the httpx extension that holds headers for a proxy. They are not part of the request's headers, which recordings contain."""
 _MOST_HEAD = 100 * 1024
 _MOST_INTERIM = 20
-"""Responses with a status below 200 before the one that counts."""
+"""How many responses with a status below 200 may precede the final one."""
 _AT_ONCE_AT_FIRST = 3
-"""Reads of a body before the first pause: a server that has waited to send may say its first words in several pieces."""
+"""Reads of a body before the first pause: a server may send its first words in several pieces."""
 
 
 class GoneError(httpx.RemoteProtocolError):
@@ -31,9 +31,10 @@ class GoneError(httpx.RemoteProtocolError):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How the body of a response is read. ``deadline``: until when more must have come, in the loop's time, asked whenever nothing has.
+    """How the body of a response is read.
 
-    ``pause`` waits between two reads, for what comes meanwhile to be read together.
+    ``deadline``: returns until when more must arrive, in the loop's time; called whenever nothing has. ``pause``: waits between two reads,
+    so that bytes are read in batches.
     """
 
     deadline: Callable[[], float]
@@ -41,15 +42,15 @@ class Reading:
 
 
 class Exchange:
-    """``send`` once; then read the ``response`` and iterate over the body of it."""
+    """Call ``response`` once, then iterate over its body."""
 
     def __init__(self, stream: Stream, request: httpx.Request, released: Callable[[Stream | None], None]) -> None:
-        """``released`` is called once, at the end, with the connection if it can be used again."""
+        """``released`` is called once, at the end, with the connection if it is reusable."""
         self._stream = stream
         self._request = request
         self._released: Callable[[Stream | None], None] | None = released
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MOST_HEAD)
-        self._is_kept_alive = self._has_heard = False
+        self._is_kept_alive = self._has_received = False
 
     async def response(self) -> httpx.Response:
         """Send the request, and read the head of the response."""
@@ -57,7 +58,7 @@ class Exchange:
             try:
                 await self._stream.write(await self._written())
             except OSError:
-                # A server may answer before it has read everything, and close.
+                # A server may answer and close before it has read everything.
                 self._h11.send_failed()
             head, begun = await self._head()
         except BaseException:
@@ -82,7 +83,7 @@ class Exchange:
         return b"".join(filter(None, (head, self._h11.send(h11.Data(body)) if body else b"", self._h11.send(h11.EndOfMessage()))))
 
     async def _head(self) -> tuple[h11.Response, bytes]:
-        """The head, and what came of the body together with it."""
+        """The head, and the part of the body that arrived with it."""
         interim = 0
         while True:
             try:
@@ -100,7 +101,7 @@ class Exchange:
             self._h11.receive_data(await self._more_of_head())
 
     async def _more_of_head(self) -> bytes:
-        is_first, self._has_heard = not self._has_heard, True
+        is_first, self._has_received = not self._has_received, True
         try:
             data = await self.read(None)
         except httpx.ReadError as error:
@@ -121,7 +122,7 @@ class Exchange:
             raise httpx.ReadError(str(error)) from error
 
     def end(self, *, is_whole: bool) -> None:
-        """The response is over; if it is whole, the connection may serve another request."""
+        """The response is over; if it is complete, the connection may serve another request."""
         released, self._released = self._released, None
         if released is None:
             return
@@ -131,14 +132,15 @@ class Exchange:
         released(self._stream if is_reusable else None)
 
     def close(self) -> None:
-        """Give the connection up."""
+        """Close the connection."""
         self.end(is_whole=False)
 
 
 class _Content(httpx.AsyncByteStream):
-    """The body. Each piece is all that came since the one before it.
+    """The body.
 
-    No generator: who reads an answer stops at its last event, and the event loop would end what was left of one in a task of its own.
+    Each piece is everything that arrived since the previous one. Not a generator: readers stop at the last event of an answer, and the
+    event loop would close an unfinished generator in a task of its own.
     """
 
     def __init__(self, exchange: Exchange, body: Body, begun: bytes, reading: Reading | None) -> None:
@@ -167,11 +169,11 @@ class _Content(httpx.AsyncByteStream):
 
     async def _more(self) -> bytes:
         if self._reads >= _AT_ONCE_AT_FIRST:
-            # What fills a whole read is followed by more that has come already; what fills two is a flood.
+            # If a read is full, more bytes are waiting already; if two are, it is a flood.
             if self._reading and (self._was_full or not self._is_full):
                 await self._reading.pause()
             else:
-                await asyncio.sleep(0)  # a read that finds bytes does not wait: without this, a flood would keep everybody else out
+                await asyncio.sleep(0)  # a read that finds bytes does not yield: without this, a flood would block the event loop
         data = await self._exchange.read(self._deadline())
         self._reads += 1
         self._was_full, self._is_full = self._is_full, len(data) >= MOST_AT_ONCE
@@ -181,7 +183,7 @@ class _Content(httpx.AsyncByteStream):
         self._exchange.end(is_whole=self._body.is_done and not self._body.rest and not self._begun)
 
     def _deadline(self) -> float | None:
-        """Where something always has come, but never what is waited for, no read would notice that the time is over."""
+        """While bytes keep arriving, but never an event, no read would notice the timeout."""
         deadline = self._reading.deadline() if self._reading else None
         if deadline is not None and asyncio.get_running_loop().time() > deadline:
             raise httpx.ReadTimeout("what was waited for did not come")
@@ -195,7 +197,7 @@ class _Content(httpx.AsyncByteStream):
 
 
 def _body_of(head: h11.Response, request: httpx.Request) -> Body:
-    """As RFC 9112 says. h11 has refused heads that contradict themselves."""
+    """The reader for a response's body (RFC 9112). h11 has refused contradictory heads."""
     headers = dict(head.headers)
     if request.method == "HEAD" or head.status_code in (204, 304):
         return Sized(0)
@@ -205,5 +207,5 @@ def _body_of(head: h11.Response, request: httpx.Request) -> Body:
 
 
 def _is_lasting(head: h11.Response) -> bool:
-    """Whether the server keeps the connection open behind this response."""
+    """Whether the server keeps the connection open after this response."""
     return all(value.strip().lower() != b"close" for name, values in head.headers if name == b"connection" for value in values.split(b","))

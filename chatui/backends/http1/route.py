@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
-# v4, v1beta; Azure's older addresses end in the name of a deployment.
+# Such as v4 or v1beta; Azure's older addresses end in the name of a deployment.
 _VERSION = re.compile(r"v\d+(?:[a-z]+\d*)?", re.ASCII)
 _DEPLOYMENT = re.compile(r"/openai/deployments/[^/]+$")
 _V1 = "/v1"
@@ -17,7 +17,7 @@ _V1 = "/v1"
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """``authorization``: what it is told in the header of that name, empty where it asks for nothing; with ``password``, in no repr."""
+    """``authorization``: its ``Proxy-Authorization`` header, empty if it needs none. Neither it nor ``password`` is in the repr."""
 
     host: str
     port: int
@@ -26,22 +26,22 @@ class Proxy:
 
     @property
     def headers(self) -> list[tuple[bytes, bytes]]:
-        """For it alone: no server is sent them."""
+        """Headers for the proxy only: they are never sent to a server."""
         return [(b"Proxy-Authorization", self.authorization.encode("ascii"))] if self.authorization else []
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What is said of it to nobody."""
+        """Texts that must not be shown to anybody."""
         return tuple(filter(None, (self.authorization.removeprefix("Basic "), self.password)))
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """``is_api_root``: the address is where ``/chat/completions`` begins; None to tell by its look. ``query``: sent with every request.
+    """``is_api_root``: the address is where ``/chat/completions`` begins; None to guess from its form.
 
-    ``key_header``: the header that the key is sent in, as it is; empty for ``Authorization: Bearer``. ``ca_file``: PEM file of the only
-    authorities that are trusted. ``certificate`` and ``certificate_key``: PEM files that this product shows of itself. ``proxy``: an http
-    address that requests go through, with a name and a password if it wants them; in no repr.
+    ``query``: sent with every request. ``key_header``: the header that holds the key, without a prefix; empty for ``Authorization:
+    Bearer``. ``ca_file``: PEM file of the only authorities that are trusted. ``certificate`` and ``certificate_key``: PEM files of the
+    client certificate. ``proxy``: the http address of a proxy, with a name and a password if it needs them; not in the repr.
     """
 
     is_api_root: bool | None = None
@@ -53,13 +53,13 @@ class Route:
     proxy: str = field(default="", repr=False)
 
     def api_root(self, url: str) -> str:
-        """What stands before ``/chat/completions``. ``url`` as the operator wrote it."""
+        """The part before ``/chat/completions``. ``url``: as the operator wrote it."""
         url = url.rstrip("/")
         is_root = _looks_like_api_root(url) if self.is_api_root is None else self.is_api_root
         return url if is_root else f"{url}{_V1}"
 
     def address(self, url: str, path: str) -> str:
-        """Where a request to ``path`` goes, which begins with ``/v1`` if it belongs to the API, and has no query."""
+        """The address of ``path``, which begins with ``/v1`` if it belongs to the API, and has no query."""
         root = self.api_root(url)
         if path.startswith(f"{_V1}/"):
             return f"{root}{path.removeprefix(_V1)}"
@@ -76,24 +76,24 @@ class Route:
         if not self.proxy:
             return None
         url = httpx.URL(self.proxy)
-        told = base64.b64encode(f"{url.username}:{url.password}".encode()).decode("ascii") if url.userinfo else ""
-        return Proxy(url.raw_host.decode("ascii"), url.port or 80, f"Basic {told}" if told else "", url.password)
+        credentials = base64.b64encode(f"{url.username}:{url.password}".encode()).decode("ascii") if url.userinfo else ""
+        return Proxy(url.raw_host.decode("ascii"), url.port or 80, f"Basic {credentials}" if credentials else "", url.password)
 
     def tls(self) -> ssl.SSLContext:
-        """Raises OSError where a file cannot be read or holds no certificate."""
+        """The TLS context. Raises OSError if a file cannot be read or contains no certificate."""
         if self.ca_file:
             context = ssl.create_default_context(cafile=self.ca_file)
         else:
             context = httpx.create_ssl_context(trust_env=False)
         if self.certificate:
-            # A key with a password would be asked for on the terminal.
+            # Otherwise, a key with a password would prompt on the terminal.
             context.load_cert_chain(self.certificate, self.certificate_key or None, password="")
         context.set_alpn_protocols(["http/1.1"])
         return context
 
 
 DIRECT = Route()
-"""Straight to the address, with nothing added."""
+"""A direct route, with nothing added."""
 
 
 def _looks_like_api_root(url: str) -> bool:

@@ -1,6 +1,6 @@
 """A connection's byte stream: ``read`` returns everything that has arrived, which waits in the socket's buffer until then.
 
-Nothing is woken when bytes arrive, except by a ``read`` that found none. TLS has to be read as it comes; it is decrypted into a buffer.
+Arriving bytes wake nothing but a ``read`` that is waiting. TLS has to be read as it arrives, and is decrypted into a buffer.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from chatui.backends.http1.route import Proxy
 
 MOST_AT_ONCE = 64 * 1024
 HAPPY_EYEBALLS_SECONDS = 0.25
-"""After so long without an answer the next address of a host is tried, too (RFC 8305)."""
+"""After this long without an answer, the next address of a host is tried, too (RFC 8305)."""
 
 
 class Stream(Protocol):
-    """A connection to a server. ``close`` it in any case."""
+    """A connection to a server. Always ``close`` it."""
 
     async def read(self, deadline: float | None) -> bytes:
-        """What has come, at most MOST_AT_ONCE bytes; empty where the server has closed.
+        """The bytes that have arrived, at most MOST_AT_ONCE; empty if the server has closed.
 
         Raises:
-            TimeoutError: nothing came up to ``deadline``, in the loop's time.
+            TimeoutError: nothing arrived before ``deadline``, in the loop's time.
             OSError: the connection is broken.
         """
         ...
@@ -39,7 +39,7 @@ class Stream(Protocol):
         ...
 
     def is_usable(self) -> bool:
-        """Whether an idle connection can be used again: the server has neither closed it nor said anything."""
+        """Whether an idle connection can be used again: the server has neither closed it nor sent anything."""
         ...
 
     def close(self) -> None:
@@ -48,10 +48,10 @@ class Stream(Protocol):
 
 
 async def connected(host: str, port: int, context: ssl.SSLContext | None) -> Stream:
-    """A new connection, with TLS where there is a ``context``.
+    """A new connection, with TLS if there is a ``context``.
 
     Raises:
-        OSError: no address of the host answers, or its certificate is not good.
+        OSError: no address of the host answers, or its certificate is invalid.
     """
     if context is not None:
         reader, writer = await asyncio.open_connection(
@@ -61,17 +61,17 @@ async def connected(host: str, port: int, context: ssl.SSLContext | None) -> Str
     loop = asyncio.get_running_loop()
     transport, _ = await loop.create_connection(asyncio.Protocol, host, port, happy_eyeballs_delay=HAPPY_EYEBALLS_SECONDS)
     try:
-        # The event loop's transport reads what comes whenever it comes. We want the connection without it.
+        # The event loop's transport would read bytes as soon as they arrive, so the socket is used without it.
         return _Plain(transport.get_extra_info("socket").dup())
     finally:
         transport.abort()
 
 
 async def connected_through(proxy: Proxy, host: str, port: int, context: ssl.SSLContext) -> Stream:
-    """A connection with TLS to a server, through a tunnel of the HTTP ``proxy`` (RFC 9110, 9.3.6), which sees nothing but its name.
+    """A connection with TLS to a server, through a tunnel of the HTTP ``proxy`` (RFC 9110, 9.3.6), which sees only the server's name.
 
     Raises:
-        OSError: the proxy does not answer or refuses, or the server's certificate is not good.
+        OSError: the proxy does not answer or refuses, or the server's certificate is invalid.
     """
     reader, writer = await asyncio.open_connection(proxy.host, proxy.port, happy_eyeballs_delay=HAPPY_EYEBALLS_SECONDS)
     try:
@@ -90,7 +90,7 @@ async def connected_through(proxy: Proxy, host: str, port: int, context: ssl.SSL
             raise OSError("the proxy refused to connect")
         await writer.start_tls(context, server_hostname=host)
         stream = _Tls(reader, writer)
-        # What a proxy says before there is TLS would be read as if the server had said it: a server waits to be asked.
+        # Bytes from a proxy before TLS would be read as the server's: a server sends nothing before a request.
         if not stream.is_usable():
             raise OSError("the proxy spoke in the place of the server")
     except BaseException:
@@ -142,7 +142,7 @@ class _Tls:
         await self._writer.drain()
 
     def is_usable(self) -> bool:
-        # Nobody reads an idle connection, so whatever has come would be in this buffer.
+        # Nobody reads an idle connection, so anything that arrived would be in this buffer.
         return not (self._reader.at_eof() or self._writer.is_closing() or self._reader._buffer)  # type: ignore[attr-defined]
 
     def close(self) -> None:

@@ -1,6 +1,7 @@
 """An httpx transport for one model server, which reuses idle connections for a while.
 
-httpx's own would wake several layers for each piece of an answer. Everything above it is httpx's: addresses, headers, timeouts, errors.
+httpx's own transport would wake several layers for each piece of an answer. Everything above the transport is httpx's: addresses, headers,
+timeouts, errors.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from chatui.backends.http1.route import DIRECT, Route
 from chatui.backends.http1.streams import Stream, connected, connected_through
 
 ONCE = "chatui.once"
-"""The name of the httpx extension that is true for a request that must not be sent again: it may have been carried out."""
+"""The name of the httpx extension that is true for a request that must not be repeated, because the server may have executed it."""
 MOST_IDLE = 20
 IDLE_SECONDS = 5.0
 
@@ -32,8 +33,10 @@ class _Idle:
 
 
 class Transport(httpx.AsyncBaseTransport):
-    """For one event loop, and best for one server: a request to another closes what is idle. No HTTP/2, no redirects, and no proxy but
-    that of the route."""
+    """For one event loop, and best for one server: a request to another closes idle connections.
+
+    No HTTP/2, no redirects, and no proxy except the route's.
+    """
 
     def __init__(self, route: Route = DIRECT) -> None:
         self._route = route
@@ -45,14 +48,14 @@ class Transport(httpx.AsyncBaseTransport):
         """See httpx."""
         origin = (request.url.scheme, request.url.host, request.url.port)
         if self._proxy and request.url.scheme == "http":
-            # A proxy reads where a plain request is to go from the request itself.
+            # A proxy reads the destination of an unencrypted request from the request itself.
             request.extensions[TARGET] = str(request.url).encode("ascii")
             request.extensions[FOR_PROXY] = self._proxy.headers
         release = partial(self._take_back, origin)
         if stream := self._used_before(origin):
             if request.extensions.get(ONCE):
                 return await Exchange(stream, request, release).response()
-            # A server may close an idle connection in the very moment in which it is used again.
+            # A server may close an idle connection at the moment when it is reused.
             with contextlib.suppress(GoneError):
                 return await Exchange(stream, request, release).response()
         return await Exchange(await self._connected(request), request, release).response()

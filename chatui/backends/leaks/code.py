@@ -10,7 +10,7 @@ _INFO_CHARS = 120
 _MOST_RUN = 80
 _RUN = re.compile(rf"`{{1,{_MOST_RUN}}}")
 MOST_SPAN_CHARS = 400
-"""A longer code span is none: a stray backtick must not make code of a page."""
+"""Longer code spans do not count: a stray backtick must not turn a whole page into code."""
 
 
 class Code:
@@ -35,7 +35,7 @@ class Code:
 
     @property
     def place(self) -> str:
-        """The kind of code that we are in: ``fence``, ``span`` or ``indent``; empty in prose."""
+        """The kind of code at the current position: ``fence``, ``span`` or ``indent``; empty in prose."""
         if self.fence:
             return "fence"
         if self._span:
@@ -71,7 +71,7 @@ class Code:
         before, after = text[at - 1 : at] if at else " ", text[end : end + 1]
         length = end - at
         if self._span == length:
-            # What looks like the opening of another span closes none: a stray backtick stands before it.
+            # A run that looks like the opening of another span does not close this one, which began with a stray backtick.
             if length > 1 or not (before.isspace() or before in "([{") or not after.isalnum():
                 self._span = 0
         elif not self._span and self._span_counts and before != "\\" and (length > 1 or not (after.isspace() or not after)):
@@ -90,7 +90,7 @@ class Code:
         self.is_blank = False
 
     def distrust(self, place: str) -> None:
-        """What looked like code was not. ``place``: the kind of code."""
+        """Text that looked like code was not. ``place``: the kind of code."""
         match place:
             case "fence":
                 self.fence, self.is_trusted = "", False

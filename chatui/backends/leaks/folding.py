@@ -8,22 +8,22 @@ import string
 import unicodedata
 
 ZERO = "\u200b"
-"""Stands for what nobody sees, and fills up the places of a longer escape."""
+"""Replaces invisible characters, and pads longer escapes so that positions stay the same."""
 
 _ANGLES_OPEN = "\u2039\u3008\u27e8\ufe64\u2329\u276c\u276e\u2770"
 _ANGLES_CLOSE = "\u203a\u3009\u27e9\ufe65\u232a\u276d\u276f\u2771"
 _BARS = "\u2223\u2502\uffe8\u01c0\u2758"
 _FILLERS = "\u115f\u1160\u3164\uffa0"
-_MOST_KEPT = 20_000
+_MOST_CACHED = 20_000
 _CYRILLIC = dict(zip("\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0455\u04bb\u0501\u03bf\u03bd", "aeopcxyishdov", strict=True))
 
 
 class _Looks(dict[int, str]):
-    """What each character looks like, found out when it first comes."""
+    """The character that each character looks like, computed at its first use."""
 
     def __missing__(self, code: int) -> str:
         looks = _look(chr(code))
-        if len(self) < _MOST_KEPT:
+        if len(self) < _MOST_CACHED:
             self[code] = looks
         return looks
 
@@ -45,9 +45,9 @@ _LOOKS = _Looks(
         ord("\u2581"): "_",
     }
 )
-# A letter of another script in the middle of a Latin word; a word of that script stays what it is.
+# A letter of another script inside a Latin word; words of that script are not changed.
 _FOREIGN = re.compile(rf"(?<=[A-Za-z])[{''.join(_CYRILLIC)}]+|[{''.join(_CYRILLIC)}]+(?=[A-Za-z])")
-# Neither a line's end nor a backtick: what is code is told by the characters themselves.
+# Neither line ends nor backticks: only literal characters delimit code.
 _UNESCAPED = frozenset(string.ascii_letters + string.digits + "<>|/[]{}_:=\"'-().")
 _NAMES = "lt|gt|vert|verbar|VerticalLine|sol|lsqb|rsqb|lbrack|rbrack|lowbar|colon"
 _ESCAPE = re.compile(
@@ -56,12 +56,12 @@ _ESCAPE = re.compile(
     re.IGNORECASE,
 )
 BEGUN = re.compile(r"(?:\\+(?:u0{0,2}[2-7]?|x[2-7]?)?|&(?:amp;){0,4}(?:[a-z]{0,12}|\#x?[0-9a-f]{0,9}))\Z", re.IGNORECASE)
-"""At the end of a text, what may be the beginning of an escape."""
+"""The beginning of an escape at the end of a text."""
 _PLAIN = re.compile(r"[^&\\\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*")
 
 
 def folded(text: str) -> str:
-    """``text`` with each look-alike and each escape replaced; every character stays at its place."""
+    """``text`` with each look-alike and each escape replaced; positions do not change."""
     if text.isascii() and _PLAIN.fullmatch(text):
         return text
     return _ESCAPE.sub(_unescaped, _FOREIGN.sub(_latin, text.translate(_LOOKS)))

@@ -16,8 +16,8 @@ from renderer.harmony.text import read_answer
 class Span:
     """A stretch of text, and whether it may be shown as the answer.
 
-    ``withdraws``: before it, all that was shown turned out to be hidden text. ``is_withheld``: people are told that a part is missing.
-    ``begins``: it is a message of its own.
+    ``withdraws``: all text shown before it turned out to be hidden text. ``is_withheld``: the page says that a part is missing. ``begins``:
+    it begins a new message.
     """
 
     visible: bool
@@ -38,7 +38,7 @@ STOP_TOKENS = ("<|return|>", "<|end|>", "<|endoftext|>")
 
 
 def judge(text: str, *, complete: bool) -> list[Span]:
-    """The spans of a text that is raw output from here on."""
+    """The spans of raw output."""
     begun = bare(folded(text)).lstrip()
     if _MARKER.search(text) or "<|" in begun or "|>" in begun:
         return _final_of_harmony(text, complete=complete)
@@ -51,7 +51,7 @@ def is_collapsed(text: str) -> bool:
 
 
 def _final_of_harmony(text: str, *, complete: bool) -> list[Span]:
-    """As read by the reader of Harmony text, which shows at most what ids would show."""
+    """The spans according to the parser of Harmony text, which shows no more than token ids would."""
     lead = _LEADING.match(text)
     at = lead.end() if lead else 0
     shown = [done.frame.body for done in read_answer(text[at:], lambda: "c", is_over=complete) if _is_shown(done)]
@@ -71,13 +71,13 @@ def _split(text: str, at: int, shown: Sequence[str]) -> list[Span]:
         spans += [Span(False, text[at:found]), Span(True, body, begins=True)]
         at = found + len(body)
     if not spans or text[at:].strip() not in ("", *STOP_TOKENS):
-        # Behind what could be shown something goes on: the marker that ended it may have been a word of it.
+        # More text follows: the marker may have been quoted in the answer, not its end.
         return [Span(False, text, is_withheld=True)]
     return spans
 
 
 def final_of_collapsed(text: str, *, complete: bool) -> list[Span]:
-    """The answer behind the last ``assistantfinal``, if that cannot be a quotation and the model ended there."""
+    """The answer after the last ``assistantfinal``, if that cannot be a quotation and the answer is complete."""
     reasoning, sign, answer = text.rpartition("assistantfinal")
     hidden = [Span(False, text, is_withheld=True)]
     if not complete or not sign or not answer.strip() or is_collapsed(answer) or _may_be_quoted(reasoning, answer):

@@ -1,7 +1,7 @@
 """Recognizes reasoning that plain words announce (``Here is my thought process:``), and where the answer after it begins.
 
-Such words also stand in honest answers, so an answer that begins with them is judged as a whole, at its end: only where a second label
-says that the answer comes now, the part before it is reasoning. Of an answer that was cut that cannot be known.
+Honest answers contain such words too, so an answer that begins with them is judged as a whole, at its end: if a second label announces the
+answer, the part before that label is reasoning. For a cut answer this cannot be known.
 """
 
 from __future__ import annotations
@@ -18,23 +18,26 @@ class Manner(Enum):
     """How strongly a label says that reasoning follows."""
 
     ANNOUNCED = auto()
-    """A sentence of its own, as Granite and Apriel write it. Its answer is announced in the same way."""
+    """A whole sentence, as Granite and Apriel write it. The answer is announced in the same way."""
     PRIVATE = auto()
-    """Words that hardly stand over anything else, such as ``Thinking:``."""
+    """Words that are hardly used as any other heading, such as ``Thinking:``."""
     COMMON = auto()
-    """Words that stand over honest answers as well, such as ``Analysis:``. Only what is called by the name of the channel ends them."""
+    """Words that are headings in honest answers as well, such as ``Analysis:``.
+
+    Only a label with the name of the answer's channel ends them.
+    """
     BLOCK = auto()
-    """A fenced block whose language is such a word."""
+    """A fenced block with such a word as its language."""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A label at the beginning of an answer, and where what it announces begins."""
+    """A label at the beginning of an answer, and where the announced text begins."""
 
     manner: Manner
     end: int
     is_raw: bool = False
-    """Nobody begins an answer so: without an answer behind it, all of it is reasoning."""
+    """No honest answer begins with it: without a second label, all of the text is reasoning."""
 
 
 class Undecided:
@@ -140,7 +143,7 @@ def label_of(begun: str, *, is_end: bool) -> Label | Undecided | None:
 
 
 def answer_behind(text: str, label: Label) -> int | None:
-    """Where the answer begins behind what ``label`` announces, in an answer that has ended; None where nothing says so."""
+    """Where the answer begins after the text that ``label`` announces; None if nothing marks it. ``text``: complete."""
     seen = folded(text)
     view, label_end = seen.replace(ZERO, " "), _place(seen, label.end)
     if label.manner is Manner.BLOCK:
@@ -153,8 +156,9 @@ def answer_behind(text: str, label: Label) -> int | None:
 
 
 def _place(seen: str, end: int) -> int:
-    """The place in a folded text of the place ``end`` in its beginning, as ``label_of`` reads it: without what nobody sees, and without
-    blanks and empty lines before it."""
+    """Converts a position in the text that ``label_of`` reads (without invisible characters and leading white space) to one in the folded
+    text.
+    """
     begun = bare(seen)
     places = (place for place, character in enumerate(seen) if character != ZERO)
     return next(islice(places, len(begun) - len(begun.lstrip()) + end, None), len(seen))
@@ -174,7 +178,7 @@ def _of_cjk(begun: str, at: int, *, is_end: bool) -> Label | Undecided | None:
     if match is None:
         rest = begun[at:]
         may_grow = not rest or (len(rest) < 2 and rest in "思推")
-        # Nothing but markup has come.
+        # Only markup so far.
         return UNDECIDED if may_grow and not is_end else None
     if not is_end and len(begun) - match.end() < 2 and len(match[0]) <= _CJK_CHARS:
         return UNDECIDED
@@ -190,7 +194,7 @@ def _of_words(begun: str, words: str, markup: str, after: int, *, is_end: bool) 
         return None
     manner = Manner.ANNOUNCED if words in _ANNOUNCED else Manner.PRIVATE if words in _PRIVATE else Manner.COMMON
     if manner is Manner.COMMON and "#" in markup:
-        # A heading over a part of the answer; nobody writes a channel's name so.
+        # A heading over a part of the answer; channel names are not written like this.
         return None
     is_bare = end["mark"] == "\n" and not markup.strip()
     is_alone = is_bare and begun[: len(words)] == words
@@ -209,7 +213,7 @@ def _behind_block(view: str) -> int | None:
 
 
 def _behind_quotation(view: str, label_end: int) -> int | None:
-    """The label stands over, or in, a quotation: what comes behind it is the answer."""
+    """The label is above, or in, a quotation: the answer follows the quotation."""
     at = view.rfind("\n", 0, label_end) + 1
     lines = view[at:].splitlines(keepends=True)
     first = next((number for number, line in enumerate(lines) if number and line.strip()), None)

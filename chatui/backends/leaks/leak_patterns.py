@@ -1,6 +1,6 @@
 """The signs of raw model output in an answer: reasoning tags, special tokens, and the remains of stripped markers.
 
-All of it is looked for in *folded* text, in which look-alikes are the characters that they look like, one for one.
+They are matched in *folded* text, in which look-alike characters are replaced one for one.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ class Kind(Enum):
     SPECIAL = auto()
     """A special token, ``<|name|>``, whole or in pieces."""
     WRAPPER = auto()
-    """Stands around the answer itself; it is left out, and hides nothing."""
+    """Surrounds the answer itself; it is dropped, and hides nothing."""
     ANSWER = auto()
-    """Begins the answer: what stood before it was none."""
+    """Begins the answer: the text before it was not part of it."""
     PLAIN = auto()
-    """Opens what has the same ending as something around reasoning, and is none of it."""
+    """Opens an element with the same closing sign as reasoning, without being reasoning."""
     COLLAPSED = auto()
-    """``assistantfinal`` and the like: what is left where markers were stripped."""
+    """``assistantfinal`` and the like: the remains of stripped markers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A sign that stands in folded text from ``start`` to ``end``. ``name``: of the tag or token, in small letters."""
+    """A sign in folded text, from ``start`` to ``end``. ``name``: the tag's or token's, in lower case."""
 
     kind: Kind
     name: str
@@ -97,7 +97,7 @@ TRIGGER = re.compile(
     rf"[\n`]|\\{{0,8}}<|\\?\[|◁|(?:{_BAR}{_Z})?{_KNOWN}(?={_Z}{_BAR}{_Z}{_GT})|{_spread('assistant')}(?=[acft\s\u200b]|\Z)|(?:commentary|analysis)(?=\s?to=|\s?(?:to?)?\Z)",
     re.IGNORECASE,
 )
-"""Where a sign may begin, and what tells code from prose."""
+"""Characters and words where a sign may begin, and those that delimit code."""
 
 _PREFIXES = frozenset(
     prefix.lower()
@@ -114,7 +114,7 @@ _MOST_WAITING = 240
 
 
 def undecided(text: str) -> int:
-    """How many characters at the end of folded text may be the beginning of a sign for which there is no trigger yet."""
+    """How many characters at the end of folded text may be the beginning of a sign, before its trigger."""
     end = text[-64:]
     if match := BEGUN.search(end):
         return len(match[0])
@@ -127,7 +127,7 @@ def undecided(text: str) -> int:
 
 
 def undecided_word(end: str) -> int:
-    """How many of its last characters are the beginning of a word that a sign may begin with."""
+    """How many characters at the end are the beginning of a word that may begin a sign."""
     for length in range(min(_LONGEST, len(end)), 0, -1):
         if end[-length:].lower() in _PREFIXES:
             return length
@@ -135,7 +135,7 @@ def undecided_word(end: str) -> int:
 
 
 def sign_at(text: str, at: int, *, is_end: bool) -> Sign | Wait | None:
-    """The sign that begins at a trigger, None where none does. ``is_end``: no more text comes."""
+    """The sign that begins at a trigger, None if there is none. ``is_end``: no more text comes."""
     first = text[at]
     if first == "◁" or first == "[" or text.startswith("\\[", at):
         return _bracket_at(text, at, is_end=is_end)
@@ -157,7 +157,7 @@ def sign_at(text: str, at: int, *, is_end: bool) -> Sign | Wait | None:
 
 
 def signs_in(text: str) -> Iterator[Sign]:
-    """All signs in a text that has ended, in order."""
+    """All signs in a complete text, in order."""
     at = 0
     while trigger := TRIGGER.search(text, at):
         sign = sign_at(text, trigger.start(), is_end=True)
@@ -191,7 +191,7 @@ def _special(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait | 
 
 
 def _channel(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait:
-    """``<channel|>`` closes a thought of Gemma's, unless a channel's name follows."""
+    """``<channel|>`` closes Gemma's reasoning, unless a channel name follows."""
     if _CHANNEL.match(text, match.end()):
         return Sign(Kind.SPECIAL, "channel", *match.span())
     if not is_end and _CHANNEL_MAYBE.match(text, match.end()):
@@ -200,7 +200,7 @@ def _channel(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait:
 
 
 def _xtml(text: str, match: re.Match[str], name: str, *, is_end: bool) -> Sign | Wait:
-    """``<|open|>think<|sep|>``: three tokens that are one tag."""
+    """``<|open|>think<|sep|>``: three tokens that form one tag."""
     whole = _XTML.match(text, match.end())
     if whole is None:
         may_grow = not is_end and _XTML_MAYBE.match(text, match.end())
@@ -276,7 +276,7 @@ _BEGUN_NAME = re.compile(r"/?\s{0,2}(?P<name>[a-z][\w.:-]*(?:=[\w.:-]*)?)?(?P<mo
 
 
 def _may_become_one(text: str) -> bool:
-    """Whether the beginning of a sign stands at the end of a text. An escape that has begun may become any character of it."""
+    """Whether a text ends in the beginning of a sign. An unfinished escape may become any character."""
     if len(text) >= _MOST_WAITING:
         return False
     text = BEGUN.sub("", bare(text))

@@ -8,7 +8,7 @@ from chatui.backends.leaks.folding import bare
 from chatui.backends.leaks.leak_patterns import Kind, Sign
 
 LOOK_AHEAD = 40
-"""So many characters behind a sign are enough to decide; often the next one is."""
+"""This many characters after a sign are enough to decide; often one is."""
 
 QUOTES = {
     '"': '"',
@@ -53,13 +53,13 @@ _PUNCTUATION = ".,;:!?)]。，、：；！？）"
 _SPEAKS_ON = re.compile(r"[\w,:]\s\Z")
 _SPOKEN_OF = re.compile(rf"\s{_QUOTE}{_MARK}{_QUOTE}[\s.,;].*[\w,]\s\Z")
 _GOES_ON = re.compile(r"\s[a-zà-öø-ÿα-ωа-я]|[.,;:!?)]")
-"""A closing tag whose opening one is spoken of in the same line, and behind which the sentence goes on."""
+"""A closing tag whose opening tag is mentioned in the same line, in a sentence that continues after it."""
 
 
 def is_mention(sign: Sign, line: str, after: str, *, is_end: bool) -> bool | None:
-    """Whether the answer speaks about the sign. None where more text is needed to tell, which never happens where ``is_end``.
+    """Whether the answer only mentions the sign. None if more text is needed, never so with ``is_end``.
 
-    ``line`` is what stands before it in its line, ``after`` the next LOOK_AHEAD characters, as far as they have come.
+    ``line``: the text before it in its line. ``after``: the next LOOK_AHEAD characters, or as many as have arrived.
     """
     whole = is_end or len(after) >= LOOK_AHEAD or "\n" in after
     line, after = bare(line), bare(after.partition("\n")[0])
@@ -78,7 +78,7 @@ def is_mention(sign: Sign, line: str, after: str, *, is_end: bool) -> bool | Non
 
 
 def _of_tag(line: str, after: str) -> bool | None:
-    """None if there is no evidence yet, but more text could provide it."""
+    """For a tag. None if there is no evidence yet, but more text could provide it."""
     if _is_quoted(line, after):
         return True
     if not line.strip():
@@ -91,7 +91,7 @@ def _of_tag(line: str, after: str) -> bool | None:
 
 
 def _is_quoted(line: str, after: str) -> bool:
-    """In quotation marks: by itself, or as a pair with next to nothing in it."""
+    """Whether it is in quotation marks: alone, or as a pair with next to nothing inside."""
     if line[-2:] in ("« ", "«\u00a0") and after.startswith((" »", "\u00a0»")):
         return True
     closing = QUOTES.get(line[-1:])
@@ -102,7 +102,7 @@ def _is_quoted(line: str, after: str) -> bool:
 
 
 def _stands_in_a_sentence(line: str, after: str) -> bool:
-    """Beside a word for such things, linked to another one, or before the end of a sentence."""
+    """Whether it is next to a noun such as "tag", linked to another sign, or before the end of a sentence."""
     if _NOUN_BEFORE.search(line) or (_LINKED_BEFORE.search(line) and not _is_glued(after)):
         return True
     if _NOUN_AFTER.match(after) or _LINKED_AFTER.match(after):
@@ -129,5 +129,5 @@ def _of_collapsed(line: str, after: str) -> bool | None:
 
 
 def _is_glued(after: str) -> bool:
-    """Whether a word begins right behind the sign."""
+    """Whether a word begins directly after the sign."""
     return after[:1].isascii() and after[:1].isalnum()

@@ -19,7 +19,7 @@ TAGS = (
         "unused94",
     ),
 )
-"""Tags that stand around reasoning, as models of many makes write them, besides those with such a word among the words of their name."""
+"""Tags around reasoning, as many models write them, besides those whose names contain such a word."""
 _ENDINGS = {"end_of_thinking": "start_of_thinking", "unused95": "unused94"}
 _OF_REASONING = re.compile(
     r"(?:.*[_:.|-])?(?:think|thinking|thoughts?|reasoning|reflection|monologue|scratchpad|cot)(?:[_:.|-].*)?", re.IGNORECASE
@@ -47,7 +47,7 @@ _BEGIN_OR_END = re.compile(r"(?<![a-z])(?:begin|start|open|end|stop|close|of|pre
 
 
 def tag_of_reasoning(name: str) -> str | None:
-    """The name of the opening tag, where ``name`` is that of a tag around reasoning or around a call; else None."""
+    """The name of the opening tag, if ``name`` is a tag around reasoning or a call; else None."""
     name = _ENDINGS.get(name, name)
     if name in TAGS or _OF_REASONING.fullmatch(name):
         return name
@@ -55,27 +55,27 @@ def tag_of_reasoning(name: str) -> str | None:
 
 
 def may_have_attributes(name: str) -> bool:
-    """Whether a tag of that name is looked at, so that what follows its name counts."""
+    """Whether tags of that name are signs, so that attributes after the name must be parsed."""
     return name == "details" or tag_of_reasoning(name) is not None
 
 
 def is_token(name: str) -> bool:
-    """Whether it is a special token that is written as a tag."""
+    """Whether it is a special token in the form of a tag."""
     return bool(_TOKEN.fullmatch(name)) and name not in TAGS and name not in _ENDINGS
 
 
 def begins_answer(name: str) -> bool:
-    """Whether a token of that name stands where the answer begins."""
+    """Whether a token of that name begins the answer."""
     return bool(_BEGINS_ANSWER.fullmatch(name))
 
 
 def surrounds_answer(name: str) -> bool:
-    """Whether a token of that name stands around the answer."""
+    """Whether a token of that name surrounds the answer."""
     return bool(_AROUND_ANSWER.fullmatch(name))
 
 
 def token_of_reasoning(name: str) -> str:
-    """What the opening and the closing token of one kind have in common; empty where it is no token around reasoning."""
+    """The part of the name that opening and closing tokens share; empty if it is not a token around reasoning."""
     return _BEGIN_OR_END.sub("", name) if _ABOUT_REASONING.search(name) else ""
 
 
@@ -85,7 +85,7 @@ def is_end(name: str) -> bool:
 
 
 def is_bracketed(name: str) -> bool:
-    """Whether a name in square brackets is one of ours: in capitals, or one that is hardly anything else in small letters."""
+    """Whether a name in square brackets is a sign: in capitals, or in lower case if it is hardly used otherwise."""
     if name.isupper():
         return name.lower() in BRACKETED or name.lower() in BRACKETED_TOKENS
     return name.lower() in _BRACKETED_SMALL

@@ -19,8 +19,10 @@ _LINE_CHARS = 240
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A sign that was emitted, not mentioned. ``rest`` begins with it; it is ``length`` long. ``withdraws``: the text before it was not
-    the answer."""
+    """A sign that was emitted, not mentioned.
+
+    ``rest``: the text from the sign on. ``length``: the sign's own. ``withdraws``: the text before it was not the answer.
+    """
 
     kind: Kind
     name: str
@@ -31,7 +33,7 @@ class Found:
 
 @dataclass(slots=True)
 class _Doubt:
-    """A sign that stands in what looks like code, or like an example, and all that follows it until that is certain."""
+    """A sign in apparent code, or in an apparent example, and the text after it until that is certain."""
 
     place: str
     parts: list[str] = field(default_factory=list)
@@ -42,7 +44,7 @@ class Prose:
     """Text in; releasable text out, with the first sign. After a sign, feed the text that follows it."""
 
     def __init__(self, kinds: Container[Kind] = frozenset(Kind)) -> None:
-        """``kinds``: which signs are looked for."""
+        """``kinds``: the signs to find; None for all."""
         self._kinds = kinds
         self._buffer = ""
         self._line = ""
@@ -53,7 +55,7 @@ class Prose:
         self.has_text = False
 
     def feed(self, text: str, *, is_end: bool = False) -> tuple[str, Found | None]:
-        """More text. ``is_end``: no more comes, and nothing is held back."""
+        """More text. ``is_end``: no more comes, and nothing is buffered."""
         self._buffer += text
         found = self._scan(is_end=is_end)
         while found is None and is_end and (self._doubt or self._buffer):
@@ -72,17 +74,17 @@ class Prose:
             if step is None:
                 return None
             if step < 0:
-                # The buffer begins anew.
+                # The buffer starts over.
                 view, at = folded(self._buffer), 0
             else:
                 at = step
 
     def _step(self, view: str, at: int, *, is_end: bool) -> Found | int | None:
-        """Where to continue; None if more text is needed, -1 if the buffer has changed."""
+        """The position at which to continue; None if more text is needed, -1 if the buffer has changed."""
         if self._doubt and self._doubt.place == "example":
             return self._look_at_example(is_end=is_end)
         if self._code.needs_head:
-            # As it is written: Markdown takes no look-alikes of blanks, of backticks and of what begins lists for them.
+            # Unfolded text: in Markdown, look-alikes of spaces, backticks and list markers have no meaning.
             past = self._code.head(self._buffer, at, is_end=is_end) if at < len(view) else None
             if past is None:
                 return self._stop(at)
@@ -167,10 +169,10 @@ class Prose:
         name = rest[: sign.end - sign.start] if sign.kind is Kind.SPECIAL else sign.name
         return Found(sign.kind, name, sign.end - sign.start, rest, withdraws)
 
-    # What is released, and what waits
+    # Releasing and buffering
 
     def _stop(self, at: int) -> int | None:
-        """Undecided: the text up to ``at`` is released, the rest waits."""
+        """Undecided: the text up to ``at`` is released, the rest stays buffered."""
         if self._buffer[:at].rpartition("\n")[2].strip():
             self._code.begin_word()
         self._take(at)
@@ -180,7 +182,7 @@ class Prose:
         return None
 
     def _take(self, at: int) -> None:
-        """The buffer up to ``at`` is read."""
+        """Consume the buffer up to ``at``."""
         text, self._buffer = self._buffer[:at], self._buffer[at:]
         if not text:
             return
@@ -196,14 +198,14 @@ class Prose:
         self._line = (self._line + folded(text[-_LINE_CHARS:])).rpartition("\n")[2][-_LINE_CHARS:]
 
     def _believe(self) -> int:
-        """It was code, or an example: all of it is released."""
+        """It was code, or an example: release all of it."""
         if self._doubt:
             parts, self._doubt = self._doubt.parts, None
             self._release("".join(parts))
         return -1
 
     def _distrust(self) -> int:
-        """It was not: the sign counts, and is read again as prose."""
+        """It was neither: the sign counts, and the text is read again as prose."""
         if self._doubt:
             doubt, self._doubt = self._doubt, None
             self._buffer = "".join(doubt.parts) + self._buffer
@@ -211,7 +213,7 @@ class Prose:
         return -1
 
     def _scan_doubtful_end(self) -> Found | None:
-        """The text has ended in the middle of what looked like code."""
+        """The text ended inside apparent code."""
         doubt = self._doubt
         if doubt is None:
             return self._scan(is_end=True)
@@ -244,7 +246,7 @@ class Prose:
 
 
 def _is_balanced(text: str) -> bool:
-    """Whether what is opened in a block of code is closed in it."""
+    """Whether everything opened in a block of code is closed in it."""
     open_names: list[str] = []
     for sign in leak_patterns.signs_in(folded(text)):
         if sign.kind is Kind.OPENING:

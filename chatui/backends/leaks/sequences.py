@@ -1,4 +1,4 @@
-"""Classifies special tokens that stand next to each other: a header, an end before a start, an example of a whole message."""
+"""Classifies adjacent special tokens: a header, an end before a start, an example of a whole message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Verdict(Enum):
     WAIT = auto()
     MENTION = auto()
     EXAMPLE = auto()
-    """It may begin a whole example of a message: that has to be seen."""
+    """It may begin an example of a whole message: more text is needed."""
     EMITTED = auto()
 
 
@@ -47,7 +47,7 @@ _EMITTED = Special(Verdict.EMITTED)
 
 
 def judge_special(view: str, sign: Sign, line: str, *, has_text: bool, is_end: bool) -> Special:
-    """``line``: what stands before the sign in its line. ``has_text``: something was shown before."""
+    """``line``: the text before the sign in its line. ``has_text``: something was shown before."""
     if not has_text:
         return _EMITTED
     rest = view[sign.end : sign.end + _HEADER_CHARS]
@@ -87,7 +87,7 @@ def example_in(view: str, *, is_end: bool) -> int | None:
 
 
 def _may_be_example(line: str) -> bool:
-    """It stands at the start of a line, or is announced."""
+    """Whether it is at the start of a line, or announced."""
     return bool(_BULLET.fullmatch(line)) or line.rstrip().endswith((":", "：")) or line[-1:] in QUOTES
 
 
@@ -98,7 +98,7 @@ def _of_header(view: str, sign: Sign, line: str, *, is_begun: bool, is_end: bool
 
 
 def _quoted_header(view: str, sign: Sign, line: str, *, is_end: bool) -> Special | None:
-    """A header that stands in quotation marks, with nothing behind it."""
+    """A header in quotation marks, with nothing after it."""
     closing = QUOTES.get(line[-1:]) if line else None
     if not closing:
         return None
@@ -112,7 +112,7 @@ def _quoted_header(view: str, sign: Sign, line: str, *, is_end: bool) -> Special
 
 
 def _spoken_header(view: str, sign: Sign, *, is_end: bool) -> Special | None:
-    """A whole header in the middle of a sentence that goes on behind it, as no body of a message does."""
+    """A whole header inside a sentence that continues after it, as no message body does."""
     header = _WHOLE_HEADER.match(view, sign.start)
     if header:
         rest = view[header.end() : header.end() + 2]
@@ -129,7 +129,7 @@ def _of_ending(view: str, sign: Sign, line: str, *, is_end: bool) -> Special:
     if not begun:
         if not is_end and len(rest) < 40:
             return _WAITING
-        # A stop token that a server left at the end of the answer, unless the last sentence is about it.
+        # A stop token that a server left at the end of the answer, unless the last sentence mentions it.
         return Special(Verdict.MENTION, sign.end) if line[-1:] == " " and line.strip() else _EMITTED
     if begun[0] in "<\\&|" or begun[0] == "s":
         following = leak_patterns.sign_at(begun, 0, is_end=is_end) if begun[0] != "s" or begun.startswith("start") else None

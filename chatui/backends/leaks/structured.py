@@ -1,7 +1,7 @@
 """Recognizes answers that are a server's own data: message parts or a call, written out as JSON or Python.
 
-A server or a proxy that does not know a model's parts turns the whole list into text. It is judged when it is whole; what is no text of
-the answer is hidden.
+A server or a proxy that does not know a model's parts turns the whole list into text. It is judged once complete; everything but the
+answer's text is hidden.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _HIDDEN: dict[str, tuple[str, ...]] = {
     "phase": ("analysis", "commentary"),
     "role": ("tool", "function"),
 }
-"""Labels, and the values under which a part is no text of the answer."""
+"""Labels, and the values that mean that a part is not the answer's text."""
 _CALL = (frozenset(("name", "arguments")), frozenset(("name", "parameters")), frozenset(("id", "name", "arguments")))
 _BEGUN = re.compile(r"\s*(?:\[\s*)?(?:\{\s*)?\Z")
 _BEGINS = re.compile(r"\s*(?:\[\s*)?\{\s*[\"']")
@@ -57,14 +57,14 @@ _MOST_CHARS = 1 << 20
 
 
 def begins(begun: str) -> bool | None:
-    """Whether an answer begins as data. None where more text is needed."""
+    """Whether an answer begins as data. None if more text is needed."""
     if _BEGINS.match(begun):
         return True
     return None if begun.strip() and len(begun) < _MOST_UNDECIDED and _BEGUN.fullmatch(begun) else False
 
 
 def visible_of(text: str) -> str | None:
-    """What of data that has ended may be shown: None where it is nothing special, so that all of it may."""
+    """The visible part of complete data; None if it is ordinary text, so that all of it is visible."""
     if not _SIGN.search(text):
         return None
     value = _read(text)
@@ -72,7 +72,7 @@ def visible_of(text: str) -> str | None:
         return _of_parts(value)
     if isinstance(value, dict):
         return _of_object(value)
-    # It cannot be read, and something in it has the name of hidden text.
+    # It cannot be parsed, and contains a name for hidden text.
     return ""
 
 

@@ -1,4 +1,4 @@
-"""The size limits of one sample: how many characters a model may still write, and after how many tokens its server stops it."""
+"""The size limits of one sample: how many characters the model may still write, and its token limit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from chatui.backends.base import Usage
 
 
 class Allowance:
-    """Counted where text arrives, so that text that is held back is limited too."""
+    """Counts text on arrival, so that buffered text is limited too."""
 
     def __init__(self, chars: int) -> None:
         self._left = chars
@@ -25,20 +25,22 @@ class Allowance:
         return text[:room]
 
     def spend(self, chars: int) -> None:
-        """Count text that arrived in another way."""
+        """Count text that is not returned."""
         self._left -= chars
 
 
 @dataclass(frozen=True, slots=True)
 class TokenLimit:
-    """The token limit of a request. ``answer``: the request's limit; ``context``: that of prompt and answer together; None if there is
-    none, or it is not known."""
+    """The token limit of a request.
+
+    ``answer``: the request's limit; ``context``: that of prompt and answer together; None if there is none, or if it is unknown.
+    """
 
     answer: int | None = None
     context: int | None = None
 
     def is_reached(self, usage: Usage) -> bool:
-        """Whether the server must have cut the answer, whatever it says."""
+        """Whether the server must have cut the answer, whatever it reports."""
         written = usage.completion_tokens
         if written is None:
             return False

@@ -17,8 +17,8 @@ from chatui.backends.context.fitting import without_last_reasoning
 from chatui.backends.context.sampling import sample_within
 from chatui.backends.continuation import Sample, continue_in_words
 from chatui.backends.defang import is_defanged
-from chatui.backends.detected_server import FoundServer
-from chatui.backends.failures.kinds import failed
+from chatui.backends.detected_server import DetectedServer
+from chatui.backends.failures.kinds import error_of_body
 from chatui.backends.http import WHOLE
 from chatui.backends.responses.allowance import TokenLimit
 from chatui.backends.responses.input import prompt
@@ -36,19 +36,19 @@ _log = logging.getLogger(__name__)
 _SNAPSHOT_BYTES_PER_CHAR = 8
 _MOST_REMEMBERED = 1 << 16
 _READS_CHAT_FIELDS = "llama.cpp"
-"""It reads a Responses request as one of Chat Completions, drops ``text``, and holds the model to the other format's own field."""
+"""These servers convert a Responses request to Chat Completions and drop ``text``, but enforce that format's own field."""
 
 
-class ResponsesBackend(FoundServer):
+class ResponsesBackend(DetectedServer):
     """A Backend for the Responses API."""
 
     kind = "responses"
 
     def __init__(self, endpoint: Endpoint, *, summaries_are_trusted: bool = False) -> None:
-        """As ``FoundServer``.
+        """As ``DetectedServer``.
 
-        ``summaries_are_trusted``: what this server calls a reasoning summary may be shown to people. Several servers send the raw
-        chain of thought by that name, so the operator decides; the default is False.
+        ``summaries_are_trusted``: this server's reasoning summaries may be shown to people. Several servers send the raw chain of thought
+        under that name, so the operator decides; the default is False.
         """
         limits = endpoint.limits
         room = max(limits.max_line_bytes, _SNAPSHOT_BYTES_PER_CHAR * limits.max_output_chars)
@@ -56,7 +56,7 @@ class ResponsesBackend(FoundServer):
         self._summaries_are_trusted = summaries_are_trusted
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        """See ``base.Backend``. The format has no place for an open answer, so the model is asked to continue it."""
+        """See ``base.Backend``. The format cannot express an open answer, so the model is asked to continue it."""
         request = in_words(request)
         window = await self._window(request.model)
         sample = self._sampling(window.size)
@@ -101,7 +101,7 @@ class ResponsesBackend(FoundServer):
         yield SampleEnded(reason, reducer.usage, self._own_name(reducer.model, payload.get("model")), reasoning=reducer.items.reasoning())
 
     async def _payload(self, request: SampleRequest) -> dict[str, Any]:
-        """Nothing is to be stored, and nothing silently left out of a prompt that is too long: the server has to say so."""
+        """The server must store nothing, and must report a prompt that is too long instead of truncating it."""
         model = await self._model_for(request.model)
         said = prompt(request.frames, request.given_back)
         wants_summary = self._summaries_are_trusted and request.wants_summary
@@ -117,7 +117,7 @@ class ResponsesBackend(FoundServer):
         if request.tools or hosted:
             payload["tools"] = [*hosted, *({"type": "function", **as_json(tool), "strict": False} for tool in request.tools)]
         if request.tools:
-            # A server that keeps its reasoning to itself gives it encrypted, so that it can be given back with the reply.
+            # A server that withholds its reasoning sends it encrypted, so that it can be sent back with the reply.
             payload["include"] = ["reasoning.encrypted_content"]
         if request.answer_format and request.cut_answer is None:
             payload["text"] = {"format": as_responses(request.answer_format)}
@@ -139,10 +139,10 @@ class _Reader:
         self.reducer = reducer
         self.is_done = False
         self._bad = 0
-        self._heard: set[int] = set()
+        self._seen_events: set[int] = set()
 
     def feed_all(self, events: Iterable[Event]) -> Iterator[RawEvent]:
-        """The raw events of what was read together, up to the end of the answer."""
+        """The raw events of a batch, up to the end of the answer."""
         for event in events:
             yield from self.feed(event)
             if self.is_done:
@@ -173,7 +173,7 @@ class _Reader:
         return raws
 
     def check_end(self) -> None:
-        """Raises a BackendError unless the server said that the model ended, or it was stopped here for writing too much."""
+        """Raises a BackendError unless the server reported the end, or the model was stopped here for writing too much."""
         if self._bad or self.reducer.oddities:
             odd = ", ".join(f"{count} × {name}" for name, count in sorted(self.reducer.oddities.items()))
             _log.info("a model server sent %d events that are no JSON objects; other oddities: %s", self._bad, odd or "none")
@@ -185,7 +185,7 @@ class _Reader:
         raise BackendError(Code.STREAM_TRUNCATED, f"the stream ended without an end: {said}")
 
     def _whole(self, response: Mapping[str, Any], *, is_last: bool) -> list[RawEvent]:
-        """A response object by itself: the whole answer, or what a gateway sends in the place of an event."""
+        """A bare response object: the whole answer, or what a gateway sends instead of an event."""
         status = response.get("status")
         if not is_last and status not in ("completed", "incomplete", "failed", "cancelled"):
             return []
@@ -198,15 +198,15 @@ class _Reader:
         if not isinstance(sequence, int):
             return False
         mark = hash((sequence, raw))
-        if mark in self._heard:
+        if mark in self._seen_events:
             return True
-        if len(self._heard) < _MOST_REMEMBERED:
-            self._heard.add(mark)
+        if len(self._seen_events) < _MOST_REMEMBERED:
+            self._seen_events.add(mark)
         return False
 
     def _error(self, said: object) -> BackendError:
         """An error inside a response with status 200. Its message may quote the model, so it is for staff only."""
-        return failed(said, is_empty=self.reducer.is_empty)
+        return error_of_body(said, is_empty=self.reducer.is_empty)
 
 
 def _new_call_id() -> str:

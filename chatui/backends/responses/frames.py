@@ -1,4 +1,4 @@
-"""Converts a Responses stream into raw events, one frame at a time: beginning a frame closes the one before."""
+"""Converts a Responses stream into raw events, one frame at a time: beginning a frame closes the previous one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from renderer.unanswered_calls import hidden
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The source of a frame's text: the item's number, the lane, the header, and the rule that the text broke, if any."""
+    """The source of a frame's text: the item's number, the lane, the header, and the error code, if any."""
 
     item: int
     lane: str
@@ -45,7 +45,7 @@ class FrameWriter:
         return [*events, FrameText(text)] if text else events
 
     def withdraw(self) -> list[RawEvent]:
-        """The open visible frame is hidden from now on; it stays open."""
+        """Hide the open visible frame; it stays open."""
         if self.open is None or self.open.header not in (ANSWER, PREAMBLE):
             return []
         self.open = leak(self.open.item, is_withheld=True)
@@ -65,7 +65,7 @@ class FrameWriter:
         return [*events, FrameClosed(terminator if is_answer else Terminator.END, source.fault, becomes)]
 
     def call(self, call_id: str, name: str, arguments: str, error: ErrorCode | None) -> list[RawEvent]:
-        """A whole call. ``call_id`` fits a header already."""
+        """A complete call. ``call_id``: already valid in a header."""
         events = self.close(Terminator.END)
         if self._restorer:
             arguments = self._restorer.feed(arguments) + self._restorer.finish()
@@ -73,17 +73,17 @@ class FrameWriter:
 
 
 def leak(item: int, *, is_withheld: bool) -> Source:
-    """Text that the leak guard hid. ``is_withheld``: people are told."""
+    """The source of text that the leak guard hid. ``is_withheld``: the page says so."""
     return Source(item, "leak", BROKEN, ProductCode.WITHHELD if is_withheld else Code.PARSE_HEADER)
 
 
 def behind_call(source: Source) -> Source:
-    """The same, for text that was written behind a call, without its reply. The calls themselves are written at the end of a sample."""
+    """The source of text after a call that has no reply yet. The calls themselves are written at the end of a sample."""
     return replace(source, header=hidden(source.header), fault=Code.CALL_SCHEMA)
 
 
 def usable_call_id(call_id: str, used: set[str], new_call_id: Callable[[], str]) -> str:
-    """``call_id`` if it fits a header and no other call of this sample has it; else a new one. It is added to ``used``."""
+    """``call_id`` if it is valid in a header and unique in this sample; else a new one. It is added to ``used``."""
     if not HEADER_VALUE.fullmatch(call_id) or call_id in used:
         call_id = new_call_id()
     used.add(call_id)

@@ -16,8 +16,10 @@ InputItem = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The conversation as request fields. ``items``: the conversation, oldest first. ``instructions``: what system and developer frames
-    say; empty if there are none."""
+    """The conversation as request fields.
+
+    ``items``: the conversation, oldest first. ``instructions``: the text of system and developer frames; empty if there are none.
+    """
 
     items: list[InputItem] = field(repr=False)
     instructions: str = field(repr=False)
@@ -26,9 +28,9 @@ class Prompt:
 def prompt(frames: Iterable[Frame], given_back: Mapping[str, GivenReasoning] | None = None) -> Prompt:
     """One item for each question, answer, preamble, call and reply.
 
-    Reasoning goes back only before a call that has its reply and no answer yet; a final message or a new question drops it. A call
-    without a reply, or a reply without a call, is left out, as is what was written for people or staff. ``given_back``: the reasoning items
-    before a call as the server gave them, which go back unchanged in the place of those that are made of frames.
+    Reasoning goes back only before a call that has its reply and no answer yet; a final message or a new question drops it. Calls without a
+    reply, replies without a call, and text for people or staff are left out. ``given_back``: the reasoning items before a call as the
+    server gave them, which are sent back unchanged instead of items made from frames.
     """
     writer = _Writer(frames, given_back or {})
     return writer.write()
@@ -41,7 +43,7 @@ class _Writer:
         self._replies = {frame.header.call_id: frame for frame in self._frames if frame.header.role == Role.TOOL}
         self._instructions: list[str] = []
         self._items: list[InputItem] = []
-        # Since the last question, answer or call: goes back whole if a call follows, else without its reasoning.
+        # Items since the last question, answer or call: sent back complete if a call follows, else without reasoning.
         self._loose: list[InputItem] = []
 
     def write(self) -> Prompt:
@@ -69,9 +71,9 @@ class _Writer:
         elif header.channel == Channel.ANALYSIS:
             self._loose.append(_reasoning(frame, len(self._items) + len(self._loose)))
         elif is_preamble(header):
-            self._loose.append(_said(frame, "commentary"))
+            self._loose.append(_message_item(frame, "commentary"))
         elif is_answer(header):
-            self._loose.append(_said(frame, None))
+            self._loose.append(_message_item(frame, None))
             self._settle()
 
     def _take_call(self, frame: Frame) -> None:
@@ -88,18 +90,18 @@ class _Writer:
         self._loose = []
 
     def _settle(self) -> None:
-        """No call follows: reasoning is spent, preambles stay."""
+        """No call follows: reasoning is dropped, preambles stay."""
         self._items += [item for item in self._loose if item["type"] != "reasoning"]
         self._loose = []
 
 
-def _said(frame: Frame, phase: str | None) -> InputItem:
+def _message_item(frame: Frame, phase: str | None) -> InputItem:
     content = [{"type": "output_text", "text": defang(frame.body)}]
     item: InputItem = {"type": "message", "role": "assistant", "content": content}
     return {**item, "phase": phase} if phase else item
 
 
 def _reasoning(frame: Frame, number: int) -> InputItem:
-    """Some servers want an id; with ``store: false`` none that they gave is still known to them, so it only has to differ."""
+    """Some servers require an id. With ``store: false`` they know none of their own, so it only has to be unique."""
     content = [{"type": "reasoning_text", "text": defang(frame.body)}]
     return {"type": "reasoning", "id": f"rs_{number}", "summary": [], "content": content}

@@ -22,19 +22,19 @@ TEXT, THOUGHT, SUMMARY = "text", "thought", "summary"
 """The lanes of an item: three kinds of text that are never mixed."""
 
 
-_LOOKED_AT = ("type", "role", "phase", "channel", "name", "call_id", "arguments", "summary", "encrypted_content")
-"""Labels of an item that ``Item.header`` looks at, or that only items other than messages have."""
+_CHECKED_LABELS = ("type", "role", "phase", "channel", "name", "call_id", "arguments", "summary", "encrypted_content")
+"""Labels of an item that ``Item.header`` checks, or that only items other than messages have."""
 
-_GIVEN_BACK = ("type", "id", "summary", "content", "encrypted_content")
-"""What is given back of a reasoning item. Servers refuse some of the rest, such as its status."""
+_SENT_BACK = ("type", "id", "summary", "content", "encrypted_content")
+"""The fields of a reasoning item that are sent back. Servers refuse some others, such as its status."""
 
 
 class Flow:
-    """The text of one lane as it has come. A text that comes whole later adds what is missing at the end, and nothing else:
-    what people have read cannot be taken back.
+    """The text of one lane so far. A whole text that arrives later only adds what is missing at the end: text that people have read is
+    final.
 
-    Of several whole texts the last counts: that of a part, that of its item, that of the response. So what a part's adds is a claim
-    that waits until its item ends, something else begins, or nothing more comes.
+    Servers may repeat the whole text of a part, then of its item, then of the response; the last one counts. So a part's whole text is a
+    claim that waits until its item ends, something else begins, or the stream ends.
     """
 
     def __init__(self, separator: str = "") -> None:
@@ -43,17 +43,17 @@ class Flow:
         self._all: list[str] = []
         self._last: int | None = None
         self._claims: dict[int, str] = {}
-        self._told: set[int] = set()
+        self._streamed: set[int] = set()
         self.differs = False
 
     @property
-    def came(self) -> str:
-        """All of it, in order of arrival."""
+    def text(self) -> str:
+        """All text, in order of arrival."""
         return "".join(self._all)
 
     def has(self, part: int) -> bool:
-        """Whether text of this part has come, and not only as a piece of the whole."""
-        return part in self._told
+        """Whether text of this part has arrived by itself, not only in the text of the whole item."""
+        return part in self._streamed
 
     def add(self, part: int, text: str) -> str:
         """A delta; returns what to write."""
@@ -63,32 +63,32 @@ class Flow:
         return claimed + self._append(part, text)
 
     def claim(self, part: int, whole: str) -> None:
-        """One complete part, as the server states it."""
+        """Record the whole text of one part, as the server states it."""
         if whole:
             self._claims[part] = whole
 
     def settle(self) -> str:
-        """Nothing better than the claims arrived. A part can only grow while no later one has begun."""
+        """Apply the claims, because nothing better arrived; returns what to write. A part cannot grow once a later one has begun."""
         claims, self._claims = self._claims, {}
         text = ""
         for part, whole in claims.items():
-            came = "".join(self._parts.get(part, ()))
-            if whole.startswith(came) and (part == self._last or part not in self._parts):
-                text += self._append(part, whole[len(came) :])
-            elif whole != came:
+            arrived = "".join(self._parts.get(part, ()))
+            if whole.startswith(arrived) and (part == self._last or part not in self._parts):
+                text += self._append(part, whole[len(arrived) :])
+            elif whole != arrived:
                 self.differs = True
         return text
 
     def complete(self, parts: list[str]) -> str:
         """All parts, as the server states them; returns what to write. If it states none, the claims count."""
-        whole, came = self._separator.join(part for part in parts if part), self.came
+        whole, arrived = self._separator.join(part for part in parts if part), self.text
         if not whole:
             return self.settle()
         self._claims = {}
-        if not whole.startswith(came):
+        if not whole.startswith(arrived):
             self.differs = True
             return ""
-        rest = whole[len(came) :]
+        rest = whole[len(arrived) :]
         self._last = 0 if self._last is None else self._last
         self._parts.setdefault(self._last, []).append(rest)
         self._all.append(rest)
@@ -99,7 +99,7 @@ class Flow:
             return ""
         lead = self._separator if self._all and part not in self._parts else ""
         self._parts.setdefault(part, []).append(text)
-        self._told.add(part)
+        self._streamed.add(part)
         self._last = part
         self._all.append(lead + text)
         return lead + text
@@ -129,12 +129,12 @@ class Item:
     guard: LeakGuard | None = None
     is_closed: bool = False
     joins: Item | None = None
-    """The message in whose frame this one goes on."""
-    has_spoken: bool = False
+    """The message whose frame this one continues."""
+    has_text: bool = False
     flows: dict[str, Flow] = field(default_factory=lambda: {TEXT: Flow(), THOUGHT: Flow("\n\n"), SUMMARY: Flow("\n\n")}, repr=False)
 
     def learn(self, data: Mapping[str, Any]) -> None:
-        """Take over what the server says now. What it leaves out stays as it was."""
+        """Update the fields that the server sends. Missing ones do not change."""
         kind = _string(data.get("type"))
         if self.kind == MESSAGE and kind and kind != MESSAGE:
             self.mark(Label("type", is_known=True))
@@ -147,17 +147,17 @@ class Item:
         self.status = _string(data.get("status")) or self.status
         self.phase = self.phase if data.get("phase") is None else data["phase"]
         self.channel = self.channel if data.get("channel") is None else data["channel"]
-        self.mark(other_label(data, besides=_LOOKED_AT))
+        self.mark(other_label(data, besides=_CHECKED_LABELS))
         self.call_id = _string(data.get("call_id")) or self.call_id
         self.name = _string(data.get("name")) or self.name
 
     @property
     def place(self) -> int:
-        """The number of the item in whose frame its text is."""
+        """The number of the item whose frame has its text."""
         return self.joins.place if self.joins else self.number
 
     def mark(self, label: Label | None) -> None:
-        """A label says that its text is not the answer: that applies to all of it."""
+        """A label says that its text is not the answer; this applies to all of its text."""
         self.label = self.label or label
 
     def header(self) -> Header:
@@ -193,11 +193,11 @@ class Items:
         return len(self._items)
 
     def reasoning(self) -> GivenReasoning | None:
-        """The reasoning items as the server gave them; None where one of them holds nothing, because all of it came in pieces."""
+        """The reasoning items as the server gave them; None if one of them is empty, because its text was only streamed."""
         given = [item.given for item in self._items if item.kind == REASONING]
         if not given or not all(data.get("encrypted_content") or data.get("content") for data in given):
             return None
-        return GivenReasoning(items=tuple({name: data[name] for name in _GIVEN_BACK if name in data} for data in given))
+        return GivenReasoning(items=tuple({name: data[name] for name in _SENT_BACK if name in data} for data in given))
 
     def added(self, data: Mapping[str, Any], index: int | None) -> Item:
         """An item began. A known item is updated."""
@@ -207,7 +207,7 @@ class Items:
         return self._updated(item or self._new(index), data, index)
 
     def done(self, data: Mapping[str, Any], index: int | None) -> Item:
-        """An item ended. Many servers tell of some items only now."""
+        """An item ended. Many servers announce some items only now."""
         item = self._same(data, index, pending_only=False) or self._renamed(data, index)
         return self._updated(item or self._new(index), data, index)
 
@@ -234,7 +234,7 @@ class Items:
         return found or self._named(item_id, index, CALL)
 
     def matched(self, outputs: Sequence[Mapping[str, Any]]) -> list[tuple[Item, Mapping[str, Any]]]:
-        """Matches the items of a snapshot with the known ones: by id, else by order within their kind. Unknown ones are new."""
+        """Matches the items of a snapshot with known ones: by id, else by order within their kind. Other items are new."""
         free = list(self._items)
         by_id: dict[int, Item] = {}
         for position, data in enumerate(outputs):
@@ -244,7 +244,7 @@ class Items:
                 free.remove(item)
         messages = {_string(data.get("id")) for data in outputs if _string(data.get("type")) == MESSAGE}
         for data in outputs:
-            # What was a message while it streamed is none in the end.
+            # It was a message while it was streamed, and is not one now.
             item = self._by_id.get(_string(data.get("id")))
             if item and item.kind == MESSAGE and _string(data.get("type")) != MESSAGE and not item.ids & messages:
                 item.mark(Label("type", is_known=True))
@@ -273,7 +273,7 @@ class Items:
         return None if data.get("id") else self._oldest_open(kind)
 
     def _renamed(self, data: Mapping[str, Any], index: int | None) -> Item | None:
-        """A message that is not done yet, and is called something else now: its id and its place are the same."""
+        """The unfinished message with the same id and index, of which the server now gives another type."""
         item = self._by_id.get(_string(data.get("id")))
         is_same = item is not None and item.kind == MESSAGE and not item.is_done and index in (None, item.index)
         return item if is_same else None
@@ -302,7 +302,7 @@ class Items:
         item.learn(data)
         item.index = item.index if index is None else index
         for item_id in item.ids:
-            # An id that two items share means the newer one.
+            # If two items share an id, it means the newer one.
             if item_id not in self._by_id or self._by_id[item_id].number < item.number:
                 self._by_id[item_id] = item
         return item
@@ -317,8 +317,8 @@ def _string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def usage_of(said: Mapping[str, Any]) -> Usage:
-    """What a server says it counted."""
-    details = said.get("input_tokens_details")
+def usage_of(reported: Mapping[str, Any]) -> Usage:
+    """The token counts that a server reports."""
+    details = reported.get("input_tokens_details")
     cached = number(details.get("cached_tokens")) if isinstance(details, dict) else None
-    return Usage(number(said.get("input_tokens")), number(said.get("output_tokens")), cached)
+    return Usage(number(reported.get("input_tokens")), number(reported.get("output_tokens")), cached)

@@ -18,7 +18,7 @@ def kind_of(part: Mapping[str, Any]) -> str:
 
 
 def text_of(part: Mapping[str, Any]) -> str:
-    """The text of a part, or what it says of a refusal."""
+    """The text of a part, or of its refusal."""
     text = part.get("refusal") if part.get("type") == "refusal" else part.get("text")
     return text if isinstance(text, str) else ""
 

@@ -1,6 +1,6 @@
 """Converts the events of a Responses stream into raw events: item types and phases decide what is visible.
 
-Never the type of a content part alone: servers put reasoning into parts that are called ``output_text``.
+The type of a content part alone never does: servers put reasoning into ``output_text`` parts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN
 from renderer.frame_kinds import SUMMARY as SUMMARY_HEADER
 from renderer.frames import Terminator
 
-# Event names: the lane, the field that holds the text, and whether it is all of the part.
+# By event name: the lane, the field with the text, and whether that is the whole part.
 _TEXT_EVENTS = {
     "response.output_text.delta": (TEXT, "delta", False),
     "response.output_text.done": (TEXT, "text", True),
@@ -132,7 +132,7 @@ class Reducer:
         return events
 
     def finish(self) -> tuple[list[RawEvent], EndReason]:
-        """The stream ended normally: returns what was held back, closes the open frame, then adds the calls."""
+        """The stream ended normally: returns buffered text, closes the open frame, then adds the calls."""
         reason = self._end_reason()
         error = ProductCode.LENGTH if reason is EndReason.LENGTH else None
         is_whole = reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER)
@@ -144,7 +144,7 @@ class Reducer:
         """The stream broke: the open frame is closed as incomplete, and no call is complete."""
         return self._close(None, error, is_whole=False)
 
-    # What the events mean
+    # Parsing events
 
     def _text(self, event: Mapping[str, Any], lane: str, text: object, *, is_whole: bool) -> list[RawEvent]:
         item = self.items.item_for_text(event)
@@ -169,7 +169,7 @@ class Reducer:
         return [*events, *(self._flow(item, lane, index, text, is_whole=True) if text else [])]
 
     def _hide_shown(self, item: Item, part: int) -> list[RawEvent]:
-        """A part that people have seen is called something else now: its message is hidden, because it cannot be taken apart any more."""
+        """A part that people have seen has another type now: the whole message is hidden, because its parts can no longer be separated."""
         if item.part_kinds.get(part, "output_text") in VISIBLE_PARTS or not item.flows[TEXT].has(part):
             return []
         item.mark(Label("part", is_known=False))
@@ -182,7 +182,7 @@ class Reducer:
         if lane == TEXT and item.kind == REASONING:
             lane = THOUGHT
         if lane == TEXT and item.part_kinds.get(part, "output_text") not in VISIBLE_PARTS:
-            # Its own lane, so that it is no part of what the message says.
+            # A lane of its own, so that it is not part of the message's text.
             lane = THOUGHT
         flow = item.flows[lane]
         if is_whole:
@@ -234,7 +234,7 @@ class Reducer:
         self._refused = self._refused or any(part.get("type") == "refusal" and text_of(part) for part in parts)
         events: list[RawEvent] = []
         for index, part in enumerate(parts):
-            # What a part was called once holds, whatever its message says of it in the end.
+            # A part that was hidden once stays hidden, whatever its message says in the end.
             if item.part_kinds.get(index, "output_text") in VISIBLE_PARTS:
                 item.part_kinds[index] = kind_of(part)
             events += self._hide_shown(item, index)
@@ -248,20 +248,20 @@ class Reducer:
     def _whole_reasoning(self, item: Item, data: Mapping[str, Any]) -> list[RawEvent]:
         summary, thought = texts_of(data.get("summary")), texts_of(data.get("content"))
         events = self._route(item, SUMMARY, item.flows[SUMMARY].complete(summary), is_whole=True)
-        is_said = not item.flows[THOUGHT].came and "\n\n".join(thought) == item.flows[SUMMARY].came
-        if is_said and self._summary is ANALYSIS:
-            # The chain of thought under the name of a summary, and now by its own name. Once is enough where both are hidden; else the
-            # check of summaries has to know it.
+        is_repeated = not item.flows[THOUGHT].text and "\n\n".join(thought) == item.flows[SUMMARY].text
+        if is_repeated and self._summary is ANALYSIS:
+            # The chain of thought, which was sent as a summary before. If both are hidden, one copy is enough; otherwise the summary check
+            # needs it.
             return events
         return events + self._route(item, THOUGHT, item.flows[THOUGHT].complete(thought), is_whole=True)
 
     def _announce(self, item: Item, data: Mapping[str, Any]) -> list[RawEvent]:
-        """The line about a tool of the server that is at work."""
+        """The line about a tool that the server is running."""
         line = self.server_tools.line(item.number, data)
         return self._speech.aside(*line) if line else []
 
     def _opaque(self, item: Item, data: Mapping[str, Any]) -> list[RawEvent]:
-        """A built-in tool of the server, or an unknown kind: kept for staff, up to a limit."""
+        """A built-in tool of the server, or an unknown kind: stored for staff, up to a limit."""
         self.oddities["other item"] += 1
         known = {name: value for name, value in data.items() if name != "encrypted_content"}
         text = json.dumps(known, ensure_ascii=False)[:_MOST_OPAQUE_CHARS]
@@ -272,7 +272,7 @@ class Reducer:
         if isinstance(model, str) and model:
             self.model = model
 
-    # Who may write now
+    # Order of text
 
     def _release(self, item: Item) -> list[RawEvent]:
         """The item's kind is now known: writes the text that waited for it."""
@@ -280,7 +280,7 @@ class Reducer:
             return []
         text, item.waiting = "".join(item.waiting), []
         if item.kind == MESSAGE:
-            return self._speech.say(item, text, is_whole=False)
+            return self._speech.write(item, text, is_whole=False)
         return self._speech.aside(Source(item.number, TEXT, ANALYSIS if item.kind == REASONING else BROKEN), text)
 
     def _route(self, item: Item, lane: str, text: str, *, is_whole: bool) -> list[RawEvent]:
@@ -295,7 +295,7 @@ class Reducer:
         if not item.kind:
             item.waiting.append(text)
             return []
-        return self._speech.say(item, text, is_whole=is_whole)
+        return self._speech.write(item, text, is_whole=is_whole)
 
     def _is_behind_call(self, item: Item) -> bool:
         return any(other.kind == CALL and other.number < item.number for other in self.items)

@@ -18,40 +18,40 @@ _LINES = {
 _READING = "Reading a web page"
 _OTHER = "Using a tool of the model server"
 _NO_CALLS = ("function_call", "custom_tool_call", "local_shell_call", "computer_call")
-"""These are for somebody else to carry out, and nobody here does."""
+"""Calls that a client would have to execute, and nobody here does."""
 _ANNOTATIONS = "annotations"
-"""Of a server that tells of no call: it has read what it cites."""
+"""The kind to record for a server that cites pages without reporting a call."""
 _MOST_LINES = 30
 
 
 class ServerTools:
-    """The lines of one sample. Without ``hosted`` there are none: what a server runs unasked is kept for staff, and announced to nobody."""
+    """The lines of one sample. Without ``hosted`` there are none: what a server runs unasked is stored for staff, and not announced."""
 
     def __init__(self, hosted: HostedTools | None) -> None:
         self._hosted = hosted
-        self._told: dict[int, str] = {}
+        self._lines: dict[int, str] = {}
         self._annotations: dict[int, list[object]] = {}
 
     def line(self, number: int, item: Mapping[str, Any]) -> tuple[Source, str] | None:
-        """The line for the item with this number, once it is known to be a call of such a tool."""
+        """The line for this item, once it is known to be a call of such a tool."""
         kind = item.get("type")
         if self._hosted is None or not isinstance(kind, str) or not kind.endswith("_call") or kind in _NO_CALLS:
             return None
         self._hosted.used(kind)
-        if number in self._told or len(self._told) >= _MOST_LINES:
+        if number in self._lines or len(self._lines) >= _MOST_LINES:
             return None
-        self._told[number] = _words(kind, item.get("action"))
-        return Source(number, "line", TOOL_LINE), self._told[number]
+        self._lines[number] = _words(kind, item.get("action"))
+        return Source(number, "line", TOOL_LINE), self._lines[number]
 
     def take_annotations(self, number: int, parts: Iterable[Mapping[str, Any]]) -> None:
-        """What the server says of the parts of the message with this number. The last time counts."""
+        """Record the annotations of a message's parts. The last ones count."""
         if self._hosted is not None:
             self._annotations[number] = found = [part.get("annotations") for part in parts]
             if any(found):
-                self._hosted.used(_ANNOTATIONS)  # whether or not the answer is shown in the end
+                self._hosted.used(_ANNOTATIONS)  # whether or not the answer will be shown
 
     def cite(self, number: int) -> None:
-        """People see this message, and nothing of it was hidden or withdrawn: the pages that the server says it cites are sources."""
+        """The message is visible, and no part was hidden or withdrawn: the pages that it cites become sources."""
         if self._hosted is not None:
             for of_a_part in self._annotations.get(number, ()):
                 self._hosted.cite(of_a_part)

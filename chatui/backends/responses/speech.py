@@ -1,4 +1,4 @@
-"""Orders the text of a Responses stream: one message at a time, through the leak guard, while the rest waits."""
+"""Orders the text of a Responses stream: one message at a time, through the leak guard, while other text is buffered."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from renderer.frames import Terminator
 
 
 class Speech:
-    """Writes through ``writer``. ``oddities`` counts what is strange."""
+    """Writes through ``writer``. ``oddities``: counts of unexpected events."""
 
     def __init__(self, writer: FrameWriter, allowance: Allowance, oddities: Counter[str]) -> None:
         self._writer = writer
         self._allowance = allowance
         self._oddities = oddities
-        self._speaking: Item | None = None
+        self._current: Item | None = None
         self._answer: Item | None = None
         """A message that is over, and whose frame stays open: a sign in a later message withdraws both."""
         self._is_followed = False
         self.is_before_call = False
-        """Whether a call follows, so that what is open is a plan and not the answer."""
-        self._aside: list[tuple[Source, str]] = []
+        """Whether a call follows, so that the open text is a preamble and not the answer."""
+        self._waiting: list[tuple[Source, str]] = []
         self._hidden: set[int] = set()
-        """The places of messages of which something is hidden."""
+        """The places of messages that are partly hidden."""
 
-    def say(self, item: Item, text: str, *, is_whole: bool) -> list[RawEvent]:
+    def write(self, item: Item, text: str, *, is_whole: bool) -> list[RawEvent]:
         """Text of a message. It passes the leak guard, and nothing interrupts it until the message is done."""
         if item.is_closed or item.header() is BROKEN:
             self._oddities["hidden message"] += 1
             return [*self.withdraw_hidden(item), *self.aside(_hidden_text(item), text)]
         events: list[RawEvent] = []
-        if self._speaking is not item:
+        if self._current is not item:
             events = self._end(is_whole=True)
-            self._speaking, item.joins, self._answer = item, self._answer, None
+            self._current, item.joins, self._answer = item, self._answer, None
         if item.guard is None:
             item.guard = LeakGuard(whole=is_whole, follows=item.joins is not None)
         return events + self._spans(item, item.guard.feed(text))
@@ -49,34 +49,34 @@ class Speech:
     def _spans(self, item: Item, spans: Iterable[Span]) -> list[RawEvent]:
         events: list[RawEvent] = []
         for span in spans:
-            # A phase that changes in the middle changes the label of what is open, at its end.
-            said = item.header()
-            if said is PREAMBLE and (item.joins or self._is_late_preamble(item)):
-                said = ANSWER
-            if span.withdraws or said is BROKEN:
+            # A phase that changes in the middle changes the header of the open frame when it is closed.
+            header = item.header()
+            if header is PREAMBLE and (item.joins or self._is_late_preamble(item)):
+                header = ANSWER
+            if span.withdraws or header is BROKEN:
                 events += self._withdraw(item)
-            if not span.visible or said is BROKEN:
+            if not span.visible or header is BROKEN:
                 events += self._hide(item, span)
                 continue
             if span.begins:
                 events += [*self._writer.close(Terminator.END), *self._write_waiting()]
-            source = Source(item.place, TEXT, said)
-            gap = "\n\n" if item.joins and not item.has_spoken and self._writer.open == source else ""
-            item.has_spoken = True
+            source = Source(item.place, TEXT, header)
+            gap = "\n\n" if item.joins and not item.has_text and self._writer.open == source else ""
+            item.has_text = True
             events += self._writer.write(source, gap + span.text)
         return events
 
     def withdraw_hidden(self, item: Item) -> list[RawEvent]:
-        """The server said late who spoke, or to whom: what was shown of the item is withdrawn."""
+        """Withdraw what was shown of an item, if a late role or recipient says that it is not the answer."""
         return self._withdraw(item) if item.kind and item.header() is BROKEN else []
 
     def _hide(self, item: Item, span: Span) -> list[RawEvent]:
-        """In the middle of what is shown, hidden text waits, so that the answer stays one frame, which can be withdrawn as a whole."""
+        """Inside visible text, hidden text is buffered, so that the answer stays one frame, which can be withdrawn as a whole."""
         self._hidden.add(item.place)
         source = leak(item.place, is_withheld=span.is_withheld) if item.header() is not BROKEN else _hidden_text(item)
         if self._is_shown(item):
             if span.text:
-                self._aside.append((source, span.text))
+                self._waiting.append((source, span.text))
             return []
         return self._writer.write(source, span.text)
 
@@ -85,38 +85,38 @@ class Speech:
         return self._writer.withdraw() if self._is_shown(item) else []
 
     def is_answer(self, item: Item) -> bool:
-        """Whether people see the message as their answer, and all of it."""
-        return item.has_spoken and item.header() is ANSWER and item.place not in self._hidden
+        """Whether the complete message is visible as the answer."""
+        return item.has_text and item.header() is ANSWER and item.place not in self._hidden
 
     def _is_shown(self, item: Item) -> bool:
         is_open = self._writer.open
         return is_open is not None and is_open.item == item.place and is_open.header in (ANSWER, PREAMBLE)
 
     def aside(self, source: Source, text: str) -> list[RawEvent]:
-        """What is no message. While an answer is open it waits, so that all answers of a completion are one frame."""
-        if self._speaking and not self._speaking.is_done:
-            self._aside.append((source, text))
+        """Text that is not a message. It is buffered while an answer is open, so that all answers of a completion are one frame."""
+        if self._current and not self._current.is_done:
+            self._waiting.append((source, text))
             return []
         events = self._end(is_whole=True)
         if self._answer is None:
             return [*events, *self._writer.write(source, text)]
         self._is_followed = True
-        self._aside.append((source, text))
+        self._waiting.append((source, text))
         return events
 
     def stop(self, terminator: Terminator | None, error: ErrorCode | None, *, is_whole: bool) -> list[RawEvent]:
-        """Nothing more comes: what was held back of the message that is being written, its end, and what waited meanwhile."""
+        """The stream ended: releases buffered text of the current message, closes it, and writes what was buffered meanwhile."""
         events = self._end(is_whole=is_whole, terminator=terminator, error=error)
         if self._answer:
-            # Where something came behind it the answer is whole, and that is what was cut.
+            # If other text followed, the answer is complete, and that text was cut.
             becomes = PREAMBLE if self.is_before_call and self._writer.open and self._writer.open.header is ANSWER else None
             events += self._writer.close(*((Terminator.END, None) if self._is_followed else (terminator, error)), becomes=becomes)
             self._answer = None
         return events + self._write_waiting()
 
     def _end(self, *, is_whole: bool, terminator: Terminator | None = Terminator.END, error: ErrorCode | None = None) -> list[RawEvent]:
-        """The message that is being written is over. An answer stays open; what is not, is closed."""
-        item, self._speaking = self._speaking, None
+        """The current message has ended. An answer's frame stays open; any other is closed."""
+        item, self._current = self._current, None
         if item is None or item.guard is None:
             return []
         item.is_closed = True
@@ -131,11 +131,11 @@ class Speech:
         return events + self._write_waiting()
 
     def _is_late_preamble(self, item: Item) -> bool:
-        """Whether what is open began as the answer, and the server has said since that it is commentary."""
+        """Whether the open frame began as the answer, and the server has since called it commentary."""
         return not item.joins and self._writer.open == Source(item.number, TEXT, ANSWER) and item.header() is PREAMBLE
 
     def _write_waiting(self) -> list[RawEvent]:
-        waiting, self._aside = self._aside, []
+        waiting, self._waiting = self._waiting, []
         return [event for source, text in waiting for event in self._writer.write(source, text)]
 
 

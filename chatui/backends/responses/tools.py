@@ -10,20 +10,21 @@ from renderer.harmony.system_messages import FunctionTool
 FUNCTIONS = "functions."
 PYTHON = "python"
 PYTHON_FUNCTION = "run_python"
-"""What the built-in ``python`` is called as a function: gpt-oss sends raw code to whatever bears its own name."""
+"""The name of the built-in ``python`` as a function: gpt-oss sends raw code to any function called ``python``."""
 CODE = "code"
 """The argument of that function."""
 _NO_PARAMETERS = {"type": "object", "properties": {}}
 
 
 def as_json(tool: FunctionTool) -> dict[str, object]:
-    """Name, description and parameters. A function without parameters says so, because some servers demand the field."""
+    """Name, description and parameters, which are sent even if empty, because some servers require them."""
     return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters or _NO_PARAMETERS)}
 
 
 def function_call(call: Frame) -> tuple[str, str]:
-    """Name and arguments of a call as these formats have it: ``browser.search`` is ``browser_search``, and ``python`` is ``run_python``,
-    whose code is an argument."""
+    """Name and arguments of a call in these formats: ``browser.search`` becomes ``browser_search``, and ``python`` becomes ``run_python``
+    with its code as an argument.
+    """
     recipient = call.header.recipient or ""
     if recipient.startswith(FUNCTIONS):
         return recipient.removeprefix(FUNCTIONS), arguments(call.body)
@@ -34,8 +35,11 @@ def function_call(call: Frame) -> tuple[str, str]:
 
 
 def arguments(body: str) -> str:
-    """The arguments of a call that is sent back. Servers read them as JSON, and many fail for ever on what is no object: then they are
-    empty, and the reply says what was wrong."""
+    """The arguments of a call that is sent back.
+
+    Servers parse them as JSON, and many fail on every later request if they are not an object: then they are empty, and the reply explains
+    the error.
+    """
     try:
         return body if isinstance(json.loads(body), dict) else "{}"
     except (ValueError, RecursionError):

@@ -19,9 +19,9 @@ from chatui.backends.registry import KINDS
 
 DEMO = "demo"
 SPEC_KINDS = (AUTO, *KINDS, DEMO)
-"""Every kind that a spec may have: one that the server is asked for, the wire formats, and the built-in demo."""
+"""Every kind that a spec may have: ``auto``, the wire formats, and the built-in demo."""
 MODEL_CHARS = 199
-"""With a name of 60 characters and the stroke between them, a choice fits into its column."""
+"""With a name of 60 characters and the slash between them, a choice fits into its column."""
 SAMPLING = {
     "temperature": (0.0, 2.0),
     "top_p": (0.0, 1.0),
@@ -32,7 +32,7 @@ SAMPLING = {
     "repetition_penalty": (0.0, 2.0),
     "seed": (0.0, 2.0**31),
 }
-"""What an answer can be sampled with, each with its least and greatest value."""
+"""Sampling parameters, each with its smallest and greatest value."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
 _KEY_NAME = re.compile(r"[A-Z0-9][A-Z0-9_]{0,59}")
 _CREDENTIALS = re.compile(r"^(http://)[A-Za-z0-9._~!$&'()*+,;=%-]+(?::[A-Za-z0-9._~!$&'()*+,;=%-]*)?@", re.IGNORECASE)
@@ -43,7 +43,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 
 
 class SpecError(ValueError):
-    """What is wrong with a spec, or with a file of them. ``problems`` are sentences for the operator; none quotes a key."""
+    """A spec, or a file of specs, is invalid. ``problems`` are sentences for the operator; none quotes a key."""
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
@@ -83,7 +83,7 @@ def _key_name(value: str) -> str:
 
 
 def is_model_name(value: str) -> bool:
-    """Whether a server's name for a model can be offered, kept and sent."""
+    """Whether a server's name for a model can be offered, stored and sent."""
     return 0 < len(value) <= MODEL_CHARS and value.isprintable() and value == value.strip()
 
 
@@ -122,7 +122,7 @@ def _header(value: str) -> str:
 
 
 def without_credentials(proxy: str) -> str:
-    """The address of a proxy as it may be shown."""
+    """The address of a proxy without its name and password."""
     return _CREDENTIALS.sub(r"\1", proxy)
 
 
@@ -166,18 +166,18 @@ def _optional(check: Any) -> AfterValidator:
 
 
 class BackendSpec(BaseModel):
-    """One model server. ``url`` is for the operator and never shown to people; ``label`` is what they see, ``name`` where it is empty.
+    """One model server.
 
-    ``more_urls``: other addresses of the same models, asked in the same way.
+    ``url`` is for the operator and never shown to people; ``label`` is what they see, ``name`` where it is empty.
 
-    ``models``: what people may choose from, the default first; empty: what the server names. ``groups``: whose members may use it;
-    empty: everybody. At most one of ``key_env`` (a variable), ``key_file`` (a path) and ``key_name`` (a key that is bound to an origin,
-    see ``backends.keys``). ``max_answer_tokens`` 0: the setting of the deployment. ``context_tokens``: how many tokens of prompt and answer
-    together the model can read; 0: the server is asked. ``summaries``: none, those that the ``server`` writes
-    and that the operator trusts to be no raw reasoning, or those that a ``model``, the choice ``summarizer``, writes. With
-    ``summary_review`` the summarizer, or else this back end, also judges each before it is shown; None: where a ``model`` writes them
-    (see ``is_reviewed``). ``ask_for_reasoning`` False: the server is asked to keep raw reasoning to itself. ``server_tools``: the tools
-    that it is told to run by itself. ``sampling``, and by model ``model_sampling``: what answers are sampled with. ``api_root`` to
+    ``more_urls``: other addresses of the same models, used in the same way. ``models``: those that people may choose, the default first;
+    empty: those that the server lists. ``groups``: their members may use it; empty: everybody. At most one of ``key_env`` (a variable),
+    ``key_file`` (a path) and ``key_name`` (a key that is bound to an origin, see ``backends.keys``). ``max_answer_tokens`` 0: the setting
+    of the deployment. ``context_tokens``: how many tokens of prompt and answer together the model can read; 0: the server is asked.
+    ``summaries``: none, those of the ``server``, which the operator trusts not to be raw reasoning, or those of a ``model``, the choice
+    ``summarizer``. With ``summary_review`` the summarizer, or else this back end, also judges each before it is shown; None: if a ``model``
+    writes them (see ``is_reviewed``). ``ask_for_reasoning`` False: the server is asked to withhold raw reasoning. ``server_tools``: the
+    tools that the server should run by itself. ``sampling``, and by model ``model_sampling``: the sampling parameters. ``api_root`` to
     ``proxy``: see ``http1.route.Route``; the files are paths.
     """
 
@@ -280,12 +280,12 @@ class BackendSpec(BaseModel):
         )
 
     def sampling_of(self, model: str | None) -> dict[str, float]:
-        """What an answer of this model, None for the default one, is sampled with."""
+        """The sampling parameters of this model, None for the default one."""
         return {**self.sampling, **self.model_sampling.get(model or next(iter(self.models), ""), {})}
 
     @property
     def shown(self) -> str:
-        """What people see."""
+        """Its name on pages."""
         return self.label or self.name
 
     @property
@@ -300,10 +300,10 @@ class BackendSpec(BaseModel):
 
 
 def check_spec(values: Mapping[str, Any]) -> BackendSpec:
-    """A spec from what an operator wrote.
+    """The spec for an operator's settings.
 
     Raises:
-        SpecError: with one sentence for each thing that is wrong.
+        SpecError: with one sentence for each problem.
     """
     try:
         return BackendSpec.model_validate(values)
@@ -322,7 +322,7 @@ _MESSAGES = {
 
 
 def _sentences(error: ValidationError) -> list[str]:
-    """Never quotes the value: it could be a key in the wrong field."""
+    """Sentences for validation errors. They never quote a value: it could be a key in the wrong field."""
     sentences: list[str] = []
     for found in error.errors(include_input=False, include_url=False):
         field = ".".join(str(part) for part in found["loc"])

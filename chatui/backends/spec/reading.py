@@ -14,7 +14,7 @@ _FILES = ("key_file", "ca_file", "certificate_file", "certificate_key_file")
 
 @dataclass(frozen=True, slots=True)
 class SpecFile:
-    """What a file says: the specs that are good, in its order, and a sentence for each thing that is wrong."""
+    """The content of a file: the valid specs, in its order, and a sentence for each problem."""
 
     specs: tuple[BackendSpec, ...] = ()
     problems: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ class SpecFileError(ValueError):
 
 
 def has_table(text: str, name: str) -> bool:
-    """Whether there is a ``[[backend]]`` of that name. Raises SpecFileError where the text is not TOML, or is none of ours."""
+    """Whether there is a ``[[backend]]`` of that name. Raises SpecFileError if the text is not TOML, or not such a file."""
     return _position(_tables(text), name) is not None
 
 
@@ -33,7 +33,7 @@ def with_new_table(text: str, values: Mapping[str, Value]) -> str:
 
 
 def with_changes(text: str, name: str, changes: Mapping[str, Value]) -> str:
-    """``text`` with other values in the table of that name. Comments stay, also those behind the values.
+    """``text`` with other values in the table of that name. Comments stay, also those after values.
 
     Raises:
         SpecFileError: there is no such table, or it is written in a way that cannot be changed safely, such as a value over several lines.

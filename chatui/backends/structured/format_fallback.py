@@ -16,14 +16,14 @@ from chatui.codes import ProductCode
 
 _log = logging.getLogger(__name__)
 _REFUSALS = (ProductCode.BACKEND_REFUSED, ProductCode.BACKEND_SETUP)
-"""A field that a server does not know is refused as a wrong request, or as one that is not set up ("unsupported_parameter")."""
+"""Servers refuse an unknown field as an invalid request, or as a configuration error ("unsupported_parameter")."""
 _ACCOUNT = re.compile(r"\bHTTP (?:401|402|403|407|429)\b|invalid_api_key|insufficient_quota|billing")
-"""Who asks is refused, whatever the request says."""
+"""Causes that refuse the account, whatever the request contains."""
 _OWN_FAILURE = re.compile(r"\bHTTP 5[0-9]{2}\b|server_error|internal_error")
 
 
 async def sample_in_format(request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
-    """As ``sample``. Raises as that one does, also where the request without the format and the choice of tools is refused."""
+    """As ``sample``. Raises as ``sample`` does, also if the request is refused without the format and the tool choice."""
     has_begun = False
     try:
         async with aclosing(sample(request)) as events:
@@ -41,8 +41,10 @@ async def sample_in_format(request: SampleRequest, sample: Sample) -> AsyncGener
 
 
 def tool_choice(request: SampleRequest) -> dict[str, str]:
-    """The field that holds a model to a call, where one must come. Only what may be called is among the tools, so that no name is needed:
-    some servers take none."""
+    """The field that forces a call, if one is required.
+
+    The request lists only the allowed tools, so no name is needed, which some servers do not support.
+    """
     return {"tool_choice": "required"} if request.must_call and request.tools else {}
 
 
@@ -51,7 +53,7 @@ def _is_refused_format(request: SampleRequest, error: BackendError) -> bool:
 
 
 def _is_refused_choice(request: SampleRequest, error: BackendError) -> bool:
-    """Some servers answer a choice that they do not have with a failure of their own; a connection that broke is no answer."""
+    """Some servers fail with an internal error if they do not support ``tool_choice``. A broken connection does not count."""
     has_failed = error.code is ProductCode.BACKEND and _OWN_FAILURE.search(error.cause) is not None
     return bool(tool_choice(request)) and (refuses_format(error) or has_failed)
 

@@ -13,12 +13,12 @@ _ORDERS = (Role.SYSTEM, Role.DEVELOPER)
 
 
 def for_prompt(wanted: AnswerFormat) -> ResponseFormat:
-    """As gpt-oss was trained to read it."""
+    """The format for the prompt, as gpt-oss was trained to read it."""
     return ResponseFormat(wanted.name, ANY_OBJECT if wanted.schema is None else wanted.schema, wanted.description)
 
 
 def in_words(request: SampleRequest) -> SampleRequest:
-    """The request with its format behind the instructions: many servers hold the model to it, and do not tell it."""
+    """The request with its format added to the instructions: many servers enforce it without telling the model."""
     if request.answer_format is None:
         return request
     text = DeveloperMessage(response_formats=(for_prompt(request.answer_format),)).text()

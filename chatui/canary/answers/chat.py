@@ -12,7 +12,7 @@ _JSON = "application/json"
 
 
 def scripts(planter: Planter) -> list[Script]:
-    """All of them, in the order in which they are asked for."""
+    """All scripts, in the order in which they are requested."""
     return [
         _fields(planter),
         _paused(planter),
@@ -69,7 +69,7 @@ def _call(planter: Planter) -> dict[str, object]:
     return {"index": 0, "id": planter.word("id of a call"), "function": {"name": planter.word("name of a tool"), "arguments": arguments}}
 
 
-# What servers that know no channels put into the answer field itself: the hidden text, then the visible.
+# Answer fields of servers without channels: hidden text, then visible text.
 _LEAKS = {
     "think-tag": "<think>{}</think>\n\n{}",
     "harmony-text": "<|channel|>analysis<|message|>{}<|end|><|start|>assistant<|channel|>final<|message|>{}<|return|>",
@@ -78,7 +78,7 @@ _LEAKS = {
     "mistral-tag": "[THINK]{}[/THINK]{}",
     "details": '<details type="reasoning" done="true">\n<summary>Thought</summary>\n{}\n</details>\n\n{}',
 }
-# The same behind a visible answer, which stays: the visible text, then the hidden.
+# The same after a visible answer, which stays: visible text, then hidden text.
 _BEHIND = {
     "tag-behind": "{}\n<thinking>{}</thinking>",
     "harmony-behind": "{}<|end|><|start|>assistant<|channel|>analysis<|message|>{}",
@@ -110,14 +110,14 @@ def _behind_the_answer(planter: Planter, name: str, text: str) -> Script:
 
 
 def _closing_tag(planter: Planter) -> Script:
-    """The opening tag is missing. All of it comes at once: piece by piece, what stands before the tag is shown until it comes."""
+    """The opening tag is missing. It arrives all at once: in pieces, the text before the tag would be shown until the tag arrives."""
     shown = planter.show("answer after a closing tag")
     content = f"{planter.text('text before a closing tag')}\n</think>\n\nAnswer {shown}."
     return Script("closing-tag", (_chunk(content=content), _chunk("stop"), _DONE), (shown,))
 
 
 def _labelled(planter: Planter) -> Script:
-    """Text in the answer field that a label calls something else: on the delta, the choice, or a part."""
+    """Text in the answer field with a label that marks it as something else: on the delta, the choice, or a part."""
     shown = planter.show("answer after labelled text")
     steps: list[bytes] = []
     for name, label in _LABELS.items():
@@ -130,7 +130,7 @@ def _labelled(planter: Planter) -> Script:
 
 
 def _paused(planter: Planter) -> Script:
-    """Half the hidden text, then half the answer: somebody reloads the page in between, both times."""
+    """Pauses after half of the hidden text, and after half of the answer, where the page is reloaded."""
     first, second = planter.show("before the pause"), planter.show("after the pause")
     steps: list[bytes | Pause] = [_chunk(reasoning_content=piece) for piece in cut(planter.text("reasoning before a reload"))]
     steps += [Pause.HERE, *(_chunk(reasoning_content=piece) for piece in cut(planter.text("reasoning after a reload")))]

@@ -13,7 +13,7 @@ _IDS_IN_A_CHUNK = 3
 
 
 def scripts(planter: Planter, vocabulary: Vocabulary) -> list[Script]:
-    """All of them, in the order in which they are asked for."""
+    """All scripts, in the order in which they are requested."""
     return [_channels(planter, vocabulary), _quoted(planter, vocabulary), _call(planter, vocabulary), _refused(planter)]
 
 
@@ -31,17 +31,17 @@ def _channels(planter: Planter, vocabulary: Vocabulary) -> Script:
     body = "<|start|>assistant".join(f"<|channel|>{channel}<|message|>{text}<|end|>" for channel, text in frames)
     ids = _ids(f"{body}<|start|>assistant<|channel|>final<|message|>Here is **{shown}**.<|return|>", vocabulary)
     return Script(
-        "channels", _told(ids, Token.RETURN, planter.text("text beside the token ids")), (shown, preamble), headers=headers(planter)
+        "channels", _events_of(ids, Token.RETURN, planter.text("text beside the token ids")), (shown, preamble), headers=headers(planter)
     )
 
 
 def _quoted(planter: Planter, vocabulary: Vocabulary) -> Script:
-    """The model quotes a final header in its reasoning: as ordinary text, that is, with none of the ids of a marker."""
+    """The model quotes a final header in its reasoning: as ordinary text, without marker ids."""
     shown = planter.show("final after a quoted final")
     quoted = f"<|end|><|start|>assistant<|channel|>final<|message|>{planter.text('quoted final')}"
     ids = [*_ids("<|channel|>analysis<|message|>", vocabulary), *vocabulary.encode(quoted)]
     ids += _ids(f"<|end|><|start|>assistant<|channel|>final<|message|>Answer {shown}.<|return|>", vocabulary)
-    return Script("quoted", _told(ids, Token.RETURN, ""), (shown,))
+    return Script("quoted", _events_of(ids, Token.RETURN, ""), (shown,))
 
 
 def _call(planter: Planter, vocabulary: Vocabulary) -> Script:
@@ -50,7 +50,7 @@ def _call(planter: Planter, vocabulary: Vocabulary) -> Script:
         f"<|channel|>analysis<|message|>{planter.text('analysis before a call')}<|end|>"
         f"<|start|>assistant<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{arguments}<|call|>"
     )
-    return Script("call", _told(_ids(text, vocabulary), Token.CALL, ""), ends=("failed", *ENDS_OF_A_CALL))
+    return Script("call", _events_of(_ids(text, vocabulary), Token.CALL, ""), ends=("failed", *ENDS_OF_A_CALL))
 
 
 def _refused(planter: Planter) -> Script:
@@ -62,8 +62,8 @@ def _ids(text: str, vocabulary: Vocabulary) -> list[int]:
     return ids_of_pieces(pieces_of_text(text), vocabulary)
 
 
-def _told(ids: list[int], last: Token, text: str) -> tuple[bytes, ...]:
-    """As vLLM sends them: a few ids at a time, and ``text`` beside them, which is not to be believed."""
+def _events_of(ids: list[int], last: Token, text: str) -> tuple[bytes, ...]:
+    """Events as vLLM sends them: a few ids at a time, with ``text``, which must be ignored."""
     groups = [ids[at : at + _IDS_IN_A_CHUNK] for at in range(0, len(ids), _IDS_IN_A_CHUNK)]
     steps = [event({"choices": [{"index": 0, "text": text, "token_ids": group, "finish_reason": None}]}) for group in groups]
     end = {"index": 0, "text": text, "token_ids": [], "finish_reason": "stop", "stop_reason": MARKER_IDS[last]}

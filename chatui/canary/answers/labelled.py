@@ -37,7 +37,7 @@ _ENDS = ("completed", "failed", "incomplete")
 _DONE = b"data: [DONE]\n\n"
 _JSON = "application/json"
 _NOT_OF_ITEMS = ("type reasoning",)
-"""An item of another type is no message, but something else."""
+"""Labels that make no sense on items: an item of another type is not a message."""
 
 
 class SubsetChooser(Protocol):
@@ -47,7 +47,7 @@ class SubsetChooser(Protocol):
 
 
 def by_chat(planter: Planter, some: SubsetChooser, chooser: random.Random) -> list[Script]:
-    """For a Chat Completions server. What hides at once stands in one answer; a message that comes whole, or a late label, has its own."""
+    """For a Chat Completions server. Labels that hide at once share one answer; complete messages and late labels have their own."""
     singles = [_whole(planter, name, label) for name, label in LABELS.items()]
     singles += [_late(planter, name, label, place, chooser) for name, label in LABELS.items() for place in ("delta", "choice")]
     return [_at_once(planter, chooser), _in_other_fields(planter, chooser), _whole_parts(planter), *some(singles)]
@@ -60,7 +60,7 @@ def by_items(planter: Planter, some: SubsetChooser, chooser: random.Random) -> l
 
 
 def by_ids(planter: Planter, ids_of: Callable[[str], list[int]]) -> list[Script]:
-    """For a server that sends token ids: a label that says something else than an assistant ends the answer."""
+    """For a server that sends token ids: a label for another author than the assistant ends the answer."""
     scripts: list[Script] = []
     for name, label in LABELS.items():
         ids = ids_of(f"<|channel|>final<|message|>{planter.text(f'ids with the label {name}')}<|return|>")
@@ -85,7 +85,7 @@ def _at_once(planter: Planter, chooser: random.Random) -> Script:
 
 
 def _in_other_fields(planter: Planter, chooser: random.Random) -> Script:
-    """What a server sends beside its text, and text in the answer field that is no plain text."""
+    """Other fields that a server sends, and values in the answer field that are not plain text."""
     shown, text = planter.show("answer among other fields"), planter.text
     thought = text("the same words in both fields")
     deltas: list[dict[str, Any]] = [
@@ -130,7 +130,7 @@ def _whole(planter: Planter, name: str, label: Label) -> Script:
 
 
 def _late(planter: Planter, name: str, label: Label, place: str, chooser: random.Random) -> Script:
-    """The label comes behind the text, with the end of the answer."""
+    """The label arrives after the text, with the end of the answer."""
     hidden, of = planter.hide(f"{name} too late, on a {place}")
     last = _chunk(dict(label), finish="stop") if place == "delta" else _chunk({}, finish="stop", **label)
     steps = scattered([_chunk({"content": hidden[:9]}), _chunk({"content": hidden[9:]}), last, _DONE], chooser)
@@ -138,11 +138,11 @@ def _late(planter: Planter, name: str, label: Label, place: str, chooser: random
 
 
 def _items(planter: Planter, chooser: random.Random) -> Script:
-    """A message for each label on each of its parts, and at last one without."""
+    """A message for each label on each of its parts, and a last one without."""
     shown = planter.show("message behind labelled ones")
     labelled = list(_labelled_items(planter))
     answer = _message("answer", f"Answer {shown}.")
-    steps = [step for at, (item, on_event) in enumerate([*labelled, (answer, {})]) for step in _told(at, item, on_event)]
+    steps = [step for at, (item, on_event) in enumerate([*labelled, (answer, {})]) for step in _item_events(at, item, on_event)]
     output = [item for item, _ in labelled] + [answer]
     steps.append(_event("response.completed", response={"status": "completed", "output": output}))
     return Script("labelled-items", tuple(scattered(steps, chooser)), (shown,))
@@ -172,12 +172,12 @@ def _late_item(planter: Planter, name: str, label: Label, place: str, chooser: r
     if place == "part":
         told["content"][0] |= label
     done = item if place == "response" else told
-    steps = [*_told(0, item, {})[:-1], _event("response.output_item.done", output_index=0, item=done)]
+    steps = [*_item_events(0, item, {})[:-1], _event("response.output_item.done", output_index=0, item=done)]
     steps.append(_event("response.completed", response={"status": "completed", "output": [told]}))
     return Script(f"late {name} on the {place}", tuple(scattered(steps, chooser)), ends=_ENDS, withdrawn=(of,))
 
 
-def _told(index: int, item: dict[str, Any], on_event: Label) -> list[bytes]:
+def _item_events(index: int, item: dict[str, Any], on_event: Label) -> list[bytes]:
     at = {"item_id": item["id"], "output_index": index, "content_index": 0}
     steps = [_event("response.output_item.added", output_index=index, item={**item, "content": []})]
     if "part" in on_event:

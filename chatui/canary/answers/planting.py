@@ -11,7 +11,7 @@ from enum import Enum, auto
 from chatui.canary.markers import Canary
 
 ENDS_OF_A_CALL = ("completed", "incomplete")
-"""How a turn may end in which the model called a tool that nobody runs."""
+"""How a turn may end after the model called a tool that nobody runs."""
 _LONGEST_PIECE_CHARS = 12
 _LONGEST_PIECE_BYTES = 240
 _TOKEN_CHARS = 5
@@ -19,18 +19,19 @@ _TOKEN_CHARS = 5
 
 
 class Pause(Enum):
-    """Stands in a script where the server waits until it is told to go on."""
+    """Marks a point in a script where the server waits for a command to continue."""
 
     HERE = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """One answer of a model server. ``name`` is the model that is asked for; ``shows`` are the visible markers that must arrive.
+    """One answer of a model server.
 
-    ``ends`` are the states in which the turn may end; where there are none, the person stops it. ``is_aside``: nobody asks for it but the
-    product itself, in the middle of another one, which has it among its ``asides``. ``withdrawn`` are places of hidden text that a server
-    is late to call hidden: until the product withdraws it, the person who asked may have read it on their page, and nowhere else.
+    ``name``: the model name that requests it; ``shows``: the visible markers that must arrive. ``ends``: the states in which the turn may
+    end; if empty, the person stops it. ``is_aside``: only the product requests it, during another script that lists it in ``asides``.
+    ``withdrawn``: places of hidden text that the server marks as hidden too late: until the product withdraws it, the person who asked may
+    see it on their page, and nowhere else.
     """
 
     name: str
@@ -48,7 +49,7 @@ class Script:
 class Planter:
     """Markers for the answers of one wire format. ``hidden`` must stay hidden, ``visible`` must arrive.
 
-    ``bait`` stands beside each hidden marker: a search for it must find as little as a search for a word that is nowhere.
+    ``bait``: a word next to each hidden marker; searching for it must find no more than searching for a word that does not exist.
     """
 
     def __init__(self, kind: str, hidden: Canary, visible: Canary, bait: str) -> None:
@@ -66,7 +67,7 @@ class Planter:
         return f"{self.word(place)} {self._bait} is what nobody may read."
 
     def hide(self, place: str) -> tuple[str, str]:
-        """A hidden sentence, and what its place is called where it is found."""
+        """A hidden sentence, and the name of its place in findings."""
         return self.text(place), f"{self._kind}: {place}"
 
     def show(self, place: str) -> str:
@@ -75,7 +76,7 @@ class Planter:
 
 
 def event(data: object, name: str = "", *, is_ascii: bool = True) -> bytes:
-    """A server-sent event. ``is_ascii``: other characters are escaped."""
+    """A server-sent event. ``is_ascii``: non-ASCII characters are escaped."""
     head = f"event: {name}\n" if name else ""
     return f"{head}data: {json.dumps(data, ensure_ascii=is_ascii)}\n\n".encode()
 
@@ -94,7 +95,7 @@ def pieces(text: str, chooser: random.Random) -> Iterator[str]:
 
 
 def scattered(events: Iterable[bytes], chooser: random.Random) -> Iterator[bytes]:
-    """Events as a network may deliver them: cut at random bytes, in the middle of a character too."""
+    """Events as a network may deliver them: cut at random bytes, even inside a character."""
     rest = b"".join(events)
     while rest:
         length = chooser.randint(1, _LONGEST_PIECE_BYTES)

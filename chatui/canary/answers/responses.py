@@ -11,7 +11,7 @@ _JSON = "application/json"
 
 
 def scripts(planter: Planter) -> list[Script]:
-    """All of them, in the order in which they are asked for."""
+    """All scripts, in the order in which they are requested."""
     return [_items(planter), _in_the_message(planter), _labelled_part(planter), _whole(planter), *_failures(planter)]
 
 
@@ -21,9 +21,9 @@ def _items(planter: Planter) -> Script:
     said = [_message("m1", f"I look at {preamble}.", phase="commentary"), _message("m2", f"Here is **{shown}**.", phase="final_answer")]
     echo = {"instructions": planter.text("echoed instructions"), "metadata": {"note": planter.text("metadata")}}
     steps = [_event("response.created", response={"id": planter.word("id of a response"), "status": "in_progress", **echo})]
-    steps += _told_of_reasoning(planter, hidden[0])
+    steps += _reasoning_events(planter, hidden[0])
     for index, item in enumerate(hidden[1:], 1):
-        steps += _told(index, item)
+        steps += _item_events(index, item)
     for index, item in enumerate(said, len(hidden)):
         steps += [_event("response.output_item.added", output_index=index, item={**item, "content": [], "status": "in_progress"})]
         steps += [
@@ -31,8 +31,8 @@ def _items(planter: Planter) -> Script:
             for piece in cut(item["content"][0]["text"])
         ]
         steps += [_event("response.output_item.done", output_index=index, item=item)]
-    # The last one: what stands behind a call that nobody has answered is hidden.
-    steps += _told_of_call(len(hidden) + len(said), call)
+    # The last one: text after a call without a reply is hidden.
+    steps += _call_events(len(hidden) + len(said), call)
     steps += [_event("response.debug.delta", delta=planter.text("event that nobody knows"))]
     output = {"status": "completed", "output": [*hidden, *said, call], **echo, "usage": {"note": planter.word("usage"), "output_tokens": 9}}
     steps += [_event("response.completed", response=output)]
@@ -63,7 +63,7 @@ def _call(planter: Planter) -> dict[str, Any]:
 
 
 def _odd_items(planter: Planter) -> list[dict[str, Any]]:
-    """Tools of the server's own, messages of a role or phase that nobody knows, and parts of a message that are no text."""
+    """Tools of the server's own, messages with unknown roles or phases, and message parts that are not text."""
     parts = [{"type": "reasoning_text", "text": planter.text("reasoning part of a message")}]
     return [
         {"id": "o1", "type": "mcp_call", "output": planter.text("output of a server's tool")},
@@ -79,7 +79,7 @@ def _odd_items(planter: Planter) -> list[dict[str, Any]]:
     ]
 
 
-def _told_of_reasoning(planter: Planter, item: dict[str, Any]) -> list[bytes]:
+def _reasoning_events(planter: Planter, item: dict[str, Any]) -> list[bytes]:
     told = {"item_id": item["id"], "output_index": 0}
     steps = [_event("response.output_item.added", output_index=0, item={**item, "summary": [], "content": []})]
     streams = {
@@ -94,14 +94,14 @@ def _told_of_reasoning(planter: Planter, item: dict[str, Any]) -> list[bytes]:
     return [*steps, _event("response.output_item.done", output_index=0, item=item)]
 
 
-def _told_of_call(index: int, item: dict[str, Any]) -> list[bytes]:
+def _call_events(index: int, item: dict[str, Any]) -> list[bytes]:
     steps = [_event("response.output_item.added", output_index=index, item={**item, "arguments": ""})]
     told = {"item_id": item["id"], "output_index": index}
     steps += [_event("response.function_call_arguments.delta", **told, delta=piece) for piece in cut(item["arguments"])]
     return [*steps, _event("response.output_item.done", output_index=index, item=item)]
 
 
-def _told(index: int, item: dict[str, Any]) -> list[bytes]:
+def _item_events(index: int, item: dict[str, Any]) -> list[bytes]:
     return [_event(f"response.output_item.{step}", output_index=index, item=item) for step in ("added", "done")]
 
 
@@ -117,7 +117,7 @@ def _in_the_message(planter: Planter) -> Script:
 
 
 def _labelled_part(planter: Planter) -> Script:
-    """A message of two parts that both say that they are text; one of them has a label that calls it a thought."""
+    """A message with two text parts, one of which has a label that marks it as reasoning."""
     shown = planter.show("part after a labelled one")
     thought = planter.text("label on a part")
     item = _message("m1", "")

@@ -21,22 +21,22 @@ _DONE = b"data: [DONE]\n\n"
 _JSON = "application/json"
 _ITEMS = 20
 _MOST_IDS = 40
-# What stands in for a letter with a mark, so that the bytes of some characters are cut in two.
+# Characters of several bytes, so that cuts fall inside some of them.
 _MORE = " — größer, 大きい, ❤️."
 
 
 def by_chat(planter: Planter, shapes: Sequence[Shape], chooser: random.Random) -> list[Script]:
-    """For a Chat Completions server: one answer for each shape, now and then one that comes whole."""
+    """For a Chat Completions server: one answer for each shape, occasionally not streamed."""
     return [_chat(planter, shape, chooser, whole=chooser.random() < 0.2) for shape in shapes]
 
 
 def by_items(planter: Planter, shapes: Sequence[Shape], chooser: random.Random) -> list[Script]:
-    """For a Responses server: one answer for each shape, in a response of its own: all messages of a response are judged together."""
+    """For a Responses server: one response for each shape, because all messages of a response are judged together."""
     return [_items(planter, number, [shape], chooser, whole=not number % 3) for number, shape in enumerate(shapes)]
 
 
 def by_ids(planter: Planter, shapes: Sequence[Shape], vocabulary: Vocabulary, chooser: random.Random) -> list[Script]:
-    """For a server that sends token ids: each shape is thought, in ordinary tokens, and the answer follows on its own channel."""
+    """For a server that sends token ids: each shape is reasoning in ordinary tokens, and the answer follows on its own channel."""
     return [_thoughts(planter, number, group, vocabulary, chooser) for number, group in enumerate(_groups(shapes, _ITEMS))]
 
 
@@ -65,7 +65,7 @@ def _filled(planter: Planter, shape: Shape) -> tuple[str, str, tuple[str, ...]]:
 
 
 _ENDS = ("completed", "failed", "incomplete")
-"""Where nothing is left of an answer, its turn has failed."""
+"""A turn fails if nothing is left of its answer."""
 
 
 def _items(planter: Planter, number: int, shapes: Sequence[Shape], chooser: random.Random, *, whole: bool) -> Script:
@@ -82,12 +82,12 @@ def _items(planter: Planter, number: int, shapes: Sequence[Shape], chooser: rand
     if whole:
         return Script(name, (json.dumps(response).encode(),), tuple(shows), _ENDS, content_type=_JSON)
     is_ascii = chooser.random() < 0.5
-    told = [step for at, item in enumerate(items) for step in _told(at, item, chooser, is_ascii=is_ascii)]
+    told = [step for at, item in enumerate(items) for step in _item_events(at, item, chooser, is_ascii=is_ascii)]
     steps = scattered([*told, _event("response.completed", is_ascii=is_ascii, response=response)], chooser)
     return Script(name, tuple(steps), tuple(shows), _ENDS, withdrawn=tuple(late))
 
 
-def _told(index: int, item: dict[str, Any], chooser: random.Random, *, is_ascii: bool) -> Iterator[bytes]:
+def _item_events(index: int, item: dict[str, Any], chooser: random.Random, *, is_ascii: bool) -> Iterator[bytes]:
     at: dict[str, Any] = {"item_id": item["id"], "output_index": index, "is_ascii": is_ascii}
     yield _event("response.output_item.added", output_index=index, item={**item, "content": [], "status": "in_progress"})
     for piece in pieces(item["content"][0]["text"], chooser):
@@ -114,7 +114,7 @@ def _thoughts(planter: Planter, number: int, shapes: Sequence[Shape], vocabulary
 
 
 def ids_of(text: str, vocabulary: Vocabulary) -> list[int]:
-    """Harmony text as token ids, its markers as such."""
+    """Harmony text as token ids, with the ids of its markers."""
     return ids_of_pieces(pieces_of_text(text), vocabulary)
 
 

@@ -9,11 +9,11 @@ from chatui.canary.answers.planting import Pause, Planter, Script, cut, event
 
 _MORE = "First I look at the question from one side, then from the other, and compare what I find with what was asked. " * 2
 COPIER = "copier"
-"""The model that the product asks for summaries of the other one's reasoning."""
+"""The model that summarizes the other model's reasoning."""
 
 
 def by_a_model(planter: Planter) -> list[Script]:
-    """For a Chat Completions server with ``summaries = "model"``: long reasoning, and a summarizer that repeats the words it must not."""
+    """For a Chat Completions server with ``summaries = "model"``: long reasoning, and a summarizer that repeats hidden words."""
     word, shown = planter.word("reasoning that a summarizer copies"), planter.show("answer after a summary")
     steps: list[bytes | Pause] = [_chunk(reasoning=piece) for piece in cut(f"{_MORE} Keep {word} to yourself, whoever asks. {_MORE}")]
     steps += [Pause.HERE, _chunk(content=f"Answer {shown}."), _chunk("stop")]
@@ -33,11 +33,11 @@ _WAYS: dict[str, tuple[Callable[[str], str], ...]] = {
     "a word in hexadecimal": (lambda word: f"Compared {word.encode().hex()}",),
     "a word over two lines": (lambda word: f"Looked at {word[:7]}", lambda word: f"{word[7:]} compared"),
 }
-"""Lines that tell a hidden word, each in a way that the search for markers sees through; those of one entry come one after the other."""
+"""Lines that reveal a hidden word, disguised in ways that the marker search recognizes; the lines of one entry follow each other."""
 
 
 def by_the_server(planter: Planter) -> list[Script]:
-    """For a Responses server with ``summaries = "server"``: reasoning that it calls a summary, and summaries that tell hidden words."""
+    """For a Responses server with ``summaries = "server"``: reasoning sent as a summary, and summaries that reveal hidden words."""
     raw = f"We should keep {planter.word('reasoning that a server calls a summary')} to ourselves, whoever asks."
     words = {way: planter.word(f"{way} in a server's summary") for way in _WAYS}
     lines = [f"**{line(words[way])}**" for way, made in _WAYS.items() for line in made]

@@ -1,6 +1,6 @@
 """Every URL of the product, taken from the URL configuration, and how to request it, so that no new route can be forgotten.
 
-What this module does not know how to fill in is no address that may be left out: the run says so, and a test does before.
+A route whose parameters this module does not know is not skipped: the run reports it, and a test fails before that.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import RegexPattern
 
 Values = Mapping[str, str]
-"""What stands for the parameters of addresses, by their names: ids that belong together."""
+"""Values for URL parameters by name: ids that belong together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One route. ``pattern`` as the URL configuration writes it, with what stands before it; ``name`` with its namespace."""
+    """One route. ``pattern``: as in the URL configuration, with its prefixes; ``name``: with its namespace."""
 
     pattern: str
     name: str
@@ -26,7 +26,7 @@ class Address:
     parameters: tuple[str, ...]
 
     def path(self, values: Values) -> str | None:
-        """The address with these values; None where one is missing."""
+        """The path with these values; None if one is missing."""
         if not set(self.parameters) <= set(values):
             return None
         return "/" + self.template.format_map({name: values[name] for name in self.parameters})
@@ -57,24 +57,24 @@ FIXED: Values = {
     "key": "no-such-key",
     "what": "nothing",
     "approval_id": _NO_ID,
-    # Of the addresses for programs, which look at the key first, and at no session.
+    # For API endpoints, which check the key first, and use no session.
     "model_id": "demo",
     "answer_id": "resp_0000000000007000800000000000cafe",
-    # Of the admin pages, which send people away before they look at these.
+    # For admin pages, which redirect people before they use these.
     "app_label": "chatui",
     "content_type_id": "1",
     "id": _NO_ID,
     "object_id": _NO_ID,
     "url": "chatui/message/",
 }
-"""Parameters for which a run may know no better value."""
+"""Parameters for which a run may have no better value."""
 
 QUERIES: Mapping[str, tuple[str, ...]] = {
-    # By itself it is the end of the conversation.
+    # Without a query, it is the end of the conversation.
     "conversation": ("?all=1",),
     "download": ("?format=openchatml", "?format=markdown", "?format=json"),
 }
-"""What is asked for besides the bare address."""
+"""Query strings to request besides the path alone."""
 
 FORMS: Mapping[str, Values] = {
     "rename": {"title": "A canary's own title"},
@@ -123,10 +123,10 @@ FORMS: Mapping[str, Values] = {
     "sign_out": {},
     "admin:logout": {},
 }
-"""The fields that a route is sent which takes nothing but forms. ``{parameter}`` in a value is filled in."""
+"""The form fields for routes that only accept forms. ``{parameter}`` in a value is replaced."""
 
 LAST = ("share_revoke", "share_revoke_of", "share_revoke_all", "delete", "restore", "admin:logout", "sign_out")
-"""What takes something away: asked for when all the rest has been looked at, in this order."""
+"""Routes that remove something: requested after all others, in this order."""
 
 FOR_STAFF = frozenset(
     {
@@ -145,22 +145,22 @@ FOR_STAFF = frozenset(
         "debug_decline",
     }
 )
-"""Routes to what is hidden: people without the permission are refused, and each attempt is recorded."""
+"""Routes to hidden text: people without the permission are refused, and each attempt is recorded."""
 
 
 def addresses() -> list[Address]:
-    """All of them, in the order of the URL configuration."""
+    """All routes, in the order of the URL configuration."""
     return list(_walk(get_resolver(), "", "", ""))
 
 
 def places(address: Address, known: Iterable[Values]) -> list[str]:
-    """The paths of an address for all that is known, each once. Empty: nobody knows how to fill it in."""
+    """The paths of a route for all known values, each once. Empty if a parameter is unknown."""
     paths = dict.fromkeys(address.path({**FIXED, **values}) for values in known)
     return [path + query for path in paths if path is not None for query in ("", *QUERIES.get(address.name, ()))]
 
 
 def form(address: Address, values: Values) -> tuple[str, dict[str, str]] | None:
-    """Path and fields of the form that a route is sent; None where nobody knows how to fill it in."""
+    """Path and form fields for a route; None if a parameter is unknown."""
     fields, path = FORMS.get(address.name), address.path({**FIXED, **values})
     if fields is None or path is None:
         return None

@@ -42,7 +42,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """What is visited: its ``origin`` (scheme, host and port), who looks at all that comes from it, and how much time there is."""
+    """The visited deployment: its ``origin`` (scheme, host and port), the Watch that checks its output, and the remaining time."""
 
     origin: str
     watch: Watch
@@ -51,7 +51,7 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What is asked for. ``form`` and ``files``: what is sent, None for nothing; they are in no repr."""
+    """A request. ``form`` and ``files``: the content to send, None for nothing; not in the repr."""
 
     method: str
     path: str
@@ -61,17 +61,17 @@ class _Request:
 
 
 class Browser:
-    """A simulated browser: ``with Browser("owner", deployment) as owner``. Follows no redirect by itself."""
+    """A simulated browser: ``with Browser("owner", deployment) as owner``. Does not follow redirects."""
 
     def __init__(self, viewer: str, deployment: Deployment) -> None:
-        """``viewer``: who this is, for the report."""
+        """``viewer``: the visitor's name in the report."""
         self.viewer = viewer
         self.origin = deployment.origin
         self.watch = deployment.watch
         self.clock = deployment.clock
         self.certificates = ssl.create_default_context()
         self._token = ""
-        # No proxy and no .netrc of the shell: what is asked is this deployment, and only it.
+        # No proxy and no .netrc from the environment: only this deployment gets requests.
         self._client = httpx.Client(
             base_url=self.origin,
             headers={"Origin": self.origin, "Referer": f"{self.origin}/"},
@@ -87,15 +87,15 @@ class Browser:
 
     @property
     def cookies(self) -> str:
-        """As the header that a socket is opened with."""
+        """The cookies as a header, for opening a socket."""
         return "; ".join(f"{cookie.name}={cookie.value}" for cookie in self._client.cookies.jar)
 
     def cookie(self, name: str) -> str:
-        """One cookie's value; empty where there is none."""
+        """One cookie's value; empty if there is none."""
         return next((cookie.value or "" for cookie in self._client.cookies.jar if cookie.name == name), "")
 
     def sign_in(self, address: str, name: str, password: str) -> None:
-        """Sign in on the page at ``address``. Raises CanaryError where that fails."""
+        """Sign in on the page at ``address``. Raises CanaryError if that fails."""
         self.get(address, address)
         answer = self.post(address, address, {"username": name, "password": password})
         if answer.status in (301, 308):
@@ -104,7 +104,7 @@ class Browser:
             raise CanaryError(f"The {self.viewer} could not sign in: {address} answered {answer.status}.")
 
     def get(self, path: str, place: str, accept: str = "text/html") -> Answer:
-        """Fetch one address; ``place`` is what the report calls it."""
+        """Fetch one address; ``place``: its name in the report."""
         return self._fetch(_Request("GET", path, accept), place)
 
     def post(self, path: str, place: str, form: Mapping[str, str], files: Mapping[str, File] | None = None) -> Answer:
@@ -140,12 +140,12 @@ class Browser:
 
 
 def _why(error: Exception) -> str:
-    """The kind of error; with what the operating system or OpenSSL said, but never with anything that came from the other side."""
+    """The kind of error, with the message of the operating system or OpenSSL, but never with text from the other side."""
     return f"{type(error).__name__}, {error}" if isinstance(error, httpx.ConnectError) else type(error).__name__
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and port of an address. Raises CanaryError where it is no web address."""
+    """Scheme, host and port of an address. Raises CanaryError if it is not a web address."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
         raise CanaryError("--url must be an address such as https://chat.example.org")

@@ -17,11 +17,13 @@ _REFUSED, _NOT_FOUND, _METHOD = 403, 404, 405
 
 
 class Crawl:
-    """One visitor's crawl. ``refused`` counts the answers that said no to what is hidden."""
+    """One visitor's crawl. ``refused``: the number of refused requests for hidden text."""
 
     def __init__(self, browser: Browser, *, signed_in: bool = True, follows_static: bool = False, messages: int = 0) -> None:
-        """``follows_static``: also fetch scripts and styles, which are the same for everybody. ``messages``: how many this visitor has, so
-        that an end of links is told from none."""
+        """``follows_static``: also fetch scripts and styles, which are the same for everybody.
+
+        ``messages``: how many this visitor has, for the limit on links.
+        """
         self._browser = browser
         self._signed_in = signed_in
         self._follows_static = follows_static
@@ -32,10 +34,10 @@ class Crawl:
         self.refused = 0
 
     def everything(self, known: Sequence[Values]) -> None:
-        """Every address for all that is known, but for what takes something away; then the links.
+        """Every route with all known values, except those that remove something; then the links.
 
         Raises:
-            CanaryError: there is an address that nobody knows how to ask for, or no end of links.
+            CanaryError: a route has unknown parameters, or there are too many links.
         """
         for address in self._addresses:
             if address.name not in LAST:
@@ -43,7 +45,7 @@ class Crawl:
         self._follow()
 
     def pages_of(self, known: Sequence[Values]) -> None:
-        """Only the front page and what belongs to a conversation; afresh, whatever was fetched before."""
+        """Only the front page and the pages of a conversation, even if fetched before."""
         for address in self._addresses:
             is_of_one = "conversation_id" in address.parameters and address.name not in FOR_STAFF and address.name not in FORMS
             if is_of_one or address.name == "home":
@@ -57,7 +59,7 @@ class Crawl:
         self._follow()
 
     def last(self, values: Values) -> None:
-        """What takes something away: revoking, deleting, restoring, signing out; and where each leads to."""
+        """Routes that remove something (revoking, deleting, restoring, signing out), and the pages they redirect to."""
         for name in LAST:
             for address in (address for address in self._addresses if address.name == name):
                 self._send(address, values)

@@ -21,7 +21,7 @@ _ENDS = ("response.completed", "response.incomplete", "response.failed", "error"
 
 
 class Program:
-    """A simulated API client: ``with Program("program", deployment, key) as program``. ``viewer``: who this is, for the report."""
+    """A simulated API client: ``with Program("program", deployment, key) as program``. ``viewer``: the client's name in the report."""
 
     def __init__(self, viewer: str, deployment: Deployment, key: str) -> None:
         self.viewer = viewer
@@ -38,7 +38,7 @@ class Program:
         self._client.close()
 
     def ask(self, method: str, path: str, place: str, body: Mapping[str, Any] | None = None) -> Answer:
-        """One request; ``place`` is what the report calls it."""
+        """One request; ``place``: its name in the report."""
         try:
             response = self._client.request(method, path, json=body, timeout=self._clock.left(_SECONDS))
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -49,7 +49,7 @@ class Program:
         return Answer(response.status_code, response.headers, response.content)
 
     def talk(self, body: Mapping[str, Any]) -> bool:
-        """One response over the socket. Whether it was let in."""
+        """Request one response over the socket. Returns whether the connection was accepted."""
         try:
             address = self._origin.replace("http", "ws", 1) + "/v1/responses"
             opening = connect(address, additional_headers=self._headers, proxy=None, max_size=_MOST_BYTES, close_timeout=1)

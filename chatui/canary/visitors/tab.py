@@ -24,7 +24,7 @@ _COMMANDS_PER_SECOND = COMMANDS_PER_SECOND / 2
 _COMMANDS_AT_ONCE = COMMANDS_BURST / 2
 """A tab sends commands at half the pace at which the product would close its socket, however fast the machine is."""
 _OF_STAFF = ("chatui:debug", "chatui:frame")
-"""How the names of events begin that only permitted staff are sent."""
+"""The prefixes of events that are only sent to permitted staff."""
 
 
 class SilentError(CanaryError):
@@ -32,8 +32,10 @@ class SilentError(CanaryError):
 
 
 class Tab:
-    """A simulated tab: ``with Tab(browser) as tab``. Events come as a flat list, in order; ``heard``: all of it as text, and each block
-    as it stood."""
+    """A simulated tab: ``with Tab(browser) as tab``.
+
+    Events come as a flat list, in order; ``heard``: all received text, and the HTML of each block.
+    """
 
     def __init__(self, browser: Browser, *, address: str = "/ws/") -> None:
         self._browser = browser
@@ -72,7 +74,7 @@ class Tab:
         self._open.close()
 
     def say(self, command: str, **fields: object) -> None:
-        """One command, as soon as the pace allows it."""
+        """Send one command, as soon as the pace allows it."""
         self._wait_for_turn()
         self.watch.looked[f"commands {command}"] += 1
         try:
@@ -81,7 +83,7 @@ class Tab:
             raise CanaryError("The socket was closed from the other side.") from error
 
     def until(self, *types: str, turn: str | None = None, seconds: float = _SECONDS) -> list[dict[str, Any]]:
-        """Events up to and including the first of one of these types (of this turn, where one is given)."""
+        """Events up to and including the first one of these types (of ``turn``, if given)."""
         seen: list[dict[str, Any]] = []
         while True:
             seen.append(self._next(self._browser.clock.left(seconds)))
@@ -127,7 +129,7 @@ class Tab:
         self._events += events
 
     def _look_at_one(self, event: dict[str, Any]) -> None:
-        """One frame may hold what is shown, its withdrawal, and what comes then; and short events add up to a block."""
+        """Each event is checked: one frame may contain text, its withdrawal, and what follows; short events add up to a block."""
         if event.get("type") == "chatui:withdrawn":
             self.watch.withdrawn()
         if self.watch.pardons:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from chatui.models import Conversation, Turn
 from chatui.permissions import access
 from chatui.store import requests
-from chatui.store.requests import Sent
+from chatui.store.requests import StoredRequest
 from renderer.gate import VisibleText, as_debug_text
 
 PART_CHARS = 50_000
@@ -58,8 +58,8 @@ def whole(row: Conversation, turn_id: object) -> VisibleText:
     return as_debug_text(sent.body)
 
 
-def sent_for(turn: Turn) -> Sent | None:
-    """The stored request of a turn; None if there is none."""
+def sent_for(turn: Turn) -> StoredRequest | None:
+    """The stored request of a turn; None where there is none."""
     return requests.unpack(bytes(turn.request)) if turn.request else None
 
 

@@ -10,33 +10,35 @@ from renderer.markup.citations import Cited, may_cite
 
 
 def of_conversation(conversation_id: UUID) -> dict[int, Cited]:
-    """By cursor, every page that was opened in this conversation. One statement."""
+    """Every page that was opened in this conversation, by cursor. One statement."""
     rows = OpenedPage.objects.filter(turn__conversation=conversation_id).order_by("pk")
     return {cursor: Cited(url, title) for cursor, url, title in rows.values_list("cursor", "url", "title")}
 
 
 def cited_by(conversation_id: UUID, texts: Iterable[str]) -> dict[int, Cited]:
-    """As ``of_conversation``, if one of the texts may cite a page; otherwise nothing is read."""
+    """As ``of_conversation``, if one of the texts may cite a page; otherwise empty, without a query."""
     return of_conversation(conversation_id) if any(map(may_cite, texts)) else {}
 
 
 def of_turns(turns: Collection[UUID], texts: Iterable[str]) -> dict[int, Cited]:
-    """By cursor, the pages that these turns opened and no others, if one of the texts may cite a page. For readers who are shown some turns
-    of a conversation: a text can name any cursor, that of a page that was opened elsewhere or later included."""
+    """The pages that these turns opened, by cursor, if one of the texts may cite a page.
+
+    For readers who see only some turns: a text can name any cursor, even that of a page opened elsewhere or later.
+    """
     if not turns or not any(map(may_cite, texts)):
         return {}
     rows = OpenedPage.objects.filter(turn__in=turns).order_by("pk")
     found = {cursor: Cited(url, title) for cursor, url, title in rows.values_list("cursor", "url", "title")}
-    # Nobody but its owner may know what a document is called, or could open it.
+    # Only its owner may know a document's name, and could open it.
     return {cursor: Cited("", "") if page.is_document else page for cursor, page in found.items()}
 
 
 def forget_document(file_id: UUID) -> None:
-    """A document is deleted: what cites it leads nowhere, and its name is kept nowhere."""
+    """Remove a deleted document: citations of it lead nowhere, and its name is not stored anywhere."""
     OpenedPage.objects.filter(url__startswith=f"/documents/{file_id}/").update(url="", title="")
 
 
-def keep(turn_id: UUID, pages: Mapping[int, Cited]) -> None:
-    """Keep pages that a turn opened. May be done twice."""
+def save(turn_id: UUID, pages: Mapping[int, Cited]) -> None:
+    """Store pages that a turn opened. Idempotent."""
     rows = [OpenedPage(turn_id=turn_id, cursor=cursor, url=page.url, title=page.title) for cursor, page in pages.items()]
     OpenedPage.objects.bulk_create(rows, ignore_conflicts=True)

@@ -21,15 +21,15 @@ from chatui.store.browsing import opened_pages
 from chatui.store.documents import counting, frames, pending_uploads, texts
 from chatui.store.documents.budget import Room
 from chatui.store.documents.frames import DocumentFrame
-from chatui.store.documents.frames import TooLargeError as TooLargeError  # who sends, catches it
+from chatui.store.documents.frames import TooLargeError as TooLargeError  # callers import it from here
 from chatui.store.files import storage
 from chatui.store.short_transactions import short_transaction
-from chatui.store.transcripts import FrameMetadata, Place
+from chatui.store.transcripts import FrameMetadata, TreePosition
 from renderer.frame_kinds import DOCUMENT
 from renderer.frames import Frame
 
 MOST = 10
-"""Files of one message."""
+"""The most files of one message."""
 
 
 class NoSuchFileError(Exception):
@@ -37,12 +37,12 @@ class NoSuchFileError(Exception):
 
 
 class AnsweringError(Exception):
-    """An answer is being written that reads the document: what is sent for it would be stored after the document was deleted."""
+    """A running answer reads the document: its request would be stored after the deletion."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileUse:
-    """A file that comes with a question. ``use``: a value of ``DocumentUse``; ``places``: those that are wanted, such as "1-12, 15"."""
+    """A file that comes with a question. ``use``: a value of ``DocumentUse``; ``places``: the chosen ones, such as "1-12, 15"."""
 
     id: UUID
     use: str = DocumentUse.WHOLE
@@ -50,8 +50,8 @@ class FileUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
-    """A file with its frame, ready to be stored."""
+class PreparedDocument:
+    """A file with its frame, to be stored."""
 
     file: StoredFile
     use: FileUse
@@ -59,7 +59,7 @@ class Ready:
 
 
 def elsewhere(conversation_id: UUID, question_id: UUID) -> set[UUID]:
-    """The files that came with other questions of the conversation only, such as other versions of one above ``question_id``."""
+    """The files that came only with questions of other branches, such as other versions of a question above ``question_id``."""
     places: dict[UUID, set[UUID]] = defaultdict(set)
     rows = SentDocument.objects.filter(file__conversation=conversation_id)
     for file, message in rows.values_list("file_id", "message_id"):
@@ -68,27 +68,28 @@ def elsewhere(conversation_id: UUID, question_id: UUID) -> set[UUID]:
     return {file for file, messages in places.items() if messages.isdisjoint(here)}
 
 
-def ready(person_id: UUID, wanted: Sequence[FileUse], room: Room, kept: Collection[UUID] = ()) -> list[Ready]:
-    """The frames of documents that a person wants to send, in their order. Nothing is stored. ``kept``: files that were sent before and
-    may come with another version of their question.
+def prepare(person_id: UUID, wanted: Sequence[FileUse], room: Room, kept: Collection[UUID] = ()) -> list[PreparedDocument]:
+    """Prepare the frames of documents that a person sends, in order, without storing anything.
+
+    ``kept``: files sent before that may be attached to another version of their question.
 
     Raises:
         NoSuchFileError: see there.
         PlacesError: a document has no such places.
-        TooLargeError: together they do not fit into the room.
+        TooLargeError: together they do not fit.
     """
     if len({use.id for use in wanted}) != len(wanted) or len(wanted) > MOST or any(use.use not in DocumentUse for use in wanted):
         raise NoSuchFileError
-    files = pending_uploads.or_kept(person_id, kept).select_related("content", "content__document").in_bulk([use.id for use in wanted])
+    files = pending_uploads.or_sent(person_id, kept).select_related("content", "content__document").in_bulk([use.id for use in wanted])
     if len(files) != len(wanted):
         raise NoSuchFileError
-    found: dict[UUID, Ready] = {}
-    # What has no fixed length takes what the others leave, in equal shares; what a short one does not need, longer ones have.
+    found: dict[UUID, PreparedDocument] = {}
+    # Documents without a fixed length share the remaining room equally; what a short one does not need goes to longer ones.
     fixed = [use for use in wanted if use.use != DocumentUse.FIRST]
     firsts = sorted((use for use in wanted if use.use == DocumentUse.FIRST), key=lambda each: _tokens(files[each.id]))
     for number, use in enumerate([*fixed, *firsts]):
         left = room.documents - sum(each.given.tokens for each in found.values())
-        found[use.id] = Ready(files[use.id], use, _given(files[use.id], use, left // (len(wanted) - number)))
+        found[use.id] = PreparedDocument(files[use.id], use, _given(files[use.id], use, left // (len(wanted) - number)))
     if not room.fits(sum(each.given.tokens for each in found.values())):
         raise TooLargeError
     return [found[use.id] for use in wanted]
@@ -120,8 +121,8 @@ def _begin(text: str, most: int) -> tuple[str, int]:
     return cut, count(cut)
 
 
-def put(conversation: Conversation, place: Place, documents: Sequence[Ready]) -> Place:
-    """Store the frames at a place, in the caller's transaction. Returns the place behind them.
+def put(conversation: Conversation, place: TreePosition, documents: Sequence[PreparedDocument]) -> TreePosition:
+    """Store the frames at a place, in the caller's transaction. Returns the place after them.
 
     Raises:
         NoSuchFileError: one was sent or deleted meanwhile.
@@ -141,11 +142,11 @@ def put(conversation: Conversation, place: Place, documents: Sequence[Ready]) ->
         )
         for each, key in zip(documents, frame_keys, strict=True)
     )
-    return Place(end.pk, place.position + len(rows))
+    return TreePosition(end.pk, place.position + len(rows))
 
 
 def _take(files: Sequence[StoredFile], conversation: Conversation) -> None:
-    """Those that waited belong to the conversation now; those of another version of the question have to be there still."""
+    """Move pending files into the conversation; files of another version of the question must still exist."""
     new = [file.pk for file in files if file.conversation_id is None]
     kept = [file.pk for file in files if file.conversation_id is not None]
     owner = conversation.owner_id
@@ -156,7 +157,7 @@ def _take(files: Sequence[StoredFile], conversation: Conversation) -> None:
 
 
 def of_questions(questions: Collection[Message]) -> Mapping[UUID, tuple[SentDocument, ...]]:
-    """By question, the documents that came with it, in order, with their files and without any text. One statement."""
+    """The documents of each question, in order, with their files and without text. One statement."""
     parents = {question.parent_id for question in questions if question.parent_id}
     if not parents:
         return {}
@@ -168,7 +169,7 @@ def of_questions(questions: Collection[Message]) -> Mapping[UUID, tuple[SentDocu
 
 
 def tokens_of(messages: Collection[UUID]) -> Mapping[UUID, int]:
-    """By message, how many tokens these documents have, without those that were deleted. No statement for none."""
+    """The token counts of these documents by message, without deleted ones. No statement for none."""
     if not messages:
         return {}
     rows = SentDocument.objects.filter(message__in=messages).exclude(file=None)
@@ -176,7 +177,7 @@ def tokens_of(messages: Collection[UUID]) -> Mapping[UUID, int]:
 
 
 def names_of(messages: Collection[UUID]) -> Mapping[UUID, str]:
-    """By message, the names of these documents, without those that were deleted. No statement for none."""
+    """The names of these documents by message, without deleted ones. No statement for none."""
     if not messages:
         return {}
     rows = SentDocument.objects.filter(message__in=messages).exclude(file=None)
@@ -184,14 +185,14 @@ def names_of(messages: Collection[UUID]) -> Mapping[UUID, str]:
 
 
 def are_in(conversation: Conversation) -> bool:
-    """Whether a document was ever sent in a conversation: what it said may be in every later prompt, deleted or not."""
+    """Whether a document was ever sent in a conversation: its text may be in every later prompt, even if it was deleted."""
     return SentDocument.objects.filter(message__conversation=conversation).exists()
 
 
 def delete(file: StoredFile) -> None:
-    """Delete a file that its owner brought: what it is, what was read of it, and what frames and stored requests say of it.
+    """Delete a file that its owner uploaded: the file, its extracted text, its frames, and the stored requests that contain it.
 
-    The frames of other documents stay as they are, and so does every answer.
+    The frames of other documents and all answers stay unchanged.
 
     Raises:
         NoSuchFileError: a tool made it.
@@ -200,8 +201,8 @@ def delete(file: StoredFile) -> None:
     if file.source != FileSource.PERSON:
         raise NoSuchFileError
     with short_transaction():
-        # Whoever starts a turn holds the same row: no turn begins between the look and the deletion.
-        storage.hold(file.owner_id)
+        # Starting a turn locks the same row, so no turn begins between the check and the deletion.
+        storage.lock_owner(file.owner_id)
         for conversation in StoredFile.objects.filter(pk=file.pk, conversation__isnull=False).values_list("conversation", flat=True):
             _forget_in(conversation, file)
         opened_pages.forget_document(file.pk)
@@ -217,9 +218,9 @@ def _forget_in(conversation: UUID, file: StoredFile) -> None:
     for key, use in list(rows.values_list("message", "use")):
         transcripts.replace_text(key, Frame(DOCUMENT, frames.DELETED))
         if use == DocumentUse.SEARCH:
-            # One reply has passages of several documents; what the others say can be searched for again.
+            # A reply may contain passages of several documents; those of the others can be searched again.
             transcripts.replace_replies(conversation, frames.SEARCH_NAME, frames.DELETED_FOUND)
-    # What was sent to a model is kept word for word, for the debug view.
+    # Requests to a model are stored verbatim, for the debug view.
     _requests_of(conversation).update(request=None)
     rows.update(file=None)
 

@@ -5,54 +5,56 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chatui.backends.base import BackendError
-from chatui.backends.context.token_budget import FRAME_TOKENS, MARGIN, TEMPLATE_TOKENS, kept_free, weight
+from chatui.backends.context.token_budget import FRAME_TOKENS, MARGIN, TEMPLATE_TOKENS, reserved_tokens, weight
 from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models import Turn, User
 from chatui.prompts.operators import instructions_for
 
 USUAL_CONTEXT = 131_072
-"""That of a gpt-oss model, where neither the operator nor the server says."""
+"""The context of a gpt-oss model, used if neither the operator nor the server gives one."""
 ANSWER_TOKENS = 16_384
-"""Kept free for thinking and the answer; never more than a quarter of the context."""
+"""Reserved for reasoning and the answer; never more than a quarter of the context."""
 TOOLS_TOKENS = 1_000
-"""For the definitions of tools, and the first lines of documents."""
+"""Reserved for the definitions of tools, and the first lines of documents."""
 _LEAST_FOR_TOOLS = 16
-"""A part of the context: a small one has fewer tools."""
+"""A fraction of the context, for small contexts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The space for documents. ``context``: what the model can read at once, with its answer; ``documents``: how much of that the
-    documents of one question may take, beside the question. In tokens."""
+    """The space for documents.
+
+    ``context``: the model's context, including its answer; ``documents``: the part for the documents of one question, besides the question.
+    In tokens.
+    """
 
     context: int
     documents: int
 
     def fits(self, tokens: int) -> bool:
-        """Whether documents with so many tokens fit."""
+        """Whether documents with ``tokens`` tokens fit."""
         return tokens <= self.documents
 
     def percent(self, tokens: int) -> int:
-        """How much of the room so many tokens take; more than 100 where they do not fit."""
+        """The percentage of the room that ``tokens`` take; more than 100 if they do not fit."""
         return max(1, round(100 * tokens / self.documents)) if self.documents > 0 else 999
 
 
 def room(person: User, context: int, question: str = "") -> Room:
-    """The room in a context, for documents that come with this question of that person.
-    Earlier turns count nothing: they give way, the oldest first."""
+    """The room in a context for the documents of this question. Earlier turns do not count: they are dropped, the oldest first."""
     most = environment().max_answer_tokens
     answer = min(most or ANSWER_TOKENS, context // 4)
     instructions = instructions_for(person.group_names)
     orders = weight(instructions) + FRAME_TOKENS if instructions else 0.0
     tools = min(TOOLS_TOKENS, context // _LEAST_FOR_TOOLS)
     other = TEMPLATE_TOKENS + orders + tools + FRAME_TOKENS + weight(question)
-    # What is sent is fitted once more, with a margin: what fits here has to fit there.
-    return Room(context, max(0, int(min(context - answer, MARGIN * (context - kept_free(most, context))) - other)))
+    # The request is fitted again, with a margin: what fits here must fit there.
+    return Room(context, max(0, int(min(context - answer, MARGIN * (context - reserved_tokens(most, context))) - other)))
 
 
 def can_search(choice: str) -> bool:
-    """Whether the chosen model is offered the tool that searches in documents: the built-in demo has no tools but its own."""
+    """Whether the chosen model can use the document search tool: the built-in demo has only its own tools."""
     try:
         return not connected.spec_of(choice).is_demo
     except BackendError:
@@ -60,7 +62,7 @@ def can_search(choice: str) -> bool:
 
 
 def context_of(person: User, choice: str) -> int:
-    """How much the chosen model can read at once: as the operator or the server says, else as it was last seen to be."""
+    """The chosen model's context: from the operator or the server, else the last one seen."""
     if known := connected.known_context(choice):
         return known
     seen = Turn.objects.filter(asked_by=person, choice=choice, context_size__gt=0).order_by("-started_at")

@@ -11,21 +11,21 @@ from chatui.model_servers import connected
 from renderer.harmony.vocabulary import VocabularyError
 
 _PIECES = re.compile(
-    # As the vocabulary cuts text before it joins bytes. No two of them can begin alike, so the time it takes grows with the text alone.
+    # Splits text as the vocabulary does before merging bytes. No two alternatives begin alike, so matching takes linear time.
     r"(?P<word>[A-Z]*[a-z]+|[A-Z]+)|(?P<digits>[0-9]+)|(?P<spaces> +)|(?P<tabs>\t+)|(?P<ends>[\r\n]+)"
     r"|(?P<signs>[^ \t\r\nA-Za-z0-9\x80-\U0010ffff]+)|(?P<near>[\x80-\u0dff]+)|(?P<other>[\u0e00-\u2e7f]+)"
     r"|(?P<far>[\u2e80-\u33ff\u4dc0-\uffff]+)|(?P<rare>[\u3400-\u4dbf\U00010000-\U0010ffff]+)"
 )
 _WORD_CHARS = 12
-"""What is longer is hardly a word: no token has much of it."""
+"""Longer runs are hardly words: their tokens are short."""
 _PIECES_AT_ONCE = 500
-"""Less than a millisecond's work."""
+"""Takes less than a millisecond."""
 _STEP_CHARS = 20_000
-"""So much is counted at a time where only the beginning is wanted."""
+"""How much is counted at a time if only the beginning is needed."""
 
 
 def tokens_of(texts: Sequence[str]) -> tuple[list[int], bool]:
-    """How many tokens each text has, and whether they were counted. Takes about 0.1 s for 500,000 characters: not for an event loop."""
+    """The number of tokens of each text, and whether it is exact. Takes about 0.1 s for 500,000 characters: not for an event loop."""
     try:
         vocabulary = connected.gpt_oss_vocabulary()
     except VocabularyError:
@@ -34,12 +34,12 @@ def tokens_of(texts: Sequence[str]) -> tuple[list[int], bool]:
 
 
 def estimated(text: str) -> int:
-    """About how many tokens a text has, rather too many than too few: tables have three times as many for their length as prose."""
+    """The estimated tokens of a text, rather too many than too few: tables have three times as many per character as prose."""
     tokens = 0
     for number, match in enumerate(_PIECES.finditer(text), 1):
         tokens += _TOKENS[str(match.lastgroup)](match[0])
         if not number % _PIECES_AT_ONCE:
-            time.sleep(0)  # The event loop need not wait for the interpreter until it is taken from this thread by force, every 5 ms.
+            time.sleep(0)  # Releases the interpreter lock, so that the event loop need not wait for the forced switch every 5 ms.
     return tokens
 
 
@@ -51,7 +51,7 @@ def _of_word(word: str) -> int:
 _TOKENS: dict[str, Callable[[str], int]] = {
     "word": _of_word,
     "digits": lambda piece: -(-len(piece) // 3),
-    "spaces": lambda piece: -(-(len(piece) - 1) // 8),  # one of them belongs to the word behind it
+    "spaces": lambda piece: -(-(len(piece) - 1) // 8),  # one space belongs to the next word
     "tabs": lambda piece: -(-len(piece) // 2),
     "ends": lambda piece: -(-len(piece) // 4),
     "signs": lambda piece: -(-len(piece) // 2),
@@ -63,8 +63,10 @@ _TOKENS: dict[str, Callable[[str], int]] = {
 
 
 def begin_of(text: str, most: int, count: Callable[[str], int]) -> str:
-    """As much of the beginning of a text as has at most so many tokens, up to the end of a line where one is near. Counts every part of
-    that about once, however long the text is."""
+    """The beginning of a text with at most ``most`` tokens, up to a nearby line end.
+
+    Counts each part about once, however long the text is.
+    """
     begin, left = 0, most
     while (tokens := count(step := text[begin : begin + _STEP_CHARS])) <= left:
         begin, left = begin + len(step), left - tokens

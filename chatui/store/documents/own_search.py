@@ -17,24 +17,26 @@ from chatui.store.documents.passages import Passage
 from chatui.store.search_words import Query
 
 MOST_DOCUMENTS = 200
-"""The newest ones. Each word is looked up in each of them."""
+"""The most documents searched, the newest first. Each word is looked up in each of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A passage with all of the words, and when its document was brought."""
+    """A passage with all of the words, and when its document was uploaded."""
 
     passage: Passage = field(repr=False)
     at: datetime
 
 
 def find(person_id: UUID, query: Query, most: int, seconds: float) -> list[Found]:
-    """The passages with all of these words, best first, at most one of each document. What was not taken in before is, as far as it can be
-    begun within so many seconds; the next search goes on."""
+    """The passages with all of these words, best first, at most one per document.
+
+    Documents that are not indexed yet are indexed first, starting none after ``seconds``; the next search continues.
+    """
     if not query.wanted:
         return []
     files = _sent(person_id)
-    _take_in(files, seconds)
+    _index_missing(files, seconds)
     named = {content: (file.pk, file.name) for content, file in files.items()}
     found: dict[UUID, Found] = {}
     by_key = {file.pk: file for file in files.values()}
@@ -44,7 +46,7 @@ def find(person_id: UUID, query: Query, most: int, seconds: float) -> list[Found
 
 
 def _sent(person_id: UUID) -> Mapping[int, StoredFile]:
-    """By content, the newest file of each that the person brought and sent to a conversation that others of their searches look into."""
+    """The newest file of each content that the person sent to a conversation that their searches cover, by content."""
     rows = StoredFile.objects.filter(
         owner=person_id,
         source=FileSource.PERSON,
@@ -61,7 +63,7 @@ def _sent(person_id: UUID) -> Mapping[int, StoredFile]:
     return files
 
 
-def _take_in(files: Mapping[int, StoredFile], seconds: float) -> None:
+def _index_missing(files: Mapping[int, StoredFile], seconds: float) -> None:
     end = time.monotonic() + seconds
     first = DocumentPassage.objects.filter(content=OuterRef("content"), number=1)
     keys = [file.pk for file in files.values()]

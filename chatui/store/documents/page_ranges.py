@@ -14,10 +14,10 @@ class PlacesError(ValueError):
 
 
 def read(text: str, most: int) -> tuple[int, ...]:
-    """The numbers that are meant, in order, each once; ``most``: the last one that there is.
+    """The page numbers in order, each once; ``most``: the last existing one.
 
     Raises:
-        PlacesError: it cannot be read, or names one that is not there.
+        PlacesError: it cannot be parsed, or contains a number that does not exist.
     """
     if len(text) > MOST_CHARS:
         raise PlacesError
@@ -35,7 +35,7 @@ def read(text: str, most: int) -> tuple[int, ...]:
 
 
 def written(numbers: Collection[int]) -> str:
-    """The same in the shortest way: ``1-12, 15``."""
+    """The numbers as a short range: ``1-12, 15``."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and runs[-1][1] == number - 1:

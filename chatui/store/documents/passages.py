@@ -1,6 +1,6 @@
 """Full-text search in a conversation's documents, for those that are too long for the context window.
 
-Every word is stored with a prefix that belongs to the content: a search reads the words of the documents that it is for, and of no others.
+Every word is stored with a prefix for its content: a search only reads the words of the documents that it searches.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from chatui.store.search_words import Query, Term
 from chatui.store.short_transactions import short_transaction
 
 MOST_WORDS = 12
-"""Of what is searched for."""
+"""Words of a search that are used."""
 _TERM_BYTES = 100_000
 _BATCH_ROWS = 300
-"""In one transaction, so that nobody else waits for long."""
+"""Rows in one transaction, so that nobody else waits for long."""
 _MOST_ROWS = 5000
-"""That have one word. Among more, it tells nothing."""
+"""Rows with one word. A word in more of them is ignored."""
 _CANDIDATES = 24
-"""Of which the texts are looked at."""
+"""The best rows, whose texts are loaded."""
 _CANDIDATES_OF_EACH = 3
-"""Where one place of each document is shown."""
+"""The same for each document, if one place of each is shown."""
 _AROUND_CHARS = 4000
-"""Of what is shown on either side of a passage."""
+"""Characters shown on either side of a passage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage that was found. ``name``: of its document. ``label``: of its part, such as "page 3". ``url``: where its owner reads it."""
+    """A search result. ``name``: the document's. ``label``: the part's, such as "page 3". ``url``: where its owner can read it."""
 
     name: str = field(repr=False)
     label: str
@@ -50,7 +50,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """A passage between what stands before and behind it in its part. ``number``: which one of how ``many``."""
+    """A passage with the text before and after it in its part. ``number``: of ``many`` passages."""
 
     label: str
     before: str = field(repr=False)
@@ -61,9 +61,9 @@ class Surroundings:
 
 
 def index(content_id: int) -> None:
-    """Take in the text of a content, unless that was done before. Takes seconds for a long one, in short transactions.
+    """Index the text of a content, unless it is indexed already.
 
-    The first passage is stored last: where it is there, all are.
+    Takes seconds for a long one, in short transactions. The first passage is stored last: if it exists, all do.
     """
     if DocumentPassage.objects.filter(content=content_id, number=1).exists():
         return
@@ -76,25 +76,25 @@ def index(content_id: int) -> None:
 
 
 def are_in(conversation_id: UUID) -> bool:
-    """Whether a conversation has documents that are to be searched."""
+    """Whether a conversation has documents for the search tool."""
     return _sent(conversation_id).exists()
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Where is searched: up from a message. What stands on another branch is none of its documents."""
+    """The scope of a search: a message and those above it. Documents of other branches are not searched."""
 
     conversation_id: UUID
     message_id: UUID
 
 
 def names_in(branch: Branch) -> list[str]:
-    """The names of those documents on a branch."""
+    """The names of the searchable documents on a branch."""
     return sorted({each.name for each in _named(branch).values()})
 
 
 def find(branch: Branch, asked: str, name: str, most: int) -> list[Passage]:
-    """The passages that fit best, best first. ``name``: of one document; empty for all of them. Empty where nothing fits."""
+    """The passages that match best, best first. ``name``: of one document; empty for all. Empty if nothing matches."""
     named = {content: each for content, each in _named(branch).items() if not name or each.name.casefold() == name.casefold()}
     query = search_words.query(asked, MOST_WORDS)
     if not named or not query.wanted:
@@ -111,8 +111,10 @@ def find(branch: Branch, asked: str, name: str, most: int) -> list[Passage]:
 
 
 def with_all(named: Mapping[int, tuple[UUID, str]], query: Query) -> list[tuple[UUID, Passage]]:
-    """The passages of these contents that have all of the words, best first, each with its file. ``named``: key and name of the file, by
-    content."""
+    """The passages of these contents with all of the words, best first, each with its file.
+
+    ``named``: the file's key and name, by content.
+    """
     if not named or not query.wanted:
         return []
     scores = _scores(named, query.terms)
@@ -127,12 +129,12 @@ def with_all(named: Mapping[int, tuple[UUID, str]], query: Query) -> list[tuple[
 
 
 def address(file_id: UUID, number: int) -> str:
-    """Where the owner of a file reads one of its passages."""
+    """The address at which the owner of a file can read one of its passages."""
     return f"{reverse('passage', args=[file_id, number])}#here"
 
 
 def surroundings(content_id: int, number: int) -> Surroundings | None:
-    """A passage as it stands in its document; None where there is no such one. The database cuts it out."""
+    """A passage with its surroundings; None if there is no such passage. The database extracts it."""
     row = DocumentPassage.objects.filter(content=content_id, number=number).defer("terms").first()
     if row is None:
         return None
@@ -163,7 +165,7 @@ class _Sent:
 
 
 def _named(branch: Branch) -> dict[int, _Sent]:
-    """By content, the file and the name under which it was sent last."""
+    """The file, and the name under which it was last sent, by content."""
     sent = _sent(branch.conversation_id).order_by("message__position")
     rows = list(sent.values_list("message", "file__content", "file", "file__name"))
     above = set(branch_walk.path(branch.conversation_id, branch.message_id)) if rows else set()
@@ -171,7 +173,7 @@ def _named(branch: Branch) -> dict[int, _Sent]:
 
 
 def _scores(contents: Collection[int], terms: Iterable[Term]) -> dict[int, float]:
-    """By row, how much the words that it has tell: one that few passages have tells more."""
+    """The score of each row: words that few passages have count more."""
     everything = DocumentPassage.objects.filter(content__in=contents).count()
     scores: dict[int, float] = defaultdict(float)
     for term in terms:
@@ -183,7 +185,7 @@ def _scores(contents: Collection[int], terms: Iterable[Term]) -> dict[int, float
 
 
 def _best_of_each(scores: Mapping[int, float]) -> list[int]:
-    """The best rows, few of each content: a long document leaves room for the others."""
+    """The best rows, with a limit per content, so that a long document leaves room for others."""
     ranked = sorted(scores, key=lambda key: (-scores[key], key))[:_MOST_ROWS]
     content_of = dict(DocumentPassage.objects.filter(pk__in=ranked).values_list("pk", "content"))
     taken: Counter[int | None] = Counter()
@@ -197,7 +199,7 @@ def _best_of_each(scores: Mapping[int, float]) -> list[int]:
 
 
 def _having(contents: Collection[int], term: Term) -> list[int]:
-    # A term is made of letters, digits and marks: nothing in it means anything to either query language, quoted or not.
+    # A term consists of letters, digits and marks, which have no special meaning in either query language, quoted or not.
     words = [_prefix(content) + term.text for content in contents]
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
@@ -213,7 +215,7 @@ _POSTGRESQL = "SELECT id FROM chatui_documentpassage WHERE array_to_tsvector(str
 
 
 def _with_texts(rows: QuerySet[DocumentPassage]) -> Iterable[tuple[DocumentPassage, str, str]]:
-    """Each with the label of its part and its text, which the database cuts out: a part may have megabytes."""
+    """Each row with its part's label and its text, which the database extracts: a part may have megabytes."""
     for row in rows.defer("terms"):
         part = DocumentPart.objects.filter(content=row.content_id, number=row.part)
         cut = part.annotate(cut=Substr("text", row.start + 1, row.length)).values_list("label", "cut").first()
@@ -222,12 +224,12 @@ def _with_texts(rows: QuerySet[DocumentPassage]) -> Iterable[tuple[DocumentPassa
 
 
 def _weight(score: float, text: str, query: Query) -> float:
-    """What is said often weighs more, up to twice as much."""
+    """Repeated words increase the score, up to twice."""
     counted: Counter[str] = Counter(word.folded for word in search_words.words(text))
     often = sum(min(counted[wanted.folded], 4) for wanted in query.wanted)
     return score * (1 + often / (4 * len(query.wanted)))
 
 
 def _prefix(content_id: int) -> str:
-    """Ten letters and digits, as long for each content, so that none is the beginning of another."""
+    """Ten letters and digits: a fixed length, so that no prefix is the beginning of another."""
     return f"{content_id:010x}"

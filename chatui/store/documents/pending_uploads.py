@@ -1,6 +1,6 @@
-"""Uploaded files that are not sent yet: visible to their person only, in no conversation, and deleted after a day.
+"""Uploaded files that are not sent yet: visible to their owner only, in no conversation, and deleted after a day.
 
-They wait at the message box where they were brought, and keep nobody from bringing others.
+They wait at the message box where they were uploaded, and never prevent other uploads.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from chatui.store.files import storage
 
 KEPT = timedelta(hours=24)
 MOST = 50
-"""Of one person. The oldest of more go."""
+"""Per person. If there are more, the oldest are deleted."""
 FORGOTTEN = timedelta(hours=1)
-"""Who has left a file alone for so long may lose it to another one."""
+"""After this long, a file may be deleted to make room for another one."""
 _BATCH = 500
-"""At once. A process could have died before it deleted any."""
+"""How many are deleted at once: there may be many if earlier processes died first."""
 
 
 def of_person(person_id: UUID) -> QuerySet[StoredFile]:
@@ -30,14 +30,14 @@ def of_person(person_id: UUID) -> QuerySet[StoredFile]:
     return StoredFile.objects.filter(owner=person_id, conversation=None, turn=None, source=FileSource.PERSON)
 
 
-def or_kept(person_id: UUID, kept: Collection[UUID]) -> QuerySet[StoredFile]:
-    """The files that wait, and those of the person's that are named."""
+def or_sent(person_id: UUID, kept: Collection[UUID]) -> QuerySet[StoredFile]:
+    """The files that wait, and the person's files in ``kept``."""
     sent = StoredFile.objects.filter(owner=person_id, source=FileSource.PERSON, pk__in=kept)
     return of_person(person_id) | sent if kept else of_person(person_id)
 
 
 def at(person_id: UUID, conversation_id: UUID | None) -> list[StoredFile]:
-    """Those that wait at the message box of a conversation, or of a new one, in the order in which they came, with their contents."""
+    """The files that wait at the message box of a conversation, or of a new one, in order of upload, with their contents."""
     return list(rows_at(person_id, conversation_id).select_related("content").order_by("created_at", "pk")[:MOST])
 
 
@@ -47,7 +47,7 @@ def rows_at(person_id: UUID, conversation_id: UUID | None) -> QuerySet[StoredFil
 
 
 def trim(person_id: UUID) -> None:
-    """Delete what has waited too long, and of more than ``MOST`` files the oldest."""
+    """Delete files that have waited too long, and the oldest if there are more than ``MOST``."""
     rows = of_person(person_id)
     newest = rows.order_by("-created_at", "pk").values_list("pk", flat=True)
     _delete(person_id, rows.filter(created_at__lt=timezone.now() - KEPT))
@@ -55,7 +55,7 @@ def trim(person_id: UUID) -> None:
 
 
 def forget(person_id: UUID) -> bool:
-    """Delete those that have waited for an hour; whether there were any."""
+    """Delete files that have waited for an hour; returns whether there were any."""
     return _delete(person_id, of_person(person_id).filter(created_at__lt=timezone.now() - FORGOTTEN))
 
 
@@ -67,10 +67,10 @@ def _delete(person_id: UUID, files: QuerySet[StoredFile]) -> bool:
 
 
 def sweep() -> int:
-    """Delete what has waited too long; how many files."""
+    """Delete files that have waited too long; returns their number."""
     old = StoredFile.objects.filter(conversation=None, turn=None, created_at__lt=timezone.now() - KEPT)
     found = list(old.values_list("pk", "owner"))
     for key, owner in found:
-        # One that has been sent since is not among them any more.
+        # Files that were sent meanwhile are no longer included.
         storage.delete_files(owner, old.filter(pk=key))
     return len(found)

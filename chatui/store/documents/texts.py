@@ -13,12 +13,12 @@ from chatui.store import transcripts
 from chatui.store.documents.frames import Document, Part
 
 _BATCH_PARTS = 200
-"""In one statement."""
+"""Parts in one statement."""
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """What was read, counted. ``tokens``: of each part."""
+class ExtractedText:
+    """Extracted text with its token counts. ``tokens``: of each part."""
 
     reading: Reading = field(repr=False)
     tokens: Sequence[int]
@@ -26,13 +26,16 @@ class Read:
 
     @property
     def bytes(self) -> int:
-        """Of all of its text, as it is kept."""
+        """The stored size of all of its text."""
         return sum(len(part.text.encode(errors="replace")) for part in self.reading.parts)
 
 
-def keep(content: FileContent, found: Read) -> DocumentText:
-    """Keep what was read, in the caller's transaction, in which it holds the person. What an earlier one could not read goes, as the reader
-    may have learnt it since; but not what another one has read meanwhile: it may be indexed."""
+def save(content: FileContent, found: ExtractedText) -> DocumentText:
+    """Store extracted text, in the caller's transaction, which has locked the person.
+
+    It replaces a failed extraction, because the extractor may have improved, but not text that another request has stored meanwhile: that
+    may be indexed.
+    """
     if (before := DocumentText.objects.filter(content=content, state=State.READ).first()) is not None:
         return before
     reading = found.reading
@@ -65,7 +68,7 @@ def keep(content: FileContent, found: Read) -> DocumentText:
 
 
 def delete(contents: Collection[int]) -> None:
-    """Delete what was read of these contents. Django's own deletion would read it first."""
+    """Delete the extracted text of these contents. Django's own deletion would load it first."""
     rows: tuple[QuerySet[DocumentPart] | QuerySet[DocumentPassage] | QuerySet[DocumentText], ...] = (
         DocumentPassage.objects.filter(content__in=contents),
         DocumentPart.objects.filter(content__in=contents),
@@ -81,6 +84,6 @@ def parts_of(file: StoredFile) -> list[DocumentPart]:
 
 
 def document_of(file: StoredFile, text: DocumentText) -> Document:
-    """A file as it is given to a model."""
+    """A file as a document for a model."""
     parts = tuple(Part(part.number, part.label, part.tokens, part.text) for part in parts_of(file))
     return Document(file.name, text.kind, parts, text.is_cut)

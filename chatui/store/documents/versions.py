@@ -1,6 +1,6 @@
-"""Finds all versions of a question, also those with other documents in front of them.
+"""Finds all versions of a question, also those with other documents before them.
 
-What all versions have in common is the message above the documents of each: the ``base``.
+All versions share one message, the ``base``, above their documents.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from renderer.frame_kinds import is_document
 
 
 def base_columns() -> dict[str, Exists | Subquery]:
-    """What ``base_of`` reads, as a part of the query for the question."""
+    """The columns that ``base_of`` needs, for the query that loads the question."""
     documents = SentDocument.objects.filter(end=OuterRef("parent_id")).order_by("message__position")
     return {"has_documents": Exists(documents), "above_documents": Subquery(documents.values("message__parent")[:1])}
 
 
 def base_of(question: Message) -> UUID | None:
-    """The key of the message above the documents of a question, or above the question where it has none. Read with ``base_columns``."""
+    """The key of the message above the documents of a question, or above the question if it has none. Loaded with ``base_columns``."""
     found = vars(question)
     return found["above_documents"] if found["has_documents"] else question.parent_id
 
@@ -33,8 +33,11 @@ def of_questions(
     children: Mapping[UUID | None, Collection[Message]],
     with_documents: Collection[UUID],
 ) -> Mapping[UUID, list[UUID]]:
-    """By question, the keys of all its versions, in the order in which they were stored. ``children``: those of the parents of the
-    questions. ``with_documents``: the keys of questions that came with some. No statement where nothing came with any, otherwise a few."""
+    """The keys of all versions of each question, in the order in which they were stored.
+
+    ``children``: those of the questions' parents. ``with_documents``: the keys of questions with documents. No statement if there are none,
+    otherwise a few.
+    """
     above = _above(question.parent_id for question in questions if question.pk in with_documents)
     bases = {question.pk: above.get(question.parent_id, question.parent_id) for question in questions}
     wanted = set(above.values()) | {base for base in bases.values() if any(map(_is_document, children.get(base, ())))}
@@ -47,7 +50,7 @@ def of_questions(
 
 
 def _above(ends: Iterable[UUID | None]) -> dict[UUID | None, UUID | None]:
-    """By the last document of a question, the message above the first."""
+    """The message above the first document of a question, by its last document."""
     keys = set(ends)
     found: dict[UUID | None, UUID | None] = {}
     if keys:
@@ -58,7 +61,7 @@ def _above(ends: Iterable[UUID | None]) -> dict[UUID | None, UUID | None]:
 
 
 def _beside(conversation: Conversation, bases: Collection[UUID | None]) -> dict[UUID | None, list[Message]]:
-    """By base, what stands below it, or behind the documents below it."""
+    """The questions below each base, or below its documents."""
     where = Q(message__parent__in=[base for base in bases if base is not None])
     if None in bases:
         where |= Q(message__parent=None)

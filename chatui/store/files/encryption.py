@@ -1,7 +1,7 @@
 """Encrypts files piece by piece if the operator sets a key: AES-GCM, with a derived key for each piece that binds it to its content and
 position.
 
-Only the bytes of files: what was read of them stands in transcripts, as everything that people write does.
+Only the bytes of files are encrypted: extracted text is part of transcripts, like everything that people write.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SALT_BYTES, _KEY_BYTES, _NONCE_BYTES = 32, 32, 12
 
 
 class NoKeyError(Exception):
-    """A file is encrypted with a key that is not among those of the settings, or it was changed."""
+    """A file is encrypted with a key that is not in the settings, or it was modified."""
 
 
 def is_on() -> bool:
@@ -29,20 +29,20 @@ def is_on() -> bool:
 
 
 def encrypted(content: FileContent, number: int, plain: bytes) -> bytes:
-    """A piece as it is stored. ``content``: of which it is, with its ``sha256``."""
+    """The stored form of a piece. ``content``: the one that it belongs to, with its ``sha256``."""
     salt = secrets.token_bytes(_SALT_BYTES)
     cipher, nonce = _cipher(environment().file_key, salt)
     return salt + cipher.encrypt(nonce, plain, _bound(content, number))
 
 
-def decrypted(content: FileContent, number: int, kept: bytes) -> bytes:
+def decrypted(content: FileContent, number: int, stored: bytes) -> bytes:
     """The piece that ``encrypted`` was given. Raises NoKeyError."""
     from cryptography.exceptions import InvalidTag  # as in ``_cipher``
 
     for secret in _keys():
-        cipher, nonce = _cipher(secret, kept[:_SALT_BYTES])
+        cipher, nonce = _cipher(secret, stored[:_SALT_BYTES])
         try:
-            return cipher.decrypt(nonce, kept[_SALT_BYTES:], _bound(content, number))
+            return cipher.decrypt(nonce, stored[_SALT_BYTES:], _bound(content, number))
         except InvalidTag:
             continue
     raise NoKeyError("a file cannot be decrypted with CHATUI_FILE_KEY, nor with CHATUI_FILE_KEYS_BEFORE")
@@ -54,7 +54,7 @@ def _keys() -> Iterator[str]:
 
 
 def _cipher(secret: str, salt: bytes) -> tuple[AESGCM, bytes]:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # 6 MB with cryptography, for an operator who has named a key
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # imported here: it takes 6 MB, needed only with a key
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
@@ -63,5 +63,8 @@ def _cipher(secret: str, salt: bytes) -> tuple[AESGCM, bytes]:
 
 
 def _bound(content: FileContent, number: int) -> bytes:
-    """What a piece is part of: none can take another's place. Whose it is may change, when conversations are handed over."""
+    """Binds a piece to its content and position, so that pieces cannot be swapped.
+
+    The owner is not included, because transfers change it.
+    """
     return f"{content.sha256} {number}".encode()

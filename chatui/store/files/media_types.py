@@ -8,19 +8,21 @@ from dataclasses import dataclass
 
 MOST_PIXELS = 50_000_000
 MOST_SIDE = 20_000
-"""Of a picture that is shown: a few bytes can say that they unpack to gigabytes, in the memory of whoever looks at the page."""
+"""Limits for pictures that are shown: a few bytes can decompress to gigabytes in a reader's browser."""
 _TEXT = "text/plain"
 _ANYTHING = "application/octet-stream"
 _MAGIC = ((b"%PDF-", "application/pdf"), (b"PK\x03\x04", "application/zip"))
 _FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-"""Of JPEG: the segments that say how large the picture is."""
+"""JPEG segments that contain the picture's size."""
 _MOST_SEGMENTS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A detected media type. ``width`` and ``height`` in pixels, of a picture that a browser may show in place; None for everything
-    else."""
+    """A detected media type.
+
+    ``width`` and ``height`` in pixels, for a picture that a browser may show in place; None for everything else.
+    """
 
     media_type: str
     width: int | None = None
@@ -28,7 +30,10 @@ class Kind:
 
 
 def kind_of(data: bytes) -> Kind:
-    """Pictures in one of four formats that run nothing, and a few plain guesses. SVG and HTML are text: shown, they could run scripts."""
+    """Recognizes pictures in four formats without scripts, and a few other types.
+
+    SVG and HTML count as text: shown in place, they could run scripts.
+    """
     for media_type, measured in _PICTURES:
         try:
             size = measured(data)

@@ -7,31 +7,31 @@ import unicodedata
 
 MOST_CHARS = 80
 _MOST_ENDING = 12
-_DIVIDERS = re.compile(r"[\\/]+")
+_SEPARATORS = re.compile(r"[\\/]+")
 _RESERVED = re.compile(r'[<>:"|?*]+')
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
-_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-_NAMELESS = "file"
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_DEFAULT_NAME = "file"
 
 
 def clean(name: str) -> str:
-    """The name of a file in one part, of at most ``MOST_CHARS`` characters; ``a/b.png`` becomes ``a_b.png``.
+    """The file name without directories, with at most ``MOST_CHARS`` characters; ``a/b.png`` becomes ``a_b.png``.
 
-    Without characters that nobody sees: with those that change the direction, ``exe.png`` can look like ``gnp.exe``. Without what a file
-    system reads as something else, because people save the file, and it is laid into a sandbox under this name.
+    Invisible characters are removed: those that change the writing direction can make ``exe.png`` look like ``gnp.exe``. So are names and
+    characters with a special meaning in file systems, because people save the file, and sandboxes use its name.
     """
-    seen = "".join(
+    visible = "".join(
         " " if character.isspace() else character
         for character in unicodedata.normalize("NFC", name)
-        if character.isspace() or unicodedata.category(character) not in _UNSEEN
+        if character.isspace() or unicodedata.category(character) not in _INVISIBLE
     )
-    flat = _RESERVED.sub("_", _DIVIDERS.sub("_", " ".join(seen.split()))).strip(". ")
-    short = _shortened(flat) or _NAMELESS
-    return f"{_NAMELESS}_{short}" if _DEVICES.match(short) else short
+    flat = _RESERVED.sub("_", _SEPARATORS.sub("_", " ".join(visible.split()))).strip(". ")
+    short = _shortened(flat) or _DEFAULT_NAME
+    return f"{_DEFAULT_NAME}_{short}" if _DEVICES.match(short) else short
 
 
 def _shortened(name: str) -> str:
-    """Cut before the ending, by which people and programs know what a file is."""
+    """Shorten the name before its extension, which identifies the file type."""
     if len(name) <= MOST_CHARS:
         return name
     stem, dot, ending = name.rpartition(".")

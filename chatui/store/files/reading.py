@@ -13,11 +13,11 @@ from chatui.store.files import encryption
 
 _TOGETHER = 100
 _TOGETHER_BYTES = 4 * 1024 * 1024
-"""Files, and their bytes, that are read in one statement."""
+"""The most files, and bytes, read in one statement."""
 
 
 def of_turns(turn_ids: Collection[UUID]) -> Mapping[UUID, tuple[StoredFile, ...]]:
-    """By turn, the files that it made, with their contents, in the order in which they came. One statement; none for no turns."""
+    """The files of each turn, with their contents, in order of creation. One statement; none for no turns."""
     return _by_turn(StoredFile.objects.filter(turn__in=turn_ids)) if turn_ids else {}
 
 
@@ -35,8 +35,7 @@ def _by_turn(rows: QuerySet[StoredFile]) -> Mapping[UUID, tuple[StoredFile, ...]
 
 
 def of_conversation(conversation_id: UUID, without: Collection[UUID] = ()) -> list[StoredFile]:
-    """The files of a conversation, with their contents: of each name the newest one, the newest first;
-    ``without``: as if these were not there."""
+    """The files of a conversation, with their contents: the newest of each name, the newest first. ``without``: files to ignore."""
     rows = StoredFile.objects.filter(conversation=conversation_id).select_related("content").order_by("-created_at", "-pk")
     newest: dict[str, StoredFile] = {}
     for row in rows:
@@ -47,8 +46,10 @@ def of_conversation(conversation_id: UUID, without: Collection[UUID] = ()) -> li
 
 
 def pieces(file: StoredFile) -> Iterator[bytes]:
-    """Its bytes, one piece in memory at a time and no cursor left open between two. Raises NoKeyError where they are encrypted, and not
-    with a key of the settings."""
+    """The bytes of a file, with one piece in memory at a time and no database cursor left open between pieces.
+
+    Raises NoKeyError if no key in the settings decrypts them.
+    """
     number = 0
     while (data := FilePiece.objects.filter(content=file.content_id, number=number).values_list("data", flat=True).first()) is not None:
         yield encryption.decrypted(file.content, number, bytes(data)) if file.content.is_encrypted else bytes(data)
@@ -56,8 +57,10 @@ def pieces(file: StoredFile) -> Iterator[bytes]:
 
 
 def with_data(files: Iterable[StoredFile]) -> Iterator[tuple[StoredFile, bytes]]:
-    """Each file with all of its bytes, in the same order: small ones are read together, so that it takes no statement for each of them. No
-    more than ``_TOGETHER_BYTES`` are in memory, or one file. Raises as ``pieces``."""
+    """Each file with all of its bytes, in the same order.
+
+    Small files are read together, to save statements. At most ``_TOGETHER_BYTES``, or one file, are in memory. Raises as ``pieces``.
+    """
     together: list[StoredFile] = []
     for file in files:
         if sum(each.content.size for each in (*together, file)) > _TOGETHER_BYTES or len(together) == _TOGETHER:
@@ -76,13 +79,13 @@ def _read_together(files: Sequence[StoredFile]) -> Iterator[tuple[StoredFile, by
     for content_id, data in rows.values_list("content_id", "data"):
         found[content_id].append(bytes(data))
     for file in files:
-        kept = found[file.content_id]
+        stored = found[file.content_id]
         if file.content.is_encrypted:
-            yield file, b"".join(encryption.decrypted(file.content, number, data) for number, data in enumerate(kept))
+            yield file, b"".join(encryption.decrypted(file.content, number, data) for number, data in enumerate(stored))
         else:
-            yield file, b"".join(kept)
+            yield file, b"".join(stored)
 
 
 def data_of(file: StoredFile) -> bytes:
-    """All of its bytes: at most ``CHATUI_FILE_MB`` as it was when the file was kept."""
+    """All bytes of a file: at most the ``CHATUI_FILE_MB`` in force when it was stored."""
     return b"".join(pieces(file))

@@ -21,15 +21,17 @@ from chatui.store.short_transactions import short_transaction
 PIECE_BYTES = 256 * 1024
 MEBIBYTE = 1024 * 1024
 _BATCH_PIECES = 8
-"""In one statement."""
+"""Pieces in one statement."""
 _MOST_DELETED = 100
 _DELETED_BYTES = 8 * MEBIBYTE
-"""In one transaction, of several contents."""
+"""Bytes in one transaction, of several contents."""
 
 
 class FileRefusedError(Exception):
-    """A file is not stored. The text gives the reason, in English for a model, without the file's content; ``why`` is the reason as a
-    code."""
+    """A file is not stored.
+
+    The text gives the reason, in English for a model, without the file's content; ``why`` is a code for the reason.
+    """
 
     def __init__(self, text: str, why: str) -> None:
         super().__init__(text)
@@ -38,7 +40,7 @@ class FileRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """A file to store. ``name``: a clean one. ``data``: of at most ``CHATUI_FILE_MB``. ``of`` makes one."""
+    """A file to store. ``name``: cleaned. ``data``: at most ``CHATUI_FILE_MB``. Create it with ``of``."""
 
     name: str = field(repr=False)
     data: bytes = field(repr=False)
@@ -47,17 +49,23 @@ class NewFile:
 
     @classmethod
     def of(cls, name: str, data: bytes, read_as: str = "") -> NewFile:
-        """``name``: anything that somebody calls it. ``read_as``: as what its text is read, where that is not the bytes as they stand:
-        what is read as something else is another content. All that takes long for a large file is done here, before a transaction."""
+        """``name``: as given, not cleaned.
+
+        ``read_as``: the type that its text is extracted as, if that does not follow from the bytes; the same bytes read differently are
+        another content. All slow work for a large file happens here, before a transaction.
+        """
         digest = hashlib.sha256(f"{read_as}\0".encode() if read_as else b"")
         digest.update(data)
         return cls(names.clean(name), data, digest.hexdigest(), media_types.kind_of(data))
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a file goes. ``turn_id``: the one whose tool made it; None for a file that the owner brought. ``conversation_id`` None: it
-    waits until its owner sends it, at the message box of ``brought_in``."""
+class FileDestination:
+    """Where a file belongs.
+
+    ``turn_id``: the turn whose tool made it; None for an upload. ``conversation_id`` None: it waits at the message box of ``brought_in``
+    until its owner sends it.
+    """
 
     owner_id: UUID
     conversation_id: UUID | None
@@ -65,14 +73,14 @@ class Place:
     brought_in: UUID | None = None
 
 
-def keep(place: Place, new: NewFile) -> StoredFile:
-    """Keep a file, in the caller's transaction. In one turn, the last of a name counts. May be done twice.
+def save(place: FileDestination, new: NewFile) -> StoredFile:
+    """Store a file, in the caller's transaction. In one turn, the last file of a name replaces earlier ones. Idempotent.
 
     Raises:
         FileRefusedError: it is too large, the turn has too many, or the person has too much.
     """
     _check_size(new)
-    hold(place.owner_id)
+    lock_owner(place.owner_id)
     before = StoredFile.objects.filter(turn=place.turn_id, name=new.name).first() if place.turn_id else None
     if before is None:
         _check_number(place)
@@ -91,7 +99,7 @@ def keep(place: Place, new: NewFile) -> StoredFile:
 
 
 def _replaced(before: StoredFile, content: FileContent) -> StoredFile:
-    """The same file with another content: whoever has its address on a page gets what it is now."""
+    """Replace a file's content: its address then serves the new content."""
     if before.content_id != content.pk:
         replaced, before.content, before.created_at = before.content_id, content, timezone.now()
         before.save(update_fields=["content", "created_at"])
@@ -100,31 +108,31 @@ def _replaced(before: StoredFile, content: FileContent) -> StoredFile:
 
 
 def delete_of_conversation(owner_id: UUID, conversation_id: UUID) -> None:
-    """Delete the files of a conversation that is being erased, in short transactions. What was cut off can be done again."""
+    """Delete the files of a conversation that is being erased, in short transactions. An interrupted call can be repeated."""
     delete_files(owner_id, StoredFile.objects.filter(conversation=conversation_id))
 
 
 def delete_files(owner_id: UUID, files: QuerySet[StoredFile]) -> None:
-    """Delete files of a person, and what was in them where no other file has it, in short transactions."""
+    """Delete files of a person, and contents that no other file uses, in short transactions."""
     with short_transaction():
         files.delete()
     while _delete_unused(owner_id):
         pass
 
 
-def hold(owner_id: UUID) -> None:
-    """One at a time for each person: or two that count at once would both still fit, and a content could go while a file takes it."""
+def lock_owner(owner_id: UUID) -> None:
+    """Lock the person: otherwise two requests could both fit into the quota, or a content could be deleted while a new file uses it."""
     User.objects.select_for_update(no_key=True).filter(pk=owner_id).values_list("pk").first()
 
 
 def bytes_of(owner_id: UUID) -> int:
-    """How much a person has, each content counted once, with what was read of it."""
+    """How many bytes a person's files use, each content counted once, with its extracted text."""
     found = FileContent.objects.filter(owner=owner_id).aggregate(files=Sum("size"), texts=Sum("document__bytes"))
     return (found["files"] or 0) + (found["texts"] or 0)
 
 
 def check_room(owner_id: UUID, more: int) -> None:
-    """Whether so many bytes more fit into what a person may have, in the caller's transaction, which holds them.
+    """Check that ``more`` bytes fit into a person's quota, in the caller's transaction, which has locked the person.
 
     Raises:
         FileRefusedError: they do not.
@@ -139,14 +147,14 @@ def _check_size(new: NewFile) -> None:
         raise FileRefusedError(f"it is larger than {environment().file_mb} MB", "too-long")
 
 
-def _check_number(place: Place) -> None:
+def _check_number(place: FileDestination) -> None:
     most = environment().files_of_answer
     if place.turn_id is not None and StoredFile.objects.filter(turn=place.turn_id).count() >= most:
         raise FileRefusedError(f"one answer brings at most {most} files", "number")
 
 
 def _freed_by(before: StoredFile | None) -> int:
-    """How much goes when this file has another content: nothing where another file has the same."""
+    """How many bytes are freed when this file gets another content: none if another file uses the old one."""
     if before is None or StoredFile.objects.filter(content=before.content_id).exclude(pk=before.pk).exists():
         return 0
     return before.content.size
@@ -167,13 +175,13 @@ def _content(owner_id: UUID, new: NewFile, freed: int) -> FileContent:
         is_encrypted=encryption.is_on(),
     )
     parts = (data[at : at + PIECE_BYTES] for at in range(0, len(data), PIECE_BYTES))
-    pieces = (FilePiece(content=content, number=number, data=_kept(content, number, part)) for number, part in enumerate(parts))
+    pieces = (FilePiece(content=content, number=number, data=_stored_form(content, number, part)) for number, part in enumerate(parts))
     while batch := list(islice(pieces, _BATCH_PIECES)):
         FilePiece.objects.bulk_create(batch)
     return content
 
 
-def _kept(content: FileContent, number: int, part: bytes) -> bytes:
+def _stored_form(content: FileContent, number: int, part: bytes) -> bytes:
     return encryption.encrypted(content, number, part) if content.is_encrypted else part
 
 
@@ -182,16 +190,16 @@ def _unused(owner_id: UUID) -> QuerySet[FileContent]:
 
 
 def _delete_unused(owner_id: UUID) -> bool:
-    """Delete contents that no file has any more, as many as make a short transaction. Returns whether there were any."""
+    """Delete unused contents, as many as fit into a short transaction. Returns whether there were any."""
     with short_transaction():
-        hold(owner_id)
+        lock_owner(owner_id)
         found = list(_unused(owner_id).order_by("pk").values_list("pk", "size")[:_MOST_DELETED])
         ends = accumulate(size for _, size in found)
         return _delete([key for at, ((key, _), end) in enumerate(zip(found, ends, strict=True)) if at == 0 or end <= _DELETED_BYTES])
 
 
 def _delete(keys: Sequence[int]) -> bool:
-    # Django's own deletion would read the pieces first.
+    # Django's own deletion would load the pieces first.
     for rows in (
         FilePiece.objects.filter(content__in=keys),
         DocumentPassage.objects.filter(content__in=keys),

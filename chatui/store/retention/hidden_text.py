@@ -1,10 +1,9 @@
 """Removes hidden text from stored messages, when a turn ends or after some days (``CHATUI_HIDDEN_DAYS``).
 
-The message stays with its place, its author and who spoke to whom, so that conversations go on, and a debug view says that there was
-something. It becomes a frame for debugging (specification section 6): hidden from people as before, and sent to no model again.
-
-What operators and people have said stays: instructions, questions, documents, and the notes to which a conversation was compacted. So do
-web pages and files that tools have brought, which have tables of their own, and what people see anyway, such as summaries.
+The message keeps its place, author, sender and recipient, so that conversations can continue, and a debug view shows that there was text.
+It becomes a frame for debugging (specification section 6): hidden from people as before, and no longer sent to models. Text from operators
+and people stays: instructions, questions, documents, and the notes of compacted conversations. So do web pages and files from tools, which
+have their own tables, and visible text such as summaries.
 """
 
 from __future__ import annotations
@@ -32,42 +31,46 @@ from renderer.frames import Frame, Header, Intent, Role, Terminator
 from renderer.ocml import document as ocml
 from renderer.tokens import Token
 
-NOT_KEPT = "[This text was not kept.]"
-"""The body of an emptied frame. A call is still one, so it has ``NOT_KEPT_CALL``."""
-NOT_KEPT_CALL = '{"note":"This text was not kept."}'
+REMOVED = "[This text was not kept.]"
+"""The body of an emptied frame. A call stays a call, so it has ``REMOVED_CALL``."""
+REMOVED_CALL = '{"note":"This text was not kept."}'
 
 _BATCH = 50
-"""Messages in one transaction, and turns: a reply of a tool, or a request, may be megabytes long."""
+"""Messages, or turns, in one transaction: a tool's reply, or a request, may be megabytes long."""
 _FIRST = UUID(int=0)
 _LEAST_DAYS = 1
-"""A call may wait for its reply between two turns: until then it stays, however soon reasoning goes."""
+"""A call may wait for its reply between two turns, so it is stored at least this long, even if reasoning is removed sooner."""
 
 
 def keeps_reasoning() -> bool:
-    """Whether reasoning is stored once its turn has ended. Where it is not, neither is what may repeat it."""
+    """Whether reasoning stays stored after its turn. If not, neither does text that may repeat it."""
     return environment().hidden_days != 0
 
 
 def is_emptied(frame: Frame) -> bool:
-    """Whether the text of a stored frame was taken away."""
+    """Whether the text of a stored frame was removed."""
     is_place = frame.header.intent == Intent.DEBUG or frame.header == BROKEN
-    return is_place and frame.body in (NOT_KEPT, NOT_KEPT_CALL)
+    return is_place and frame.body in (REMOVED, REMOVED_CALL)
 
 
 def forget_reasoning(turn_id: UUID) -> None:
-    """At the end of a turn, in its transaction: take away what the model has thought, where the operator wants none kept. Calls and replies
-    stay until ``forget_old``."""
+    """Remove the reasoning at the end of a turn, in its transaction, if the operator wants none stored.
+
+    Calls and replies stay until ``forget_old``.
+    """
     if keeps_reasoning():
         return
-    # What a program carried for the model stands before its question, which the turn does not own.
+    # Reasoning that a program sent along is stored before its question, and does not belong to the turn.
     carried = Q(turn=None, author=Author.IMPORT, conversation__turns=turn_id, conversation__turns__program_answer__isnull=False)
     thoughts = _hidden().filter(Q(turn=turn_id) | carried).filter(Q(role=Role.ASSISTANT) | Q(author=Author.MODEL))
     _empty(thoughts.exclude(terminator=Terminator.CALL).distinct())
 
 
 def forget_old(now: datetime | None = None) -> str:
-    """Take away all hidden text that has been stored for longer than the operator wants, in short transactions. What was done, for the
-    operator; empty where everything is kept."""
+    """Remove all hidden text that has been stored longer than the operator wants, in short transactions.
+
+    Returns a report for the operator, empty if there is no limit.
+    """
     before = too_old(now)
     if before is None:
         return ""
@@ -87,29 +90,31 @@ def forget_old(now: datetime | None = None) -> str:
 
 
 def too_old(now: datetime | None = None) -> datetime | None:
-    """Hidden text from before this time is removed; None where everything is kept."""
+    """Hidden text from before this time is removed; None if there is no limit."""
     days = environment().hidden_days
     return None if days < 0 else (now or timezone.now()) - timedelta(days=max(days, _LEAST_DAYS))
 
 
 def _older(rows: QuerySet[Any], before: datetime, last: UUID) -> list[UUID]:
-    """The next keys, in their order, which is that of time."""
+    """The next keys, in order, which is chronological."""
     return list(rows.filter(pk__gt=last, pk__lt=first_key_at(before)).order_by("pk").values_list("pk", flat=True)[:_BATCH])
 
 
 def _hidden() -> QuerySet[Message]:
-    """Hidden messages that still have their text, except what operators and people said. Names what stays, so that anything new is
-    removed."""
-    said = Q(role__in=(Role.SYSTEM, Role.DEVELOPER, Role.USER)) & ~Q(author=Author.MODEL)
-    return Message.objects.filter(is_visible=False).exclude(said).exclude(_EMPTIED)
+    """Hidden messages that still have their text, except operators' and people's.
+
+    The query lists the exceptions, so that new kinds are removed by default.
+    """
+    by_people = Q(role__in=(Role.SYSTEM, Role.DEVELOPER, Role.USER)) & ~Q(author=Author.MODEL)
+    return Message.objects.filter(is_visible=False).exclude(by_people).exclude(_EMPTIED)
 
 
 def _ends(start: str) -> Q:
-    kept = ((NOT_KEPT, Token.END), (NOT_KEPT, Token.RETURN), (NOT_KEPT_CALL, Token.CALL))
+    kept = ((REMOVED, Token.END), (REMOVED, Token.RETURN), (REMOVED_CALL, Token.CALL))
     return reduce(or_, (Q(text__endswith=f"{start}{body}{terminator}") for body, terminator in kept))
 
 
-# In the words of another frame, the token before them is written with one more "<".
+# If another frame quotes this text, the token before it has an additional "<".
 _EMPTIED = Q(intent=Intent.DEBUG, raw=None) & _ends(Token.MESSAGE) & ~_ends(f"<{Token.MESSAGE}")
 
 
@@ -118,17 +123,17 @@ def _empty(messages: QuerySet[Message]) -> int:
 
 
 def _emptied(message: Message) -> Frame:
-    """The frame without its words. Values that say what kind of text it was go, too: it is none of that kind any more."""
+    """The frame without its text. Header values for the kind of text are removed, too, because they no longer apply."""
     try:
         frame = transcripts.frame_of(message)
     except OpenChatMLError:
-        return Frame(BROKEN, NOT_KEPT)
+        return Frame(BROKEN, REMOVED)
     header = frame.header
     kept = Header(header.role, header.channel, header.recipient, header.call_id, header.name, Intent.DEBUG)
-    emptied = ocml.writable(Frame(kept, NOT_KEPT_CALL, frame.terminator))
-    return emptied if emptied.terminator is Terminator.CALL else replace(emptied, body=NOT_KEPT)
+    emptied = ocml.writable(Frame(kept, REMOVED_CALL, frame.terminator))
+    return emptied if emptied.terminator is Terminator.CALL else replace(emptied, body=REMOVED)
 
 
 def _without_request(turns: QuerySet[Turn]) -> None:
-    """What was sent to the model repeats hidden text, and what a server said of a failure may."""
+    """Remove stored requests, which repeat hidden text, and servers' error messages, which may."""
     turns.filter(Q(request__isnull=False) | ~Q(error_detail="")).update(request=None, error_detail="")

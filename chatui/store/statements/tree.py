@@ -33,8 +33,8 @@ def _key(name: str) -> Parameter:
 MOVED_LEAF = Change(_moved)
 """An open branch that ends in ``end`` or ``other`` moves on to ``leaf``."""
 VERSIONS = Query(lambda: _versions(_key("base")))
-"""The keys of the visible questions under the message ``base``, and behind documents under it, in the order in which they were stored."""
+"""The keys of the visible questions below the message ``base``, or below its documents, in the order in which they were stored."""
 FIRST_VERSIONS = Query(lambda: _versions(None))
-"""The same under none."""
+"""The same for questions without a parent."""
 WRITTEN = Query(lambda: Message.objects.filter(turn=_key("turn")).order_by("position").defer("raw", "text"))
 """The messages that a turn has written, without their text."""

@@ -9,7 +9,7 @@ from renderer.gate import Audience, show
 
 
 def index_all(row: Conversation) -> None:
-    """Index every message that a search may find. The caller's transaction."""
+    """Index every message that a search may find, in the caller's transaction."""
     found = Message.objects.filter(conversation=row, is_visible=True).exclude(name__in=PRODUCT_NAMES).select_related("conversation")
     found = found.exclude(pk__in=SearchEntry.objects.filter(conversation=row, message__isnull=False).values("message"))
     search_index.add((message, show(transcripts.frame_of(message), Audience.END_USER)) for message in found.order_by("position"))

@@ -47,7 +47,7 @@ def store_pages(job: Job, pages: Mapping[int, Cited]) -> None:
     """
     if not ledger.is_ours(job):
         raise LeaseLostError
-    opened_pages.keep(job.turn_id, pages)
+    opened_pages.save(job.turn_id, pages)
 
 
 def reply_to_abandoned(turn: Turn) -> None:

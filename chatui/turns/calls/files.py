@@ -15,7 +15,7 @@ from chatui.models.files.stored_file import FileSource
 from chatui.store.documents import attached
 from chatui.store.files import reading, storage
 from chatui.store.files.encryption import NoKeyError
-from chatui.store.files.storage import FileRefusedError, NewFile, Place
+from chatui.store.files.storage import FileDestination, FileRefusedError, NewFile
 from chatui.tools.files import GivenFile, KeptFile, MadeFile, NotKeptError
 from chatui.turns import ledger
 from chatui.turns.ledger import Job, LeaseLostError
@@ -76,7 +76,7 @@ def _store(job: Job, new: NewFile) -> KeptFile:
     # A turn that has ended may not store files: its conversation may be about to be erased.
     if not ledger.is_ours(job):
         raise LeaseLostError
-    file = storage.keep(Place(job.asked_by_id, job.conversation_id, job.turn_id), new)
+    file = storage.save(FileDestination(job.asked_by_id, job.conversation_id, job.turn_id), new)
     return KeptFile(file.name, file.content.size, file.content.sha256)
 
 

@@ -13,9 +13,9 @@ from chatui.models import Conversation, Message, SentDocument, Turn, User
 from chatui.models.files.document import DocumentUse
 from chatui.permissions import access
 from chatui.store.documents import attached, budget, passages
-from chatui.store.documents.attached import NoSuchFileError, Ready, TooLargeError
+from chatui.store.documents.attached import NoSuchFileError, PreparedDocument, TooLargeError
 from chatui.store.documents.page_ranges import PlacesError
-from chatui.store.transcripts import Place
+from chatui.store.transcripts import TreePosition
 from chatui.turns.requests.by_person import Ask, Kind
 from chatui.turns.requests.refusal import AskRefusedError
 
@@ -34,7 +34,7 @@ def prepared(person: User, ask: Ask) -> Ask:
         raise AskRefusedError(ProductCode.TOO_LARGE)
     room = budget.room(person, budget.context_of(person, choice), ask.text)
     try:
-        documents = tuple(attached.ready(person.pk, ask.files, room, _of_edited(person, ask)))
+        documents = tuple(attached.prepare(person.pk, ask.files, room, _of_edited(person, ask)))
     except (NoSuchFileError, PlacesError):
         raise access.NotFoundError from None
     except TooLargeError:
@@ -53,8 +53,8 @@ def _of_edited(person: User, ask: Ask) -> frozenset[UUID]:
     return frozenset(row.file_id for row in of_question(question) if row.file_id)
 
 
-def put(conversation: Conversation, place: Place, documents: Sequence[Ready]) -> Place:
-    """Store the documents at a place, in the caller's transaction. Returns the place for the question.
+def put(conversation: Conversation, place: TreePosition, documents: Sequence[PreparedDocument]) -> TreePosition:
+    """Store the documents at a place, in the caller's transaction. Returns the place of the question.
 
     Raises:
         NotFoundError: a file has meanwhile been sent or deleted.

@@ -9,7 +9,7 @@ from uuid import UUID
 from chatui.accounts.sessions import SignedIn
 from chatui.json_schemas.answer_format import AnswerFormat
 from chatui.store.documents.attached import FileUse as FileUse  # for callers
-from chatui.store.documents.attached import Ready
+from chatui.store.documents.attached import PreparedDocument
 
 
 class Kind(StrEnum):
@@ -47,7 +47,7 @@ class Ask:
     temporary: bool = False
     files: tuple[FileUse, ...] = ()
     has_own_files: bool = False
-    documents: tuple[Ready, ...] = field(default=(), repr=False)
+    documents: tuple[PreparedDocument, ...] = field(default=(), repr=False)
     text: str = field(default="", repr=False)
     session: SignedIn | None = field(default=None, repr=False)
     """If set, checked again when the turn is stored."""

@@ -54,7 +54,7 @@ class KeyForm(forms.Form):
         self, *args: Any, choices: Iterable[Choice], tools: Sequence[tuple[str, str]] = (), may_view_hidden: bool = False, **kwargs: Any
     ) -> None:
         """``choices``: the models that the person may use; ``tools``: name and title of each tool that the key can name.
-        ``may_view_hidden``: whether a key of theirs can be one that reads reasoning."""
+        ``may_view_hidden``: whether their keys may read reasoning."""
         super().__init__(*args, **kwargs)
         fields: dict[str, Any] = self.fields
         fields["models"].choices = [(choice.value, choice.label) for choice in choices]
@@ -69,7 +69,7 @@ class KeyForm(forms.Form):
         fields["lasts"].choices = [*days, (NEVER, gettext("until it is revoked"))]
 
     def wanted(self) -> NewKeyOptions | None:
-        """The key, where the form is complete."""
+        """The key that a valid form asks for."""
         if not self.is_valid():
             return None
         name, formats, lasts = one_line(self.cleaned_data["name"]), self.cleaned_data["formats"], self.cleaned_data["lasts"]

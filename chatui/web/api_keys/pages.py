@@ -40,7 +40,7 @@ def keys(request: HttpRequest) -> HttpResponse:
     form, made = new_form(request.POST or None), None
     if request.method == "POST":
         _new_keys.check(str(person.pk))
-        if made := _made(request, form):
+        if made := _created(request, form):
             form = new_form()
     context = {"keys": management.of(person), "form": form, "made": made, "address": request.build_absolute_uri("/v1")}
     return render(request, "api_keys/keys.html", context, status=400 if form.errors else 200)
@@ -55,7 +55,7 @@ def revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
     return redirect("api_keys")
 
 
-def _made(request: HttpRequest, form: KeyForm) -> CreatedKey | None:
+def _created(request: HttpRequest, form: KeyForm) -> CreatedKey | None:
     wanted = form.wanted()
     if wanted is None:
         return None

@@ -14,9 +14,9 @@ from django.views.decorators.http import require_GET
 
 from chatui.web.guards import View
 
-# What draws is the code of others, and what it reads was written by a model. So its document has an opaque origin (no cookies, no storage,
-# nothing of the page that frames it), runs the two scripts that carry this answer's nonce, loads nothing, and can send nothing anywhere.
-# Styles are free, because diagrams are full of them; without images and fonts they have nothing to fetch.
+# Third-party code draws what a model wrote. So the document has an opaque origin (no cookies, no storage, no access to the page that frames
+# it), runs only the two scripts with this response's nonce, loads nothing, and can send nothing anywhere. Inline styles are allowed,
+# because diagrams need them; without images and fonts they cannot fetch anything.
 _POLICY = {
     "default-src": [NONE],
     "script-src": [NONCE],
@@ -31,7 +31,7 @@ _framing = csp_replace({"frame-src": [SELF]})
 
 
 def draws_diagrams(view: View) -> View:
-    """Lets a page frame the diagram document, the only one of ours that any page may frame. Redirects and refusals frame nothing."""
+    """Lets a page frame the diagram document, the only one of ours that may be framed. Redirects and refusals allow no framing."""
 
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:

@@ -22,9 +22,9 @@ from chatui.web.guards import guarded, hidden_channels
 from chatui.web.people import person_of
 from chatui.web.visitors import visitor_of
 
-# A file has an address of ours, so whatever ran in it would run as the product. A picture that is opened by itself is a document, too.
+# A file is served from our origin, so a script in it would run as the product. A picture that is opened by itself is a document, too.
 _POLICY = {"default-src": [NONE], "base-uri": [NONE], "form-action": [NONE], "frame-ancestors": [NONE], "sandbox": []}
-# The document around such a picture is the browser's own, and so is its style: without it, black lines can stand on black.
+# The browser makes the document around such a picture. Its styles must be allowed, or black lines may be drawn on black.
 _PICTURE_POLICY = {**_POLICY, "style-src": [UNSAFE_INLINE]}
 _ANYTHING = "application/octet-stream"
 
@@ -48,12 +48,15 @@ def turn_files(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> Ht
 
 @hidden_channels("GET", DOWNLOAD_ACTION)
 def debug_file(request: HttpRequest, conversation_id: UUID, file_id: UUID) -> HttpResponseBase:
-    """A file in a conversation whose debug view is open. Like the debug view it needs the permission and opt-in, and is recorded."""
+    """A file in a conversation whose debug view is open.
+
+    Like the debug view it needs the permission and opt-in, and is recorded in the audit log.
+    """
     return _served(request, files.hidden(visitor_of(request, "download"), conversation_id, file_id))
 
 
 def _served(request: HttpRequest, found: Download) -> HttpResponseBase:
-    """Pictures of formats that run nothing are shown in place; everything else is saved, as bytes of no kind."""
+    """Pictures in formats without scripts are shown in place; everything else is downloaded as untyped bytes."""
     pieces = archive.in_threads(found.pieces) if isinstance(request, ASGIRequest) else found.pieces
     response = StreamingHttpResponse(pieces, content_type=found.picture_type or _ANYTHING)
     response.headers["Content-Length"] = str(found.size)

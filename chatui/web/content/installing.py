@@ -45,9 +45,9 @@ def manifest(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
-@csp({"default-src": [NONE], "connect-src": [SELF]})  # all that a worker of ours does is to fetch
+@csp({"default-src": [NONE], "connect-src": [SELF]})  # the service worker only fetches
 def service_worker(request: HttpRequest) -> HttpResponse:
-    """The worker that keeps static files and the offline page; where it is switched off, one that deletes them and itself."""
+    """The worker that caches static files and the offline page; if it is switched off, one that deletes the caches and itself."""
     is_on = environment().service_worker
     name = "installed/worker.js" if is_on else "installed/worker_off.js"
     context = {"release": _release(), "shell": [static(file) for file in SHELL]} if is_on else {}
@@ -58,12 +58,12 @@ def service_worker(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def offline(request: HttpRequest) -> HttpResponse:
-    """The page that the worker shows when the server cannot be reached. It is the same for everybody, so it names nobody."""
+    """The page that the worker shows when the server cannot be reached. It is the same for everybody, so it contains no names."""
     return render(request, "installed/offline.html")
 
 
 def _release() -> str:
-    """What changes with each static file, with the operator's brand and with the product: caches are named after it."""
+    """A digest that changes with any static file, the operator's brand and the release. Caches are named after it."""
     return "-".join([__version__, getattr(staticfiles_storage, "manifest_hash", ""), brand().digest])
 
 

@@ -20,7 +20,7 @@ from chatui.env import environment
 from chatui.permissions import access
 from chatui.throttle import Throttle
 from chatui.transfer import file_intake, sent_files, uploaded_files
-from chatui.transfer.file_intake import NotBroughtError, Place
+from chatui.transfer.file_intake import FileDestination, NotBroughtError
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
@@ -29,27 +29,29 @@ _uploads = Throttle("files", attempts=120, seconds=600)
 _NOTHING = {"default-src": [NONE], "base-uri": [NONE], "form-action": [NONE], "frame-ancestors": [NONE], "sandbox": []}
 _NAME_CHARS = 1000
 _MOST_NUMBER = 2**31 - 1
-_PASSING = ("busy", "unchecked", Reason.UNAVAILABLE)
-"""The same file may be taken another time: the page offers to try again."""
+_TEMPORARY = ("busy", "unchecked", Reason.UNAVAILABLE)
+"""Temporary reasons: the page offers to try again."""
 
 
 @require_http_methods(["GET", "POST"])
 @login_required
 @guarded
 def files(request: HttpRequest) -> HttpResponse:
-    """Take one file at the message box of ``conversation``, or tell which wait there, or which came with its ``question``."""
+    """Upload one file for the message box of ``conversation``, or list those that wait there, or those sent with its ``question``."""
     person, choice, conversation_id = person_of(request), request.GET.get("choice", ""), _message_box(request)
     if request.method == "POST":
         _uploads.check(str(person.pk))
-        return _bring(request, Place(person.pk, None, brought_in=conversation_id))
+        return _upload(request, FileDestination(person.pk, None, brought_in=conversation_id))
     if conversation_id and (question := request.GET.get("question", "")):
         return JsonResponse(upload_status.of_question(person, conversation_id, question, choice))
     return JsonResponse(upload_status.waiting_at(person, conversation_id, choice))
 
 
-def _bring(request: HttpRequest, place: Place) -> HttpResponse:
-    """Take one file: the body is its bytes, and ``X-File-Name`` its name, percent-encoded. The reply says what it takes of the context of
-    the model ``choice``, or in a sentence why it is not taken."""
+def _upload(request: HttpRequest, place: FileDestination) -> HttpResponse:
+    """Upload one file: the body is its bytes, and ``X-File-Name`` its percent-encoded name.
+
+    The reply gives its share of the context of the model ``choice``, or the reason for refusing it.
+    """
     try:
         file = file_intake.bring(place, unquote(request.headers.get("X-File-Name", ""))[:_NAME_CHARS], partial(_body, request))
     except NotBroughtError as error:
@@ -71,7 +73,7 @@ def files_earlier(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def again(request: HttpRequest, file_id: UUID) -> HttpResponse:
-    """Let such a file wait once more, at the message box of ``conversation``. The reply is that of ``files`` for one that was brought."""
+    """Add such a file to the message box of ``conversation``. The reply is the same as for an upload."""
     person = person_of(request)
     _uploads.check(str(person.pk))
     file = sent_files.again(person, file_id, _message_box(request))
@@ -84,7 +86,7 @@ def again(request: HttpRequest, file_id: UUID) -> HttpResponse:
 @guarded
 @csp(_NOTHING)  # type: ignore[arg-type]
 def text(request: HttpRequest, file_id: UUID) -> HttpResponse:
-    """What was read of a file of one's own, as plain text that runs nothing."""
+    """The text extracted from one's own file, as plain text, in which no script can run."""
     found = uploaded_files.text_of(access.as_person(request.user), file_id)
     response = HttpResponse(found, content_type="text/plain; charset=utf-8")
     response.headers["X-Content-Type-Options"] = "nosniff"
@@ -95,7 +97,7 @@ def text(request: HttpRequest, file_id: UUID) -> HttpResponse:
 @login_required
 @guarded
 def passage(request: HttpRequest, file_id: UUID, number: int) -> HttpResponse:
-    """A place in a document of one's own, to which a citation leads."""
+    """The passage of one's own document to which a citation leads."""
     place = uploaded_files.place_of(access.as_person(request.user), file_id, min(number, _MOST_NUMBER))
     neighbours = {"before": place.number - 1, "behind": place.number + 1 if place.number < place.many else 0}
     return render(request, "files/passage.html", {"place": place, **neighbours})
@@ -105,7 +107,7 @@ def passage(request: HttpRequest, file_id: UUID, number: int) -> HttpResponse:
 @login_required
 @guarded
 def delete(request: HttpRequest, file_id: UUID) -> HttpResponse:
-    """Delete a file that the person brought, sent or not. 409 while an answer is being written in its conversation."""
+    """Delete a file that the person uploaded, sent or not. 409 while an answer is being written in its conversation."""
     try:
         uploaded_files.delete(person_of(request), file_id)
     except uploaded_files.AnsweringError:
@@ -114,7 +116,7 @@ def delete(request: HttpRequest, file_id: UUID) -> HttpResponse:
 
 
 def _message_box(request: HttpRequest) -> UUID | None:
-    """The conversation at whose message box files are to wait; None for a new one."""
+    """The conversation whose message box the files belong to; None for a new one."""
     asked = request.GET.get("conversation", "")
     return access.own_conversation(person_of(request), asked).pk if asked else None
 
@@ -130,4 +132,4 @@ def _body(request: HttpRequest) -> bytes:
 def _refused(why: str, error: NotBroughtError | None = None) -> HttpResponse:
     found = error.found if error else None
     said = {"ok": False, "why": why, "message": upload_status.sentence(why, found.places if found else 0)}
-    return JsonResponse(said, status=503 if why in _PASSING else 200)
+    return JsonResponse(said, status=503 if why in _TEMPORARY else 200)

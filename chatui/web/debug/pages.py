@@ -18,7 +18,7 @@ from chatui.env import environment
 from chatui.languages.sentences import sentence_of
 from chatui.permissions import access, debug_requests
 from chatui.web.guards import hidden_channels
-from chatui.web.people import person_of, tell_sockets
+from chatui.web.people import notify_sockets, person_of
 from chatui.web.visitors import visitor_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def after_opt_in(view: View) -> View:
 
 @hidden_channels("GET", "debug page")
 def debug(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """All frames of a branch, grouped by turns. Where the view is not open, the page that asks for the opt-in."""
+    """All frames of a branch, grouped by turns. If the view is not open, the page that asks for the opt-in."""
     visitor = visitor_of(request, "page")
     try:
         row = access.view_hidden(visitor, conversation_id, action="debug page")
@@ -54,7 +54,7 @@ def debug(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @hidden_channels("GET", "debug comparison")
 @after_opt_in
 def compare(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """The same, with what the person saw of each frame beside it."""
+    """The same, with the person's view of each frame beside it."""
     row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug comparison")
     return _frames(request, row, "compare")
 
@@ -77,7 +77,7 @@ def raw_frame(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> 
 
 @hidden_channels("POST", "open debug view")
 def debug_open(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Open the debug view, or request it where a second person has to approve."""
+    """Open the debug view, or request it if a second person has to approve."""
     visitor = visitor_of(request, "page")
     reason = " ".join(request.POST.get("reason", "").replace("\x00", "").split())
     try:
@@ -92,7 +92,7 @@ def debug_open(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 def debug_close(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Close the debug view. Other tabs that stream it stop at once."""
     row = debug_requests.close_debug_view(visitor_of(request, "page"), conversation_id)
-    tell_sockets(person_of(request))
+    notify_sockets(person_of(request))
     return redirect("conversation", row.pk) if row.owner == request.user else redirect("home")
 
 
@@ -124,7 +124,7 @@ def _frames(request: HttpRequest, row: Conversation, tab: str) -> HttpResponse:
 def _opt_in(request: HttpRequest, row: Conversation, *, reason: str = "", problem: str = "") -> HttpResponse:
     shown = shown_conversation(row)
     if row.owner != request.user:
-        # The title is text that the person wrote, and before the opt-in no line in the audit log would say who read it.
+        # The title is the person's text, and before the opt-in no line in the audit log would record who read it.
         shown = replace(shown, title=_("A conversation of %(name)s") % {"name": row.owner.get_username()})
     waits = environment().debug_approval
     context = _about(request, row) | {

@@ -19,7 +19,7 @@ from chatui.web.visitors import visitor_of
 def prompt(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
     """The body of the request, one part at a time. ``format=sent`` shows it byte for byte."""
     row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug prompt")
-    # Links that were kept from earlier versions say ``form``.
+    # Old links use ``form``.
     laid_out = request.GET.get("format", request.GET.get("form")) != "sent"
     number = number_of(request.GET.get("part"), 1)
     shown = prompts.part(row, turn_id, number, laid_out=laid_out)
@@ -31,7 +31,7 @@ def prompt(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpRe
 def prompt_file(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
     """The whole body as a file."""
     row = access.view_hidden(visitor_of(request, "download"), conversation_id, action="prompt download")
-    # Served as a file that no browser opens in place: a prompt may hold anything.
+    # Served as a download: a prompt may contain anything.
     response = HttpResponse(prompts.whole(row, turn_id), content_type="text/plain; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="prompt-{turn_id}.json"'
     return response
@@ -40,7 +40,7 @@ def prompt_file(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> H
 @hidden_channels("GET", "debug tokens")
 @after_opt_in
 def turn_tokens(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
-    """Token ids and text, some hundreds on a page: of the prompt, or of the model's output with ``of=output``."""
+    """Token ids and text, a few hundred per page: of the prompt, or of the model's output with ``of=output``."""
     row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug tokens")
     of = tokens.OUTPUT if request.GET.get("of") == tokens.OUTPUT else tokens.PROMPT
     page = tokens.page(row, turn_id, of, number_of(request.GET.get("from"), 0))

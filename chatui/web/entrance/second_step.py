@@ -16,45 +16,47 @@ if TYPE_CHECKING:
     from chatui.models import User
 
 LASTS_SECONDS = 600
-_KEPT = "second_step"
+_SESSION_KEY = "second_step"
 
 
 def is_due(person: User) -> bool:
-    """Whether the password alone does not let this person in."""
+    """Whether this person needs a second factor after the password."""
     return enrollment.is_on(person) or required.is_required(person)
 
 
 def begin(request: HttpRequest, person: User, after: str) -> HttpResponse:
-    """The password was right: go on to the page for the code. ``after``: where to then."""
-    request.session.cycle_key()  # nobody else may know the key under which this is kept
-    request.session[_KEPT] = {
+    """After the correct password, redirect to the page for the code. ``after``: the path for afterwards."""
+    request.session.cycle_key()  # nobody else may know the key of the session that stores this
+    request.session[_SESSION_KEY] = {
         "person": str(person.pk),
         "at": time.time(),
         "after": after,
-        # Of the password: another one ends this step, as it ends sessions.
+        # A digest of the password: changing it ends this step, as it ends sessions.
         "proof": person.get_session_auth_hash(),
-        # When all sessions were last ended. Any other moment than this one ends this step, by whichever machine's clock it was.
+        # When all sessions were last ended. Any other value ends this step, so clocks of different machines do not matter.
         "ended": _ended(person),
     }
     return redirect("sign_in_code")
 
 
 def person_of(request: HttpRequest) -> User | None:
-    """Who has shown their password a moment ago in this browser, if their account and password are still the same, and their sessions were
-    not all ended meanwhile."""
-    kept = request.session.get(_KEPT)
-    if not kept or not 0 <= time.time() - kept["at"] < LASTS_SECONDS:
+    """The person who has just entered their password in this browser.
+
+    None if the account or password has changed, or all sessions were ended.
+    """
+    stored = request.session.get(_SESSION_KEY)
+    if not stored or not 0 <= time.time() - stored["at"] < LASTS_SECONDS:
         return None
-    person: User | None = get_user_model().objects.filter(pk=kept["person"], is_active=True).first()
-    if person is None or kept.get("ended") != _ended(person):
+    person: User | None = get_user_model().objects.filter(pk=stored["person"], is_active=True).first()
+    if person is None or stored.get("ended") != _ended(person):
         return None
-    return person if constant_time_compare(person.get_session_auth_hash(), kept["proof"]) else None
+    return person if constant_time_compare(person.get_session_auth_hash(), stored["proof"]) else None
 
 
 def finish(request: HttpRequest) -> str:
-    """Forget it. Returns where to go on to."""
-    kept = request.session.pop(_KEPT, None)
-    return str(kept["after"]) if kept else ""
+    """End this step. Returns the path for afterwards."""
+    stored = request.session.pop(_SESSION_KEY, None)
+    return str(stored["after"]) if stored else ""
 
 
 def _ended(person: User) -> str:

@@ -23,40 +23,43 @@ if TYPE_CHECKING:
     from chatui.models import User
 
 RECENT_SECONDS = 600
-"""How long after showing who one is one may change how one signs in: somebody else may sit at an open session later."""
+"""How long after authentication people may change their sign-in methods: somebody else may use an open session later."""
 
-_SHOWN_AT = "shown_at"
+_AUTHENTICATED_AT = "shown_at"
 _changes = Throttle("ways-to-sign-in", attempts=30, seconds=600)
 
 
 def enter(request: HttpRequest, person: User, *, how: str = "", hours: int = 0, after: str = "") -> HttpResponse:
-    """Sign the person in, and go on to the path ``after``. ``how`` is for the audit log; ``hours``: how long it lasts, 0 for as usual."""
+    """Sign the person in, and redirect to the path ``after``.
+
+    ``how``: for the audit log; ``hours``: the session's lifetime, 0 for the default.
+    """
     sign_in.record_signed_in(Visitor(person, visitor_of(request, "page").address, "page"), how)
-    second_step.finish(request)  # of whoever showed a password in this browser before, and is not let in by this
+    second_step.finish(request)  # removes the password step of anybody else in this browser
     auth.login(request, person, "django.contrib.auth.backends.ModelBackend")
     if hours:
-        request.session.set_expiry(timedelta(hours=hours))  # a moment, so that nothing that happens meanwhile puts it off
-    note_begun(request, person, how)
+        request.session.set_expiry(timedelta(hours=hours))  # a timedelta is stored as a fixed time, so activity does not extend it
+    record_start(request, person, how)
     return on_known_device(redirect(after or "home"), person)
 
 
-def note_begun(request: HttpRequest, person: User, how: str = "") -> None:
-    """A session has just begun: its person finds it in their list."""
-    note_shown(request)
+def record_start(request: HttpRequest, person: User, how: str = "") -> None:
+    """Record that a session has begun, for the person's list of sessions."""
+    mark_authenticated(request)
     if request.session.session_key is None:
         request.session.save()
     visitor = visitor_of(request, "page")
     session_list.record_start(person, str(request.session.session_key), visitor, request.headers.get("User-Agent", ""), how)
 
 
-def note_shown(request: HttpRequest) -> None:
-    """The person has just shown who they are."""
-    request.session[_SHOWN_AT] = time.time()
+def mark_authenticated(request: HttpRequest) -> None:
+    """Record that the person has just authenticated."""
+    request.session[_AUTHENTICATED_AT] = time.time()
 
 
 def is_recent(request: HttpRequest) -> bool:
-    """Whether the person has shown who they are in this session a moment ago."""
-    at = request.session.get(_SHOWN_AT, 0)
+    """Whether the person has recently authenticated in this session."""
+    at = request.session.get(_AUTHENTICATED_AT, 0)
     return isinstance(at, (int, float)) and 0 <= time.time() - at < RECENT_SECONDS
 
 
@@ -67,7 +70,7 @@ def admit_change(person: User) -> None:
 
 
 def on_known_device(response: HttpResponse, person: User) -> HttpResponse:
-    """Remember this browser: its wrong passwords are counted separately from those of strangers."""
+    """Set a device cookie: wrong passwords from this browser are counted separately from those of strangers."""
     response.set_cookie(
         sign_in.DEVICE_COOKIE,
         sign_in.new_device(person),
@@ -80,12 +83,12 @@ def on_known_device(response: HttpResponse, person: User) -> HttpResponse:
 
 
 def own_path(request: HttpRequest, path: str) -> str:
-    """``path`` if it is one of this site, else empty: a link must not send people elsewhere after they have signed in."""
+    """``path`` if it belongs to this site, else empty: a link must not redirect people elsewhere after they have signed in."""
     is_own = url_has_allowed_host_and_scheme(path, allowed_hosts={request.get_host()}, require_https=request.is_secure())
-    # What begins otherwise would be taken for the name of a view, and an unknown one ends the sign-in with an error.
+    # ``redirect`` would take any other beginning for the name of a view, and an unknown name fails.
     return path if is_own and path.startswith("/") and len(path) <= 500 else ""
 
 
 def back_address(request: HttpRequest, provider: str) -> str:
-    """Where a provider sends people back to: the address that the operator registers there."""
+    """The redirect address for a provider, which the operator registers there."""
     return request.build_absolute_uri(reverse("sign_in_back", args=[provider]))

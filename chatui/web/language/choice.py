@@ -26,9 +26,10 @@ _ONE_YEAR = 365 * 24 * 3600
 @csrf_exempt
 @require_POST
 def choose_language(request: HttpRequest) -> HttpResponse:
-    """Keep the choice: with the account of whoever is signed in, so that it counts everywhere, and in this browser's cookie.
+    """Store the choice in the account of a signed-in person, so that it counts everywhere, and in this browser's cookie.
 
-    Signed out, it needs no token: nothing is kept on the server, and pages for everybody (a share link) set no cookie for one.
+    People who are signed out need no CSRF token: nothing is stored on the server, and public pages (a share link) set no cookie for a
+    token.
     """
     return csrf_protect(_choose)(request) if as_person(request.user) else _choose(request)
 
@@ -45,7 +46,7 @@ def _choose(request: HttpRequest) -> HttpResponse:
 
 
 def in_cookie(response: HttpResponse, code: str) -> HttpResponse:
-    """Keep the choice in this browser as well, for the pages that it shows before anybody has signed in."""
+    """Store the choice in a cookie, for pages that are shown before sign-in."""
     if code == AS_BROWSER:
         response.delete_cookie(settings.LANGUAGE_COOKIE_NAME, path="/", samesite="Lax")
     else:
@@ -62,13 +63,13 @@ def in_cookie(response: HttpResponse, code: str) -> HttpResponse:
 
 
 def _page(request: HttpRequest) -> str:
-    """The page that the form is on. A conversation that was begun on the first page has an address of its own by now."""
+    """The page that the form is on. A conversation that was started on the first page has its own address by now."""
     page = back(request)
     return (came_from(request) or page) if "next" in request.POST and urlsplit(page).path == reverse("home") else page
 
 
 def back(request: HttpRequest, otherwise: str = "") -> str:
-    """The page that a form was on, as its ``next`` says, if it is one of ours; if not, ``otherwise``, or the first page."""
+    """Redirect to the page in a form's ``next`` if it is ours; else to ``otherwise``, or the first page."""
     url = request.POST.get("next", "")
     is_ours = url.startswith("/") and url_has_allowed_host_and_scheme(url, allowed_hosts=None)
     return url if is_ours else otherwise or reverse("home")

@@ -1,7 +1,7 @@
 """Sets the language and the time zone of each request.
 
-The language is that of the person's account, else of the cookie, else what the browser asks for, else the operator's setting. An address
-never says it: a link to a conversation is the same for everybody.
+The language is that of the person's account, else of the cookie, else what the browser asks for, else the operator's setting. It is never
+part of the address: a link to a conversation is the same for everybody.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ _WITHOUT_LANGUAGE = ("/healthz", "/readyz", "/metrics", "/brand/", "/v1/", "/sci
 
 
 _IN_UTC = re.compile(r"/(audit|admin|usage)/|/c/[^/]+/debug/")
-"""What several people read and compare, or ask for by days, has one clock."""
+"""Pages that several people compare, or filter by days, use one time zone."""
 
 
 class LanguageMiddleware(Inline, MiddlewareMixin):
-    """Stands behind sessions and accounts. Answers that may differ by language say so to caches."""
+    """Runs after the session and authentication middleware. Responses that may differ by language have a ``Vary`` header."""
 
     def may_wait_before(self, request: HttpRequest) -> bool:
-        """Whoever is signed in is read from the database."""
+        """A signed-in person is read from the database."""
         return _has_language(request)
 
     def process_request(self, request: HttpRequest) -> None:
-        """Everything that answers this request speaks that language, and tells times where the person is."""
+        """Activate the language and the time zone for this request."""
         translation.activate(_language_of(request) if _has_language(request) else "en")
         timezone.activate(_time_zone_of(request) if _has_language(request) else UTC)
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """``Cookie`` is said by the session as well, where one was looked at; a page for strangers depends on it, too."""
+        """Add the ``Vary`` header. The session adds ``Cookie`` only if it was read, but public pages depend on cookies, too."""
         if _has_language(request):
             patch_vary_headers(response, ("Accept-Language", "Cookie"))
             response.headers.setdefault("Content-Language", tag(translation.get_language() or "en"))
@@ -49,7 +49,7 @@ class LanguageMiddleware(Inline, MiddlewareMixin):
 
 
 def _has_language(request: HttpRequest) -> bool:
-    """What only machines read has none, and costs no look at the session."""
+    """Whether the response has a language. Endpoints for programs have none, which saves reading the session."""
     return not request.path_info.startswith(_WITHOUT_LANGUAGE)
 
 

@@ -31,7 +31,7 @@ def archived(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def put(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Put a conversation into the list, on top of it, or into the archive. Leads back to the archive where ``back`` says so."""
+    """Move a conversation to the top of the list, or into the archive. Redirects to the archive if ``back`` says so."""
     row = conversation_actions.put(person_of(request), conversation_id, request.POST.get("place", ""))
     send_from_thread(groups.person(row.owner_id), list_events.placed(row))
     url = reverse("archived") if request.POST.get("back") == "archive" else reverse("conversation", args=[row.pk])

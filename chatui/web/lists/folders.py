@@ -35,7 +35,7 @@ _writes = Throttle("folder", attempts=120, seconds=60)
 
 
 class Instructions(forms.CharField):
-    """A text of several lines. Browsers send each end of a line as two characters, and count it as one."""
+    """A text of several lines. Browsers send each line end as two characters, but count one."""
 
     def to_python(self, value: object) -> str:
         text = super().to_python(value)
@@ -65,7 +65,7 @@ class FolderForm(forms.Form):
     )
 
     def wanted(self) -> FolderFields | None:
-        """The folder, where the form is complete."""
+        """The folder that a valid form describes."""
         if not self.is_valid():
             return None
         try:
@@ -79,7 +79,7 @@ class FolderForm(forms.Form):
 @login_required
 @guarded
 def new(request: HttpRequest) -> HttpResponse:
-    """Makes a folder. Puts the conversation into it that ``conversation`` names, or leads to a new one in it."""
+    """Creates a folder, then moves the conversation named by ``conversation`` into it, or opens a new one in it."""
     person = person_of(request)
     asked = request.POST.get("conversation") or request.GET.get("conversation", "")
     row = temporary.own_kept(person, asked) if asked else None
@@ -92,7 +92,7 @@ def new(request: HttpRequest) -> HttpResponse:
             except TooManyFoldersError:
                 form.add_error(None, _full())
             else:
-                _tell(person, folder)
+                _notify(person, folder)
                 return _moved(request, person, row.pk, str(folder.pk)) if row else redirect(_start(folder))
     context = {"form": form, "conversation": shown_conversation(row) if row else None}
     return render(request, "folders/new.html", context, status=400 if form.errors else 200)
@@ -102,14 +102,14 @@ def new(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def folder(request: HttpRequest, folder_id: UUID) -> HttpResponse:
-    """A folder's name and instructions; changes them."""
+    """Shows and changes a folder's name and instructions."""
     person = person_of(request)
     text = folder_list.text_of(person, folder_id)
     form = FolderForm(request.POST or None, initial={"name": text.name, "instructions": text.instructions})
     if request.method == "POST":
         _writes.check(str(person.pk))
         if wanted := form.wanted():
-            _tell(person, actions.change(person, folder_id, wanted))
+            _notify(person, actions.change(person, folder_id, wanted))
             return redirect(f"{reverse('folder', args=[folder_id])}?saved=1")
     context = {"form": form, "folder": text, "is_saved": "saved" in request.GET and request.method == "GET"}
     return render(request, "folders/folder.html", context, status=400 if form.errors else 200)
@@ -119,7 +119,7 @@ def folder(request: HttpRequest, folder_id: UUID) -> HttpResponse:
 @login_required
 @guarded
 def delete(request: HttpRequest, folder_id: UUID) -> HttpResponse:
-    """Asks whether to delete a folder; then does so. What is in it goes back to the list."""
+    """Asks whether to delete a folder; then does so. Its conversations go back to the list."""
     person = person_of(request)
     if request.method == "POST":
         _writes.check(str(person.pk))
@@ -132,7 +132,7 @@ def delete(request: HttpRequest, folder_id: UUID) -> HttpResponse:
 @login_required
 @guarded
 def move(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Asks into which folder to put a conversation; then does so. No folder is the list."""
+    """Asks for the folder of a conversation; then moves it. Without a folder it goes to the list."""
     person = person_of(request)
     if request.method == "POST":
         return _moved(request, person, conversation_id, request.POST.get("folder", ""))
@@ -163,7 +163,7 @@ def _full() -> str:
     return gettext("You have %(most)s folders, and there can be no more. Delete one first.") % most
 
 
-def _tell(person: User, row: Folder) -> None:
+def _notify(person: User, row: Folder) -> None:
     send_from_thread(groups.person(person.pk), list_events.folder_kept(row, folder_list.next_folder_id(row, person)))
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @login_required
 @guarded
 def temporary_chat(request: HttpRequest, conversation_id: UUID, what: str) -> HttpResponse:
-    """Does one of the four to a temporary conversation of the person's. 409 where it cannot be kept while an answer is being written."""
+    """Performs one of the four actions on a person's temporary conversation. 409 for keeping it while an answer is being written."""
     row = temporary.own_temporary(person_of(request), conversation_id)
     if what not in _ACTIONS:
         raise access.NotFoundError

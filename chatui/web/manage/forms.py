@@ -36,7 +36,7 @@ class InviteForm(forms.Form):
     mails = forms.BooleanField(label=_("Send the links by e-mail to those who are named by an address"), required=False, initial=True)
 
     def __init__(self, staff: User, *args: Any, **kwargs: Any) -> None:
-        """Offers only groups that hold no permissions that the member of staff has not, and mail only where there is a way to send it."""
+        """Offers only groups whose permissions the member of staff has, too, and mail only if it is configured."""
         super().__init__(*args, **kwargs)
         fields: dict[str, Any] = self.fields
         fields["group"].queryset = administration.givable(staff)
@@ -44,11 +44,11 @@ class InviteForm(forms.Form):
             del fields["mails"]
 
     def clean(self) -> dict[str, Any]:
-        """Without a way to send mail, none is sent."""
+        """Without configured mail, none is sent."""
         return {"mails": False} | (super().clean() or self.cleaned_data)
 
     def clean_people(self) -> list[str]:
-        """Each once, without empty lines."""
+        """The people, each once, without empty lines."""
         text = self.cleaned_data["people"].replace(",", "\n").replace(";", "\n")
         notes = list(dict.fromkeys(" ".join(line.split()) for line in text.splitlines() if line.strip()))
         if len(notes) > account_actions.MOST_INVITED:
@@ -59,7 +59,7 @@ class InviteForm(forms.Form):
 
 
 class _GroupsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
-    """Each group with what it allows, so that nobody gives a permission without having read it."""
+    """Shows each group with its permissions, so that nobody grants one without having read it."""
 
     def label_from_instance(self, obj: Any) -> str:
         """Its name, and its permissions in words."""
@@ -69,7 +69,7 @@ class _GroupsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
 
 
 class GroupsForm(forms.Form):
-    """The groups of one person, of those that the member of staff may give, and whether they are staff."""
+    """The groups of one person, among those that the member of staff may give, and whether they are staff."""
 
     groups = _GroupsField(label=_("Groups"), queryset=Group.objects.none(), required=False, widget=forms.CheckboxSelectMultiple)
     is_staff = forms.MultipleChoiceField(
@@ -81,7 +81,7 @@ class GroupsForm(forms.Form):
     )
 
     def __init__(self, staff: User, account: User, *args: Any, **kwargs: Any) -> None:
-        """With what is so now."""
+        """Starts with the current values."""
         initial = {"groups": list(account.groups.values_list("pk", flat=True)), "is_staff": ["on"] if account.is_staff else []}
         super().__init__(*args, **kwargs | {"initial": initial})
         fields: dict[str, Any] = self.fields
@@ -90,12 +90,12 @@ class GroupsForm(forms.Form):
 
 class _PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     def label_from_instance(self, obj: Any) -> str:
-        """What it allows."""
+        """The permission in words."""
         return gettext(catalogue.WORDS[f"{obj.content_type.app_label}.{obj.codename}"])
 
 
 class NewGroupForm(forms.Form):
-    """A new group: its name, and which of the permissions of the member of staff it gives."""
+    """A new group: its name, and which of the staff member's own permissions it gives."""
 
     name = forms.CharField(label=_("Name"), max_length=150)
     permissions = _PermissionsField(
@@ -103,14 +103,14 @@ class NewGroupForm(forms.Form):
     )
 
     def __init__(self, staff: User, *args: Any, **kwargs: Any) -> None:
-        """Offers only what the member of staff has."""
+        """Offers only the permissions of the member of staff."""
         super().__init__(*args, **kwargs)
         self._staff = staff
         fields: dict[str, Any] = self.fields
         fields["permissions"].queryset = administration.group_permissions(staff)
 
     def clean_name(self) -> str:
-        """One that this member of staff can give a new group."""
+        """Checks that the member of staff can give a new group this name."""
         name: str = self.cleaned_data["name"]
         if why := named_groups.why_not_new(self._staff, name):
             raise ValidationError(why)

@@ -20,17 +20,17 @@ from chatui.permissions import administration, inviting
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import Part
 from chatui.web.manage.forms import NewGroupForm
-from chatui.web.manage.parts import number, of_part, page
-from chatui.web.people import person_of, tell_sockets
+from chatui.web.manage.parts import for_part, number, page
+from chatui.web.people import notify_sockets, person_of
 from chatui.web.visitors import visitor_of
 
 MOST_NAMED = 50
-"""How many people a page names who have no second factor; of others it says how many."""
+"""How many people without a second factor a page names; it counts the others."""
 
 
-@of_part(Part.PEOPLE, "GET", "POST")
+@for_part(Part.PEOPLE, "GET", "POST")
 def groups(request: HttpRequest) -> HttpResponse:
-    """All of them; a form that makes one."""
+    """All groups, and a form to create one."""
     staff = person_of(request)
     form = NewGroupForm(staff, request.POST if request.method == "POST" else None) if administration.may_make_groups(staff) else None
     if request.method == "POST":
@@ -40,36 +40,36 @@ def groups(request: HttpRequest) -> HttpResponse:
             try:
                 made = group_list.make(visitor_of(request, "admin"), form.cleaned_data["name"], form.cleaned_data["permissions"])
             except IntegrityError:
-                return redirect("manage_groups")  # somebody was faster: it is in the list
+                return redirect("manage_groups")  # another request created it first: it is in the list
             return redirect(f"{reverse('manage_group', args=[made.pk])}?done=changed")
     context = {"groups": group_list.all_of_them(staff), "show": "groups", "may_invite": inviting.may_invite(staff, None), "form": form}
     return page(request, Part.PEOPLE, "manage/groups/groups.html", context)
 
 
-@of_part(Part.PEOPLE, "GET", "POST")
+@for_part(Part.PEOPLE, "GET", "POST")
 def group(request: HttpRequest, group_id: int) -> HttpResponse:
-    """One group and who is in it; forms that put people into it, and one that demands a second factor of its members, or not any more."""
+    """One group and its members; forms to add and remove people, and to require a second factor or no longer."""
     row, shown = group_list.one(person_of(request), group_id)
     if request.method == "POST" and "member" in request.POST:
         return _member(request, row, shown)
     if request.method == "POST":
         if request.POST.get("required") not in ("on", "off"):
-            raise NotFoundError  # less is demanded only where somebody says so
+            raise NotFoundError  # the requirement is only removed on explicit request
         is_on, ends_sessions = request.POST["required"] == "on", "sessions" in request.POST
         for person in required.set_for(visitor_of(request, "admin"), row, is_on=is_on, ends_sessions=ends_sessions):
-            tell_sockets(person)
+            notify_sockets(person)
         return redirect(f"{reverse('manage_group', args=[row.pk])}?done=changed")
     return _group(request, row, shown)
 
 
 def _member(request: HttpRequest, row: Group, shown: ListedGroup) -> HttpResponse:
-    """Put somebody in or out, and go back to where they were found."""
+    """Add or remove somebody, and redirect to the page they were found on."""
     try:
         person_id, is_in = UUID(request.POST.get("person", "")), {"in": True, "out": False}[request.POST["member"]]
     except (KeyError, ValueError):
         raise NotFoundError from None
     try:
-        tell_sockets(account_actions.set_member(visitor_of(request, "admin"), person_id, row, is_in=is_in))
+        notify_sockets(account_actions.set_member(visitor_of(request, "admin"), person_id, row, is_in=is_in))
     except LastAccountManagerError:
         return _group(request, row, shown, gettext("Nothing was changed: nobody else could look after accounts."))
     words = {"q": request.POST["q"][:150]} if request.POST.get("q") else {}
@@ -79,7 +79,7 @@ def _member(request: HttpRequest, row: Group, shown: ListedGroup) -> HttpRespons
 def _group(request: HttpRequest, row: Group, shown: ListedGroup, problem: str = "") -> HttpResponse:
     staff, words = person_of(request), request.GET.get("q", "")[:150]
     lacking = required.members_without_factor(row)
-    # Who is looked for may be anybody; without words, members.
+    # A search finds anybody; without one, the page lists members.
     found = people_list.page(words, "", number(request, "page") or 1, None if words.strip() else row)
     context = {
         "group": shown,

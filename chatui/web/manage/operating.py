@@ -19,30 +19,30 @@ from chatui.env import environment
 from chatui.monitoring import settings_in_force
 from chatui.monitoring import system as stored
 from chatui.permissions.administration import Part
-from chatui.web.manage.parts import number, of_part, page
+from chatui.web.manage.parts import for_part, number, page
 from chatui.web.people import person_of
 
 LOOKED_DAYS = 7
 SPANS = ((1, _("Last hour")), (24, _("Last 24 hours")), (24 * 7, _("Last 7 days")))
 
 
-class LooksForm(forms.Form):
-    """Whose looks, at whose conversations, of how many days."""
+class AccessesForm(forms.Form):
+    """Filters accesses by staff member, by owner and by days."""
 
     who = forms.CharField(label=_("Who"), max_length=150, required=False)
     whose = forms.CharField(label=_("Whose"), max_length=150, required=False)
     days = forms.ChoiceField(label=_("Since"), required=False, choices=[("7", _("7 days")), ("31", _("31 days")), ("366", _("one year"))])
 
 
-@of_part(Part.SERVERS)
+@for_part(Part.SERVERS)
 def servers(request: HttpRequest) -> HttpResponse:
-    """Each model server: whether it answers, what it has to do, and what failed."""
+    """Each model server: whether it answers, its load, and its failures."""
     return page(request, Part.SERVERS, "manage/servers.html", {"servers": model_servers.all_of_them()})
 
 
-@of_part(Part.FAILURES)
+@for_part(Part.FAILURES)
 def failures(request: HttpRequest) -> HttpResponse:
-    """Failed answers by code and model server, with what to do, and a list of them."""
+    """Failed answers by code and model server, with advice, and a list of them."""
     hours = number(request, "hours")
     hours = hours if hours in [span for span, _words in SPANS] else 24
     server = request.GET.get("server") if "server" in request.GET else None
@@ -60,27 +60,27 @@ def failures(request: HttpRequest) -> HttpResponse:
     return page(request, Part.FAILURES, "manage/failures.html", context)
 
 
-@of_part(Part.LOOKS)
+@for_part(Part.LOOKS)
 def looks(request: HttpRequest) -> HttpResponse:
-    """Who looked at hidden channels of whose conversation, why, and what they saw there."""
-    form = LooksForm(request.GET, initial={"days": LOOKED_DAYS})
+    """Who opened hidden channels of whose conversation, why, and what they saw."""
+    form = AccessesForm(request.GET, initial={"days": LOOKED_DAYS})
     if not form.is_valid():
         return page(request, Part.LOOKS, "manage/looks.html", {"form": form, "found": debug_views.Page((), None)}, 400)
     chosen = form.cleaned_data
     since = timezone.now() - timedelta(days=int(chosen["days"] or LOOKED_DAYS))
     found = debug_views.page(Filters(person=chosen["who"], whose=chosen["whose"], since=since), below=number(request, "below"))
-    return page(request, Part.LOOKS, "manage/looks.html", {"form": LooksForm(initial=chosen), "found": found})
+    return page(request, Part.LOOKS, "manage/looks.html", {"form": AccessesForm(initial=chosen), "found": found})
 
 
-@of_part(Part.SETTINGS)
+@for_part(Part.SETTINGS)
 def settings(request: HttpRequest) -> HttpResponse:
-    """Every setting, or those with some words, with its value and where it comes from; of secrets only whether they are set."""
+    """Every setting, or those that match a search, with its value and source; for secrets, only whether they are set."""
     words = request.GET.get("q", "").replace("\0", "")[:150]
     found = [{"heading": _(group.heading), "page": group.page, "settings": rows} for group, rows in settings_in_force.found_by(words)]
     return page(request, Part.SETTINGS, "manage/settings.html", {"groups": found, "words": words, "missing_groups": named_groups.missing()})
 
 
-@of_part(Part.SYSTEM)
+@for_part(Part.SYSTEM)
 def system(request: HttpRequest) -> HttpResponse:
     """The release, updates of the schema, storage and retention."""
     return page(request, Part.SYSTEM, "manage/system.html", {"system": stored.system(), "env": environment()})

@@ -17,16 +17,16 @@ from chatui.permissions import administration, debug_requests
 from chatui.permissions.administration import Part
 from chatui.usage import periods, reports
 from chatui.usage.reports import Days
-from chatui.web.manage.parts import of_part, page
+from chatui.web.manage.parts import for_part, page
 from chatui.web.people import person_of
 from chatui.web.visitors import visitor_of
 
 LOOKED_DAYS = 7
 
 
-@of_part(None)
+@for_part(None)
 def overview(request: HttpRequest) -> HttpResponse:
-    """The figures of the parts that exist for this person."""
+    """The figures of the parts that this person may see."""
     found: dict[str, object] = {}
     for part in administration.parts_of(person_of(request)):
         found |= _FIGURES[part](request)

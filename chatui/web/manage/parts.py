@@ -28,7 +28,7 @@ NAMES = {
     Part.SETTINGS: pgettext_lazy("menu", "Settings"),
     Part.SYSTEM: pgettext_lazy("menu", "System"),
 }
-"""In the menu, which is to be one row: the pages themselves have longer headings."""
+"""Menu labels, which must fit into one row: the pages have longer headings."""
 ADDRESSES = {
     Part.PEOPLE: "manage_people",
     Part.SERVERS: "manage_servers",
@@ -41,8 +41,8 @@ ADDRESSES = {
 }
 
 
-def of_part(part: Part | None, *methods: str) -> Callable[[View], View]:
-    """Guards a view of that part: 404 for everybody for whom it does not exist. Without a part: for whom none does."""
+def for_part(part: Part | None, *methods: str) -> Callable[[View], View]:
+    """Guards a view of that part: 404 for people who may not see it. Without a part: for people who may see none."""
 
     def decorate(view: View) -> View:
         @require_http_methods(list(methods or ("GET",)))
@@ -59,12 +59,12 @@ def of_part(part: Part | None, *methods: str) -> Callable[[View], View]:
 
 
 def page(request: HttpRequest, part: Part | None, template: str, context: dict[str, object], status: int = 200) -> HttpResponse:
-    """A page with the menu of the parts that exist for this person."""
+    """A page with the menu of the parts that this person may see."""
     parts = [(NAMES[each], ADDRESSES[each], each is part) for each in administration.parts_of(person_of(request))]
     return render(request, template, {"parts": parts, **context}, status=status)
 
 
 def number(request: HttpRequest, name: str) -> int | None:
-    """A whole number in the address, that fits into a column."""
+    """A whole number from the query string that fits into a database column."""
     text = request.GET.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -22,17 +22,17 @@ from chatui.permissions import administration, inviting
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import Part
 from chatui.web.manage.forms import GroupsForm, InviteForm
-from chatui.web.manage.parts import number, of_part, page
-from chatui.web.people import person_of, tell_sockets
+from chatui.web.manage.parts import for_part, number, page
+from chatui.web.people import notify_sockets, person_of
 from chatui.web.visitors import visitor_of
 
 DONE = ("changed", "sessions", "factor", "closed", "opened")
-"""What a page may say was done, by the word in its address."""
+"""The confirmations that a page may show, by the word in its address."""
 
 
-@of_part(Part.PEOPLE)
+@for_part(Part.PEOPLE)
 def people(request: HttpRequest) -> HttpResponse:
-    """The list, with search; or those who are invited and have not come yet."""
+    """The list, with search; or open invitations."""
     staff, show = person_of(request), request.GET.get("show", "")
     context: dict[str, object] = {
         "words": request.GET.get("q", "")[:150],
@@ -48,9 +48,9 @@ def people(request: HttpRequest) -> HttpResponse:
     return page(request, Part.PEOPLE, "manage/people.html", context | {"found": found})
 
 
-@of_part(Part.PEOPLE, "GET", "POST")
+@for_part(Part.PEOPLE, "GET", "POST")
 def invite(request: HttpRequest) -> HttpResponse:
-    """Invite one or many at once. The links are shown once, on the answer to the form."""
+    """Invite one or many at once. The links are shown once, in the response to the form."""
     if not inviting.may_invite(person_of(request), None):
         raise NotFoundError
     form = InviteForm(person_of(request), request.POST if request.method == "POST" else None)
@@ -69,23 +69,23 @@ def invite(request: HttpRequest) -> HttpResponse:
     return page(request, Part.PEOPLE, "manage/invite.html", context)
 
 
-@of_part(Part.PEOPLE, "POST")
+@for_part(Part.PEOPLE, "POST")
 def invitation_revoke(request: HttpRequest, invitation_id: UUID) -> HttpResponse:
-    """Take an invitation back."""
+    """Revoke an invitation."""
     account_actions.revoke_invitation(_staff(request), invitation_id)
     return redirect(f"{reverse('manage_people')}?show=invited")
 
 
-@of_part(Part.PEOPLE)
+@for_part(Part.PEOPLE)
 def person(request: HttpRequest, person_id: UUID) -> HttpResponse:
-    """One account, with what this member of staff may do to it."""
+    """One account, with the actions that this member of staff may take."""
     done = request.GET.get("done", "")
     return _person(request, person_id, {"done": done if done in DONE else ""})
 
 
-@of_part(Part.PEOPLE, "POST")
+@for_part(Part.PEOPLE, "POST")
 def person_act(request: HttpRequest, person_id: UUID, what: str) -> HttpResponse:
-    """One change of an account, which is recorded."""
+    """One change of an account, recorded in the audit log."""
     act = _ACTS.get(what)
     if act is None:
         raise NotFoundError
@@ -96,9 +96,9 @@ def person_act(request: HttpRequest, person_id: UUID, what: str) -> HttpResponse
     return _back(person_id, done)
 
 
-@of_part(Part.PEOPLE, "GET", "POST")
+@for_part(Part.PEOPLE, "GET", "POST")
 def person_close(request: HttpRequest, person_id: UUID) -> HttpResponse:
-    """Say what closing means, and close."""
+    """Explain what closing an account means, then close it."""
     account = account_actions.changeable(_staff(request), person_id)
     if not account.is_active:
         raise NotFoundError
@@ -137,12 +137,12 @@ def _groups(request: HttpRequest, person_id: UUID) -> str:
         raise NotFoundError  # a group that was not offered
     chosen: list[Group] = list(form.cleaned_data["groups"])
     account_actions.set_groups(_staff(request), person_id, [group.pk for group in chosen], is_staff=bool(form.cleaned_data["is_staff"]))
-    tell_sockets(account)
+    notify_sockets(account)
     return "changed"
 
 
 def _sessions(request: HttpRequest, person_id: UUID) -> str:
-    tell_sockets(account_actions.end_sessions(_staff(request), person_id))
+    notify_sockets(account_actions.end_sessions(_staff(request), person_id))
     return "sessions"
 
 

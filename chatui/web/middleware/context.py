@@ -21,7 +21,7 @@ from chatui.permissions.by_group import sharing
 
 _CATALOGUES = "js/language/catalogues"
 _SPOKEN = frozenset(path.stem for path in (BASE_DIR / "static" / _CATALOGUES).glob("*.js"))
-"""The languages of the page's scripts, besides English, in which they are written."""
+"""The languages of the page's scripts besides English, their source language."""
 
 
 def page(request: HttpRequest) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "audit_warnings": len(attempts.unacknowledged()) if access.can_read_audit(person) else 0,
         "owners_are_notified": access_notices.are_enabled(),
         "can_read_usage": usage_reading.can_read_usage(person),
-        # Asked where a page refers to it: of those that show a conversation, each tells of its own.
+        # Evaluated only if a template uses it: pages that show a conversation have their own notice.
         "access_news": partial(access_notices.news, person) if person else None,
         "requests_to_decide": debug_requests.to_decide(person),
         "password_links": password_links.notices(person) if person else [],
@@ -57,5 +57,5 @@ def page(request: HttpRequest) -> dict[str, Any]:
 
 
 def catalogue_of(language: str) -> str:
-    """The module with the sentences of the scripts in that language, as a path of static files; empty where there is none to load."""
+    """The static path of the module with the scripts' messages in that language; empty if there is none to load."""
     return f"{_CATALOGUES}/{language}.js" if language in _SPOKEN else ""

@@ -16,17 +16,17 @@ from chatui.codes import ProductCode
 from chatui.permissions.access import as_person
 from chatui.web.entrance import session_start
 from chatui.web.errors import refuse
-from chatui.web.people import tell_sockets
+from chatui.web.people import notify_sockets
 from chatui.web.visitors import visitor_of
 
 PEER = "chatui.peer"
-"""Where TrustedProxyMiddleware leaves the address at the other end of the connection, whatever a header says of the visitor's."""
+"""The key under which TrustedProxyMiddleware stores the address of the connection's peer, whatever the headers say about the visitor."""
 
 _WITHOUT_SESSIONS = ("/v1/", "/scim/", "/healthz", "/readyz", "/metrics", "/static/")
 
 
 class HeaderSignInMiddleware:
-    """Stands behind the middleware of sessions and of authentication. Not used at all where the operator names no header."""
+    """Runs after the session and authentication middleware. Unused unless the operator names a header."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         if header_sign_in.rule() is None:
@@ -55,7 +55,7 @@ def _synchronize(request: HttpRequest, name: str | None) -> None:
     if person is not None and (began is not None or name is not None):
         # The next person at this browser must not find the session of the one before.
         auth.logout(request)
-        tell_sockets(person)
+        notify_sockets(person)
         sign_in.record_signed_out(visitor_of(request, "page").of(person))
     if name is not None and not first_account.is_needed():
         arrived = header_sign_in.find_or_create_account(visitor_of(request, "page").as_nobody(), name)
@@ -64,7 +64,7 @@ def _synchronize(request: HttpRequest, name: str | None) -> None:
 
 
 def _headers(request: HttpRequest) -> Iterator[tuple[bytes, bytes]]:
-    """As they came. Only the event loop's requests have them; a test client's are those that Django made."""
+    """The headers as received. Only ASGI requests have them; for a test client, those that Django made."""
     scope = getattr(request, "scope", None)
     if scope is not None:
         yield from scope["headers"]

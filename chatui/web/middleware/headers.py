@@ -15,7 +15,7 @@ HEADERS = {
 
 
 class HeadersMiddleware:
-    """Adds the headers, and ``no-store`` to what is not a static file."""
+    """Adds the headers, and ``no-store`` unless it is a static file."""
 
     async_capable = True
     sync_capable = True

@@ -1,7 +1,7 @@
 """Django's own middleware, run on the event loop where it does not block, because Django would use a thread for every step.
 
-A request passes ten of these, twice each. What may wait for the database or for a body still goes to a thread: a session or a message that
-is stored, the token of a form that is posted, and the language of whoever is signed in.
+A request passes ten of these, twice each. Steps that may wait for the database or a body still use a thread: storing a session or a
+message, checking the token of a posted form, and reading the language of a signed-in person.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Inline:
         return False
 
     async def __acall__(self, request: HttpRequest) -> HttpResponseBase:
-        """What Django calls for a request on the event loop. The steps are those of ``MiddlewareMixin``, in its order."""
+        """Django calls this for a request on the event loop. The steps are those of ``MiddlewareMixin``, in the same order."""
         before, after = getattr(self, "process_request", None), getattr(self, "process_response", None)
         response = None
         if before is not None:
             response = await sync_to_async(before)(request) if self.may_wait_before(request) else before(request)
-        response = response or await self.get_response(request)  # type: ignore[attr-defined] # of the class that this is mixed into
+        response = response or await self.get_response(request)  # type: ignore[attr-defined] # in the class that this is mixed into
         if after is not None:
             waits = self.may_wait_after(request)
             response = await sync_to_async(after)(request, response) if waits else after(request, response)
@@ -51,7 +51,7 @@ class SecurityMiddleware(Inline, DjangoSecurity):
 
 
 class XFrameOptionsMiddleware(Inline, DjangoXFrameOptions):
-    """No page in somebody else's frame."""
+    """Prevents other sites from framing pages."""
 
 
 class CSPMiddleware(Inline, DjangoCSP):
@@ -59,7 +59,7 @@ class CSPMiddleware(Inline, DjangoCSP):
 
 
 class SessionMiddleware(Inline, DjangoSessions):
-    """The session of a browser: read by whoever looks at it first, stored here where it has changed."""
+    """The session of a browser: read at first use, stored here if it has changed."""
 
     def may_wait_after(self, request: HttpRequest) -> bool:
         """A session that has changed is stored."""
@@ -71,11 +71,11 @@ class CommonMiddleware(Inline, DjangoCommon):
 
 
 class AuthenticationMiddleware(Inline, DjangoAuthentication):
-    """Who has signed in: found out by whoever asks first."""
+    """The signed-in person, loaded at first use."""
 
 
 class MessageMiddleware(Inline, DjangoMessages):
-    """Notes of what was done, kept in the session until they are shown."""
+    """Confirmation messages, stored in the session until they are shown."""
 
     def may_wait_after(self, request: HttpRequest) -> bool:
         """Messages that were shown or added change the session."""
@@ -84,12 +84,12 @@ class MessageMiddleware(Inline, DjangoMessages):
 
 
 class CsrfViewMiddleware(Inline, DjangoCsrf):
-    """No other site's form. Only where a token must be looked for in the body does a thread read it."""
+    """Refuses other sites' forms. A thread is only used to read a token from the body."""
 
     def __init__(self, get_response: Any) -> None:
         super().__init__(get_response)
         if self.async_mode:
-            # Django asks of the instance whether this is a coroutine.
+            # Django checks on the instance whether this is a coroutine function.
             self.process_view = self._process_view  # type: ignore[method-assign, assignment]
 
     async def _process_view(self, request: HttpRequest, view: Any, args: Any, named: Any) -> HttpResponseBase | None:

@@ -10,20 +10,20 @@ from chatui.monitoring import readiness
 
 @require_GET
 def healthz(request: HttpRequest) -> HttpResponse:
-    """200 while the process lives. It asks nobody: a process must not be killed because its database is away."""
-    return _unkept(HttpResponse("ok\n", content_type="text/plain"))
+    """200 while the process runs. It checks nothing else: a process must not be killed because its database is down."""
+    return _uncached(HttpResponse("ok\n", content_type="text/plain"))
 
 
 @require_GET
 async def readyz(request: HttpRequest) -> HttpResponse:
-    """200 if all that the process needs is there, else 503; in either case a word for each."""
+    """200 if everything that the process needs is available, else 503; both list the state of each."""
     findings = await readiness.find()
     is_ready = readiness.is_ready(findings)
     response = JsonResponse({"ready": is_ready, **findings}, status=200 if is_ready else 503)
-    response._has_been_logged = True  # type: ignore[attr-defined] # or Django logs an error each time that somebody asks
-    return _unkept(response)
+    response._has_been_logged = True  # type: ignore[attr-defined] # or Django logs an error for every request
+    return _uncached(response)
 
 
-def _unkept(response: HttpResponse) -> HttpResponse:
+def _uncached(response: HttpResponse) -> HttpResponse:
     response.headers["Cache-Control"] = "no-store"
     return response

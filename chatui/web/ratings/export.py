@@ -29,7 +29,7 @@ from chatui.web.visitors import visitor_of
 
 EXPORT_MOST = 20_000
 HIDDEN_MOST = 500
-"""The most ratings in an export from the page; with hidden channels each conversation is a line of the audit log.
+"""The most ratings in an export from the page; with hidden channels, each conversation is a line in the audit log.
 ``manage.py ratings`` has no limit."""
 
 
@@ -53,7 +53,7 @@ class ExportForm(forms.Form):
     why = forms.CharField(label=_("Why hidden channels are needed"), required=False, help_text=_("It is recorded for each conversation."))
 
     def __init__(self, data: Any = None, *, may_see_hidden: bool) -> None:
-        """``may_see_hidden``: whether to ask for that at all."""
+        """``may_see_hidden``: whether to offer hidden channels."""
         super().__init__(data)
         if not may_see_hidden:
             del self.fields["hidden"], self.fields["why"]
@@ -83,7 +83,7 @@ class ExportForm(forms.Form):
 @login_required
 @guarded
 def ratings(request: HttpRequest) -> HttpResponseBase:
-    """How many ratings there are, with the form; sends those that it asks for as a file. Recorded before anything is read."""
+    """The number of ratings, with the form; sends the selected ones as a file. Recorded before anything is read."""
     visitor = visitor_of(request, "download")
     person = (permission.hidden_exporter if "hidden" in request.POST else permission.exporter)(visitor)
     may_see_hidden = permission.can_export_hidden(person)

@@ -61,5 +61,5 @@ def rating(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Htt
 
 def _given(request: HttpRequest) -> RatingInput:
     sent = request.POST
-    # A form has CR LF where its textarea, and so its longest length, counts one character.
+    # A form sends CR LF for each line end, which the textarea, and so its maximum length, counts as one character.
     return RatingInput(sent.get("verdict", ""), sent.get("reason", ""), sent.get("note", "").replace("\r\n", "\n"))

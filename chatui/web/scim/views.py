@@ -12,19 +12,19 @@ from chatui.web.scim.gate import Answer, Call, scim
 
 @scim("GET")
 def service_provider_config(call: Call) -> Answer:
-    """What this server can do."""
+    """The features of this server."""
     return 200, service_description.service_provider_config(call.base)
 
 
 @scim("GET")
 def resource_types(call: Call, key: str = "") -> Answer:
-    """Which resources there are."""
+    """The resource types."""
     return _listed_or_one(service_description.resource_types(call.base), key)
 
 
 @scim("GET")
 def schemas(call: Call, key: str = "") -> Answer:
-    """Their fields."""
+    """The schemas of the resources."""
     return _listed_or_one(service_description.schemas(call.base), key)
 
 

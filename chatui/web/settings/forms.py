@@ -29,7 +29,7 @@ THEMES = (("", _("As in the system")), ("light", _("Light")), ("dark", _("Dark")
 
 
 class SettingsForm(forms.Form):
-    """Everything is optional: what is empty is as it is for everybody."""
+    """Everything is optional: an empty field means the default for everybody."""
 
     name = forms.CharField(
         label=_("Name"),
@@ -79,26 +79,26 @@ class SettingsForm(forms.Form):
     )
 
     def __init__(self, data: Any = None, *, person: User) -> None:
-        """``person``: whose settings, which the form begins with."""
+        """``person``: their settings are the initial values."""
         now = profile.of(person)
         super().__init__(data, initial={name: getattr(now, name) for name in self.base_fields})
         fields: dict[str, Any] = self.fields
         fields["name"].disabled = profile.is_name_managed(person)
         if len(now.name) > NAME_CHARS:
-            # A directory says it in two parts, which may be longer together; it stays as it is.
+            # A directory's name has two parts, which may be longer together; it stays unchanged.
             del fields["name"].widget.attrs["maxlength"]
         fields["language"].choices = [("", gettext("As in the browser")), *LANGUAGES.items()]
         fields["time_zone"].choices = [("", "UTC"), *((name, name.replace("_", " ")) for name in time_zones.names())]
         offered = [(choice.value, choice.label) for choice in model_choice.choices_for(person)]
         fields["choice"].choices = [("", gettext("The usual one")), *offered]
         fields["effort"].choices = [("", gettext("As usual for the model")), *EFFORTS]
-        # What was chosen once and is gone now must not stand in the way of changing something else.
+        # An earlier choice that no longer exists must not prevent other changes.
         for name in ("language", "time_zone", "choice"):
             if self.initial[name] not in dict(fields[name].choices):
                 self.initial[name] = ""
 
     def clean_name(self) -> str:
-        """In one line, and not too long; but one that is there already may be anything."""
+        """One line, not too long; an existing name is accepted unchanged."""
         name, before = one_line(self.cleaned_data["name"]), str(self.initial["name"])
         if name == one_line(before):
             return before
@@ -106,7 +106,7 @@ class SettingsForm(forms.Form):
         return name
 
     def wanted(self) -> PersonalSettings | None:
-        """What the person wants, where the form is complete."""
+        """The settings of a valid form."""
         if not self.is_valid():
             return None
         said = {name: self.cleaned_data[name] for name in self.base_fields}

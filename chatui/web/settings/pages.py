@@ -36,7 +36,7 @@ _writes = Throttle("settings", attempts=60, seconds=600)
 @login_required
 @guarded
 def settings(request: HttpRequest) -> HttpResponse:
-    """What one has set, and ways to all that is about oneself."""
+    """One's own settings, and links to all pages about oneself."""
     person = person_of(request)
     form = SettingsForm(request.POST or None, person=person)
     if request.method == "POST":
@@ -52,7 +52,7 @@ def settings(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def instructions(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Whether one's own instructions count in this conversation; switches it."""
+    """Switches one's own instructions on or off in this conversation."""
     row = access.own_conversation(person_of(request), conversation_id)
     if request.method == "POST":
         _writes.check(str(person_of(request).pk))
@@ -66,7 +66,7 @@ def instructions(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @login_required
 @guarded
 def close(request: HttpRequest) -> HttpResponse:
-    """Closes one's own account, where the operator lets people, within ten minutes after they have shown who they are."""
+    """Closes one's own account, if the operator allows it, within ten minutes of authentication."""
     if not environment().close_own_account:
         raise NotFoundError
     if not session_start.is_recent(request):

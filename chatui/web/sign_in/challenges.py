@@ -11,31 +11,31 @@ from django.http import HttpRequest
 from chatui.accounts.second_factor.ceremonies import LASTS_SECONDS
 from chatui.throttle import CACHE_ERRORS
 
-_KEPT = "passkey_challenges"
+_SESSION_KEY = "passkey_challenges"
 _MOST_TABS = 5
 
 
 def give(request: HttpRequest, purpose: str, person: str = "") -> bytes:
-    """Another one. ``person``: whose passkey it is to be made or used for, by id; empty where that is not known yet."""
+    """A new challenge. ``person``: the id of the passkey's owner; empty if unknown yet."""
     challenge = secrets.token_bytes(32)
-    kept = [each for each in request.session.get(_KEPT, []) if time.time() - each["at"] < LASTS_SECONDS]
+    stored = [each for each in request.session.get(_SESSION_KEY, []) if time.time() - each["at"] < LASTS_SECONDS]
     new = {"is": challenge.hex(), "at": time.time(), "for": purpose, "person": person}
-    request.session[_KEPT] = [*kept[1 - _MOST_TABS :], new]
+    request.session[_SESSION_KEY] = [*stored[1 - _MOST_TABS :], new]
     return challenge
 
 
 def take(request: HttpRequest, purpose: str, person: str = "") -> list[bytes]:
-    """Those that were given for this. They are used up, whatever comes of it: what failed with one is not tried again with it."""
-    kept = request.session.pop(_KEPT, [])
+    """The challenges given for this purpose. They are used up even if the attempt fails."""
+    stored = request.session.pop(_SESSION_KEY, [])
     return [
         bytes.fromhex(each["is"])
-        for each in kept
+        for each in stored
         if each["for"] == purpose and each["person"] == person and 0 <= time.time() - each["at"] < LASTS_SECONDS and _is_first(each["is"])
     ]
 
 
 def _is_first(challenge: str) -> bool:
-    """Of two requests that come at once with the same session, which both still read it there, one gets it."""
+    """Whether this is the first use: of two concurrent requests that read it from the same session, only one gets it."""
     try:
         return cache.add(f"chatui:passkey:{challenge}", 1, LASTS_SECONDS)
     except CACHE_ERRORS:

@@ -27,7 +27,7 @@ class ForgottenForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 @guarded
 def password_forgotten(request: HttpRequest) -> HttpResponse:
-    """A form, and after it the same words for everybody."""
+    """The form; its confirmation is the same for everybody, known or not."""
     if not password_reset.is_on():
         raise NotFoundError
     if request.user.is_authenticated:

@@ -13,7 +13,7 @@ from chatui.guess_limits import MustWaitError
 
 
 class ConfirmForm(forms.Form):
-    """The password, once more."""
+    """The form that asks for the password again."""
 
     password = forms.CharField(
         label=_("Password"), strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True})
@@ -25,7 +25,7 @@ class ConfirmForm(forms.Form):
         self._visitor = visitor
 
     def clean_password(self) -> str:
-        """Count before checking, as at the sign-in."""
+        """Count before checking, as at sign-in."""
         password: str = self.cleaned_data["password"]
         try:
             guess = sign_in.admit_old_password(self._visitor)

@@ -25,7 +25,7 @@ from chatui.web.visitors import visitor_of
 @require_http_methods(["GET", "POST"])
 @guarded
 def invitation(request: HttpRequest, invitation_id: UUID, token: str) -> HttpResponse:
-    """Opening it does not use up the link, because programs open links that are sent in messages."""
+    """Opening it does not use up the link, because programs open links in messages."""
     visitor = visitor_of(request, "page")
     try:
         row = invitations.good(invitation_id, token)

@@ -58,7 +58,7 @@ def dismiss_news(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def confirm(request: HttpRequest) -> HttpResponse:
-    """Ask for the password or a passkey again before the account is changed. Without either, signing in again does the same."""
+    """Ask for the password or a passkey again before the account is changed. People without either sign in again instead."""
     person = person_of(request)
     has_password = password_use.may_use(person) and person.has_usable_password()
     after = session_start.own_path(request, request.POST.get("next") or request.GET.get("next", ""))
@@ -68,7 +68,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
     data = request.POST if request.method == "POST" and not is_passkey else None
     form = ConfirmForm(data, visitor=visitor_of(request, "page")) if has_password else None
     if is_passkey or (form is not None and form.is_valid()):
-        session_start.note_shown(request)
+        session_start.mark_authenticated(request)
         return redirect(after or "sign_in_ways")
     return render(request, "ways/confirm.html", {"form": form, "next": after, "has_passkeys": passkey_pages.can_confirm(request)})
 
@@ -77,7 +77,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def remove(request: HttpRequest, identity_id: UUID) -> HttpResponse:
-    """Take an identity away from the account."""
+    """Remove an identity from the account."""
     if not session_start.is_recent(request):
         return redirect("sign_in_confirm")
     identities.remove(visitor_of(request, "page"), identity_id)

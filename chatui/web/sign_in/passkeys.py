@@ -37,33 +37,35 @@ _asked = Throttle("passkey-options", attempts=120, seconds=600)
 @require_POST
 @guarded
 def options(request: HttpRequest, what: str) -> JsonResponse:
-    """What the browser is to sign, with a new challenge. The same for everybody who is not known yet."""
+    """The options for the browser, with a new challenge. The same for everybody who is not known yet."""
     site, device = _site(request), request.COOKIES.get(sign_in.DEVICE_COOKIE, "")
     _asked.check(sign_in.browser_of(device) or visitor_of(request, "page").address)
     person = {_STEP: _between, _NEW: _adding, _CONFIRM: _confirming}.get(what, lambda _: None)(request)
     is_signed_in = request.user.is_authenticated
     if what == _SIGN_IN and not is_signed_in:
-        said = ceremonies.authentication_options(site, (), challenges.give(request, _SIGN_IN))
+        options = ceremonies.authentication_options(site, (), challenges.give(request, _SIGN_IN))
     elif what in (_STEP, _CONFIRM) and person is not None:
-        said = ceremonies.authentication_options(site, passkeys.ids_of(person, site), challenges.give(request, what, str(person.pk)))
+        options = ceremonies.authentication_options(site, passkeys.ids_of(person, site), challenges.give(request, what, str(person.pk)))
     elif what == _NEW and person is not None:
-        said = ceremonies.registration_options(site, person, passkeys.ids_of(person, site), challenges.give(request, _NEW, str(person.pk)))
+        options = ceremonies.registration_options(
+            site, person, passkeys.ids_of(person, site), challenges.give(request, _NEW, str(person.pk))
+        )
     else:
         raise NotFoundError
-    return JsonResponse(ceremonies.as_json(said))
+    return JsonResponse(ceremonies.as_json(options))
 
 
 @sensitive_post_parameters()
 @require_POST
 @guarded
 def enter(request: HttpRequest) -> HttpResponse:
-    """Sign in with a passkey, which is both factors."""
+    """Sign in with a passkey, which counts as both factors."""
     if request.user.is_authenticated:
         return redirect("home")
     site, after = _site(request), session_start.own_path(request, request.POST.get("next", ""))
     device = request.COOKIES.get(sign_in.DEVICE_COOKIE, "")
     try:
-        person = passkeys.whose(visitor_of(request, "page"), site, _said(request), challenges.take(request, _SIGN_IN), device)
+        person = passkeys.whose(visitor_of(request, "page"), site, _credential(request), challenges.take(request, _SIGN_IN), device)
     except RefusedPasskeyError:
         return redirect(f"{reverse('sign_in')}?{urlencode({_REFUSED: ''} | ({'next': after} if after else {}))}")
     return session_start.enter(request, person, how="with a passkey", after=after)
@@ -73,12 +75,14 @@ def enter(request: HttpRequest) -> HttpResponse:
 @require_POST
 @guarded
 def step(request: HttpRequest) -> HttpResponse:
-    """The step after the password, with a passkey in the place of a code."""
+    """The step after the password, with a passkey instead of a code."""
     person = _between(request)
     if person is None:
         return redirect("sign_in")
     try:
-        passkeys.check(visitor_of(request, "page"), person, _site(request), _said(request), challenges.take(request, _STEP, str(person.pk)))
+        passkeys.check(
+            visitor_of(request, "page"), person, _site(request), _credential(request), challenges.take(request, _STEP, str(person.pk))
+        )
     except RefusedPasskeyError:
         return redirect(f"{reverse('sign_in_code')}?{_REFUSED}")
     return session_start.enter(request, person, how="by password and passkey", after=second_step.finish(request))
@@ -88,7 +92,7 @@ def step(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @guarded
 def new(request: HttpRequest) -> HttpResponse:
-    """Add one: for whoever has just shown who they are, or has to have a second factor before they are let in."""
+    """Add a passkey: for people who have just authenticated, or who need a second factor before they can sign in."""
     person = _adding(request)
     if person is None:
         return redirect("sign_in_confirm" if request.user.is_authenticated else "sign_in")
@@ -102,7 +106,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def remove(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
-    """Remove a passkey, if another sign-in method, and another factor where one is required, is left."""
+    """Remove a passkey, if another sign-in method is left, and another factor if one is required."""
     if not session_start.is_recent(request):
         return redirect("sign_in_confirm")
     session_start.admit_change(person_of(request))
@@ -114,7 +118,7 @@ def remove(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
 @login_required
 @guarded
 def rename(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
-    """Call one's own by another name."""
+    """Rename one's own passkey."""
     if not session_start.is_recent(request):
         return redirect("sign_in_confirm")
     session_start.admit_change(person_of(request))
@@ -128,7 +132,7 @@ def is_confirmed(request: HttpRequest, person: User) -> bool:
         raise NotFoundError
     try:
         passkeys.check(
-            visitor_of(request, "page"), person, _site(request), _said(request), challenges.take(request, _CONFIRM, str(person.pk))
+            visitor_of(request, "page"), person, _site(request), _credential(request), challenges.take(request, _CONFIRM, str(person.pk))
         )
     except RefusedPasskeyError:
         return False
@@ -136,7 +140,7 @@ def is_confirmed(request: HttpRequest, person: User) -> bool:
 
 
 def site_of(request: HttpRequest) -> Site | None:
-    """For which site passkeys are at this address; None where there are none."""
+    """The site of passkeys at this address; None if there can be none."""
     return relying_party.site_of(str(request.scheme), request.get_host())
 
 
@@ -144,8 +148,8 @@ def _add(request: HttpRequest, person: User) -> HttpResponse:
     site, visitor = _site(request), visitor_of(request, "page")
     session_start.admit_change(person)
     try:
-        made = ceremonies.verify_registration(site, _said(request), challenges.take(request, _NEW, str(person.pk)))
-        codes = passkeys.add(visitor, person, site, made, request.POST.get("name", ""))
+        registered = ceremonies.verify_registration(site, _credential(request), challenges.take(request, _NEW, str(person.pk)))
+        codes = passkeys.add(visitor, person, site, registered, request.POST.get("name", ""))
     except RefusedPasskeyError as error:
         passkeys.record_not_added(visitor, person, error)
         return redirect(f"{reverse('passkey_new')}?{_REFUSED}")
@@ -158,7 +162,7 @@ def _add(request: HttpRequest, person: User) -> HttpResponse:
 
 
 def _between(request: HttpRequest) -> User | None:
-    """Who has shown their password and has a passkey for the next step."""
+    """The person who has entered their password, and has a passkey for the next step."""
     person = None if request.user.is_authenticated else second_step.person_of(request)
     return person if person is not None and enrollment.has_passkeys(person) else None
 
@@ -169,7 +173,7 @@ def _confirming(request: HttpRequest) -> User | None:
 
 
 def can_confirm(request: HttpRequest) -> bool:
-    """Whether the person who is signed in has a passkey, and this is an address at which there are some."""
+    """Whether the signed-in person has a passkey that can be used at this address."""
     return _confirming(request) is not None and site_of(request) is not None
 
 
@@ -188,5 +192,5 @@ def _site(request: HttpRequest) -> Site:
     return site
 
 
-def _said(request: HttpRequest) -> str:
+def _credential(request: HttpRequest) -> str:
     return request.POST.get("credential", "")

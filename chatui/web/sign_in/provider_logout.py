@@ -23,7 +23,7 @@ from chatui.web.visitors import visitor_of
 @require_POST
 @guarded
 def provider_logout_view(request: HttpRequest, provider: str) -> HttpResponse:
-    """Take a logout token. A session of the browser that sends it counts for nothing here: the token alone says who is meant."""
+    """Accept a logout token. The request's own session is ignored: the token alone identifies the person."""
     found = provider_of(provider)
     if found is None:
         raise NotFoundError
@@ -37,7 +37,7 @@ def provider_logout_view(request: HttpRequest, provider: str) -> HttpResponse:
 
 
 def _refused(visitor: Visitor, provider: Provider, error: BadSignInError | ProviderAwayError) -> HttpResponse:
-    """A good token is never refused because of wrong ones from the same address: those alone are counted."""
+    """Refuse and count a wrong token. A valid token is never refused because of wrong ones from the same address."""
     sign_in.record_answer_refused(visitor, f"by {provider.key}: {error.why}")
     if isinstance(error, ProviderAwayError):
         return JsonResponse({"error": "temporarily_unavailable"}, status=503)

@@ -32,7 +32,7 @@ _HOW = "by password and code"
 
 
 class CodeForm(forms.Form):
-    """A code of the app, or a recovery code."""
+    """A code from the app, or a recovery code."""
 
     code = forms.CharField(
         label=_("Code"),
@@ -45,7 +45,7 @@ class CodeForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 @guarded
 def code(request: HttpRequest) -> HttpResponse:
-    """The step after the password. Whoever has to have a second factor, and has none, sets it up here, before they are let in."""
+    """The step after the password. People who need a second factor, and have none, set it up here before they can sign in."""
     person = second_step.person_of(request)
     if person is None or request.user.is_authenticated:
         return redirect("sign_in")
@@ -63,7 +63,7 @@ def code(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def second_factor(request: HttpRequest) -> HttpResponse:
-    """Set one-time codes up; where they are on already, there is nothing to see."""
+    """Set up one-time codes; if they are on already, redirect to the sign-in methods."""
     person = person_of(request)
     if not session_start.is_recent(request):
         return redirect("sign_in_confirm")
@@ -73,19 +73,19 @@ def second_factor(request: HttpRequest) -> HttpResponse:
 @require_GET
 @guarded
 def picture(request: HttpRequest) -> HttpResponse:
-    """The QR code of the secret, as a picture of its own: pictures within pages are refused by our policy. For whoever sets it up now."""
+    """The QR code of the secret during set-up, as a separate picture: our policy refuses pictures embedded in pages."""
     person = as_person(request.user)
     if person is not None:
         person = person if session_start.is_recent(request) else None
     elif (person := second_step.person_of(request)) is not None and enrollment.is_on(person):
-        person = None  # whoever has a passkey shows that first
+        person = None  # people with a passkey must use that first
     if person is None:
         raise NotFoundError
     try:
         secret = enrollment.secret_of(person)
     except WrongCodeError:
         raise NotFoundError from None
-    import segno  # for whoever sets up a second factor
+    import segno  # imported here, because only the set-up needs it
 
     drawn = io.BytesIO()
     segno.make(totp.address(secret, brand().name, person.get_username()), error="m").save(
@@ -98,7 +98,7 @@ def picture(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def new_codes(request: HttpRequest) -> HttpResponse:
-    """Other recovery codes, shown once."""
+    """New recovery codes, shown once."""
     if not session_start.is_recent(request):
         return redirect("sign_in_confirm")
     session_start.admit_change(person_of(request))
@@ -113,7 +113,7 @@ def new_codes(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def remove(request: HttpRequest) -> HttpResponse:
-    """Take one-time codes away, where no group demands them or there is a passkey."""
+    """Remove one-time codes, if no group requires them or there is a passkey."""
     person = person_of(request)
     if not session_start.is_recent(request):
         return redirect("sign_in_confirm")
@@ -138,7 +138,7 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
             if not request.user.is_authenticated:
                 session_start.enter(request, person, how=_HOW)
             return render(request, "ways/recovery_codes.html", {"codes": codes, "after": after})
-    if enrollment.has_app(person):  # the same form was sent twice
+    if enrollment.has_app(person):  # the form was submitted twice
         return redirect("sign_in_ways")
     shown = {
         "form": form,
@@ -150,7 +150,7 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
 
 
 def is_right(request: HttpRequest, form: CodeForm, person: User) -> bool:
-    """Whether the code is the person's. Counted and recorded; where it is not, the form says so."""
+    """Whether the code is correct. Attempts are counted and recorded; a wrong code adds a form error."""
     visitor = visitor_of(request, "page")
     try:
         enrollment.check(visitor, person, form.cleaned_data["code"])

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 from chatui.accounts import session_list
 from chatui.web.entrance import session_start
 from chatui.web.guards import guarded
-from chatui.web.people import person_of, tell_sockets
+from chatui.web.people import notify_sockets, person_of
 from chatui.web.visitors import visitor_of
 
 
@@ -20,10 +20,10 @@ from chatui.web.visitors import visitor_of
 @login_required
 @guarded
 def end(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """End one session, and the sockets that belong to it."""
+    """End one session, and its sockets."""
     session_start.admit_change(person_of(request))
     session_list.end(visitor_of(request, "page"), session_id)
-    tell_sockets(person_of(request))
+    notify_sockets(person_of(request))
     return redirect("sign_in_ways")
 
 
@@ -34,5 +34,5 @@ def end_others(request: HttpRequest) -> HttpResponse:
     """End all sessions but this one."""
     session_start.admit_change(person_of(request))
     session_list.end_others(visitor_of(request, "page"), request.session.session_key)
-    tell_sockets(person_of(request))
+    notify_sockets(person_of(request))
     return redirect("sign_in_ways")

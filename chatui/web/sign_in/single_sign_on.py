@@ -23,18 +23,18 @@ from chatui.throttle import Throttle
 from chatui.web.entrance import session_start
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
-from chatui.web.people import tell_sockets
+from chatui.web.people import notify_sockets
 from chatui.web.visitors import visitor_of
 
 _begun = Throttle("single-sign-on", attempts=30, seconds=600)
-_KEPT = "single_sign_on"
+_SESSION_KEY = "single_sign_on"
 _MOST_TABS = 5
 
 
 @require_POST
 @guarded
 def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
-    """Send the browser to the provider; with the field ``connect``, to connect the identity there with the account of who is signed in."""
+    """Send the browser to the provider; with the field ``connect``, to connect the identity there to the signed-in account."""
     found, person = _provider(provider), as_person(request.user)
     connects = "connect" in request.POST
     if first_account.is_needed() or (person is not None) != connects:
@@ -49,10 +49,10 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
         address = exchange.address(found, started, session_start.back_address(request, found.key))
     except SingleSignOnError as error:
         return _refused(request, found, error)
-    kept = dict(list(request.session.get(_KEPT, {}).items())[1 - _MOST_TABS :])
-    request.session[_KEPT] = kept | {started.state: started.dump()}
+    stored = dict(list(request.session.get(_SESSION_KEY, {}).items())[1 - _MOST_TABS :])
+    request.session[_SESSION_KEY] = stored | {started.state: started.dump()}
     response = render(request, "ways/going_on.html", {"provider": found.name, "address": address})
-    # A redirect would be refused by our form-action, which also covers where a form's answer leads.
+    # Our form-action policy would refuse a redirect, because it also applies to redirects after forms.
     response.headers["Refresh"] = f"0; url={address}"
     response.headers["Referrer-Policy"] = "no-referrer"
     return response
@@ -61,10 +61,10 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
 @require_GET
 @guarded
 def back(request: HttpRequest, provider: str) -> HttpResponseBase:
-    """Take the provider's answer, once, and sign the person in."""
+    """Accept the provider's answer, once, and sign the person in."""
     found, visitor, answer = _provider(provider), visitor_of(request, "page"), request.GET.dict()
     if not _is_begun(request, answer):
-        # Not counted: nobody guesses a state, and any page could have browsers bring made-up ones until an office has to wait.
+        # Not counted: a state cannot be guessed, and any site could make browsers send false ones until a whole office is throttled.
         return _refused(request, found, BadSignInError("nobody asked for this answer in this browser"))
     try:
         guess = sign_in.admit_answer(visitor, _device(request))
@@ -84,7 +84,7 @@ def back(request: HttpRequest, provider: str) -> HttpResponseBase:
 
 
 def _invitation(request: HttpRequest) -> str:
-    """The invitation of the form, if it is good; else none, and the sign-in is one without."""
+    """The invitation in the form, if it is valid; else None, for a sign-in without invitation."""
     said = request.POST.get("invitation", "")
     invitation_id, _, token = said.partition("/")
     try:
@@ -106,14 +106,14 @@ def _device(request: HttpRequest) -> str:
 
 
 def _is_begun(request: HttpRequest, answer: Mapping[str, str]) -> bool:
-    return answer.get("state", "") in request.session.get(_KEPT, {})
+    return answer.get("state", "") in request.session.get(_SESSION_KEY, {})
 
 
 def _taken(request: HttpRequest, state: str) -> PendingSignIn:
-    """What was begun in this browser with that state, which is then forgotten: an answer is good once."""
-    kept: Mapping[str, dict[str, Any]] = request.session[_KEPT]
-    request.session[_KEPT] = {other: started for other, started in kept.items() if other != state}
-    return PendingSignIn(**kept[state])
+    """The sign-in that was begun in this browser with that state, which is removed: an answer is accepted once."""
+    stored: Mapping[str, dict[str, Any]] = request.session[_SESSION_KEY]
+    request.session[_SESSION_KEY] = {other: started for other, started in stored.items() if other != state}
+    return PendingSignIn(**stored[state])
 
 
 def _entered(request: HttpRequest, provider: Provider, started: PendingSignIn, said: claims.PersonClaims) -> HttpResponse:
@@ -122,7 +122,7 @@ def _entered(request: HttpRequest, provider: Provider, started: PendingSignIn, s
         request, person, how=session_list.sign_in_method_of(provider.key), hours=provider.session_hours, after=started.after
     )
     session_list.store_provider_session(request.session.session_key, said.session)
-    tell_sockets(person)  # of other sessions: groups may have gone
+    notify_sockets(person)  # for other sessions: groups may have been removed
     return response
 
 

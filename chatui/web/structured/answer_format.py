@@ -24,9 +24,9 @@ from chatui.web.guards import guarded
 from chatui.web.people import person_of
 
 _writes = Throttle("answer-format", attempts=60, seconds=60)
-_KEPT = "answer_formats"
+_SESSION_KEY = "answer_formats"
 _MOST_TABS = 5
-"""New conversations that wait for their first message in as many tabs, each with its schema."""
+"""How many tabs with a new conversation may each have a schema before the first message."""
 
 
 class SchemaForm(forms.Form):
@@ -44,7 +44,7 @@ class SchemaForm(forms.Form):
 @login_required
 @guarded
 def answer_format(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """The schema of a conversation; sets it, or has its answers be text again."""
+    """Shows and sets the schema of a conversation, or removes it."""
     person = person_of(request)
     row = access.own_conversation(person, conversation_id)
     now = shown.schema_text(row)
@@ -68,9 +68,11 @@ def answer_format(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @login_required
 @guarded
 def new_answer_format(request: HttpRequest) -> HttpResponse:
-    """The schema of a conversation that does not exist yet. The session keeps it for the page on which the first message is written, which
-    brings it along: another page begins without."""
-    person, asked, now = person_of(request), request.GET.get("for", ""), kept_for(request)
+    """The schema of a conversation that does not exist yet.
+
+    The session stores it for the page on which the first message is written, which sends it; other pages start without one.
+    """
+    person, asked, now = person_of(request), request.GET.get("for", ""), stored_schema(request)
     form = SchemaForm(request.POST or None, initial={"schema": shown.example() if "example" in request.GET else shown.formatted(now)})
     back = {"folder": request.GET["folder"]} if "folder" in request.GET else {}
     if request.method == "POST":
@@ -95,17 +97,17 @@ def new_answer_format(request: HttpRequest) -> HttpResponse:
     return render(request, "structured/new_answer_format.html", context, status=400 if form.errors else 200)
 
 
-def kept_for(request: HttpRequest, name: str = "for") -> str:
-    """The schema that the session keeps for the page whose address has its key in ``name``, in one line; empty where there is none."""
-    kept = request.session.get(_KEPT, {})
-    found = kept.get(request.GET.get(name, ""), "") if isinstance(kept, dict) else ""
+def stored_schema(request: HttpRequest, name: str = "for") -> str:
+    """The schema, in one line, that the session stores under the key in the query parameter ``name``; empty if there is none."""
+    stored = request.session.get(_SESSION_KEY, {})
+    found = stored.get(request.GET.get(name, ""), "") if isinstance(stored, dict) else ""
     return found if isinstance(found, str) else ""
 
 
 def _keep(request: HttpRequest, text: str) -> str:
     key = secrets.token_urlsafe(9)
-    before = list(request.session.get(_KEPT, {}).items())[1 - _MOST_TABS :]
-    request.session[_KEPT] = {**dict(before), key: text}
+    before = list(request.session.get(_SESSION_KEY, {}).items())[1 - _MOST_TABS :]
+    request.session[_SESSION_KEY] = {**dict(before), key: text}
     return key
 
 

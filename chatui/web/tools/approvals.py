@@ -35,7 +35,7 @@ def waiting_calls(request: HttpRequest, conversation_id: UUID, turn_id: UUID) ->
 @login_required
 @guarded
 def decide(request: HttpRequest, conversation_id: UUID, approval_id: UUID) -> HttpResponse:
-    """Decide about a call. Where it is not waiting any more, the page shows how it stands."""
+    """Decide about a call. If it is no longer waiting, the page shows its state."""
     is_decided = True
     try:
         turn = decisions.decide(visitor_of(request, "page"), conversation_id, approval_id, request.POST.get("decision", ""))

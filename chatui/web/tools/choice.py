@@ -22,7 +22,7 @@ from chatui.web.people import person_of
 @login_required
 @guarded
 def new_tools(request: HttpRequest) -> HttpResponse:
-    """The fragment with the tools for a new conversation, without those that ``off`` names, beside the model of ``choice``."""
+    """The fragment with the tools for a new conversation, without those in ``off``, for the model ``choice``."""
     chosen = Chosen(request.GET.get("choice", ""), switches.names_of(request.GET.get("off", "")))
     shown = menu.shown_tools(person_of(request), None, chosen, is_demo=connected.is_demo())
     return render(request, "tools/_choice.html", {"tools": shown})
@@ -32,7 +32,7 @@ def new_tools(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def tools(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """The fragment with the tools of a conversation. A POST switches one first."""
+    """The fragment with the tools of a conversation. A POST first switches one on or off."""
     person = person_of(request)
     if request.method == "POST":
         row = menu.switch(person, conversation_id, request.POST.get("tool", ""), request.POST.get("state", ""))

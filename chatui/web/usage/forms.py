@@ -17,7 +17,7 @@ USUAL_DAYS = 30
 
 
 class DaysForm(forms.Form):
-    """Both days may be empty: then it is the last month."""
+    """Both days may be empty: then the last month is used."""
 
     since = forms.DateField(label=_("From day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
     until = forms.DateField(label=_("To day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
@@ -31,11 +31,11 @@ class DaysForm(forms.Form):
         return cleaned
 
     def days(self) -> Days:
-        """Those of a valid form."""
+        """The days of a valid form."""
         return Days(self._first(), self._last())
 
     def summed_by(self) -> By:
-        """People, where nothing is chosen."""
+        """The grouping; by person if nothing is chosen."""
         return By(self.cleaned_data["by"] or By.PERSON)
 
     def _last(self) -> date:
@@ -48,6 +48,6 @@ class DaysForm(forms.Form):
 
 
 def usual() -> Days:
-    """The days of a page on which nobody chooses any."""
+    """The days of a page without a choice of days."""
     today = periods.now().day
     return Days(today - timedelta(days=USUAL_DAYS - 1), today)

@@ -31,7 +31,7 @@ from chatui.web.visitors import visitor_of
 @login_required
 @guarded
 def own(request: HttpRequest) -> HttpResponse:
-    """What this person has used of late, and what they may use."""
+    """One's own recent usage and limits."""
     person, days = person_of(request), usual()
     lines = reports.lines_of(days, person)
     by_day = reports.summed(lines, days, By.DAY)
@@ -53,7 +53,7 @@ def own(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def everybody(request: HttpRequest) -> HttpResponse:
-    """What everybody has used in some days, summed up as chosen."""
+    """Everybody's usage in the chosen days, grouped as chosen."""
     usage_reader(person_of(request))
     form = DaysForm(request.GET)
     if not form.is_valid():
@@ -78,7 +78,7 @@ def everybody(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def file(request: HttpRequest) -> HttpResponseBase:
-    """All of some days as CSV. Recorded before it is made."""
+    """The usage of the chosen days as CSV. Recorded before it is created."""
     visitor = visitor_of(request, "download")
     usage_reader(visitor.user)
     form = DaysForm(request.POST)

@@ -54,16 +54,16 @@ User.objects.filter(username='root').update(is_superuser=True)
 from chatui.models import Turn
 from chatui.store.browsing import opened_pages
 from chatui.store.files import storage
-from chatui.store.files.storage import NewFile, Place
+from chatui.store.files.storage import NewFile, FileDestination
 from renderer.markup.citations import Cited
 from tests.chatui.store.files.pictures import png
 arabic = '\u0645\u0631\u062d\u0628\u0627 ' * 12
 pages = {{0: Cited('https://example.org/a', 'A page'), 1: Cited('https://www.example.net/' + 'long/' * 30, arabic)}}
-opened_pages.keep(Turn.objects.filter(conversation='{cited}').earliest('pk').pk, pages)
+opened_pages.save(Turn.objects.filter(conversation='{cited}').earliest('pk').pk, pages)
 turn = Turn.objects.get(conversation='{drawn}')
-place = Place(turn.asked_by_id, turn.conversation_id, turn.pk)
+place = FileDestination(turn.asked_by_id, turn.conversation_id, turn.pk)
 for name, data in (('plot.png', png(64, 48)), ('a-table-of-' + 'many-' * 10 + 'days.csv', b'a,b'), (arabic + '.txt', b'c')):
-    storage.keep(place, NewFile.of(name, data))
+    storage.save(place, NewFile.of(name, data))
 from chatui.documents.reading import Part
 from chatui.store.documents import passages
 from tests.chatui.store.documents.brought import brought_with

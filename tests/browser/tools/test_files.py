@@ -24,12 +24,12 @@ pytestmark = pytest.mark.browser
 PLANT = """
 from chatui.models import Turn
 from chatui.store.files import storage
-from chatui.store.files.storage import NewFile, Place
+from chatui.store.files.storage import NewFile, FileDestination
 from tests.chatui.store.files.pictures import png
 turn = Turn.objects.get(conversation='{}')
-place = Place(turn.asked_by_id, turn.conversation_id, turn.pk)
+place = FileDestination(turn.asked_by_id, turn.conversation_id, turn.pk)
 for name, data in (('plot.png', png(640, 480)), ('a.csv', b'a,b'), ('x.svg', b"<svg onload='alert(1)'/>")):
-    print(storage.keep(place, NewFile.of(name, data)).pk)
+    print(storage.save(place, NewFile.of(name, data)).pk)
 """
 
 

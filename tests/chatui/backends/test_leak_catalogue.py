@@ -171,7 +171,7 @@ def test_many_different_characters_are_not_all_kept_in_memory() -> None:
     from chatui.backends.leaks import folding
 
     folded("".join(map(chr, range(0x10000, 0x30000))))
-    assert len(folding._LOOKS) <= folding._MOST_KEPT
+    assert len(folding._LOOKS) <= folding._MOST_CACHED
 
 
 # The same text twice
@@ -198,4 +198,4 @@ def test_a_hostile_beginning_is_decided_soon(unit: str) -> None:
     guard = LeakGuard()
     for _ in range(2000):
         guard.feed(unit)
-        assert len(guard._held) < 400
+        assert len(guard._buffered) < 400

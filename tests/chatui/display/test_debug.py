@@ -286,7 +286,7 @@ def test_lists_of_token_ids_stay_on_one_line_and_no_text_is_taken_for_one(talk: 
 
 
 def test_where_nothing_was_kept_there_is_nothing_to_show_or_save(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requests, "MOST_KEPT", 1)
+    monkeypatch.setattr(requests, "MOST_STORED", 1)
     question = talk.ask("What?")
     silent, long = talk.turn(question), talk.turn(question, request=requests.pack("/x", b'{"a": 1}'))
     assert (prompts.part(talk.row, silent.pk, 1, laid_out=True).parts, prompts.part(talk.row, silent.pk, 1, laid_out=True).path) == (0, "")
@@ -357,7 +357,7 @@ def test_the_ids_that_were_sent_are_shown_with_their_text_a_page_at_a_time(
 def test_the_tokens_of_a_turn_whose_hidden_text_was_not_kept_say_so(
     talk: Talk, answered: Turn, words: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    talk.write(answered, FINAL, hidden_text.NOT_KEPT, 12)
+    talk.write(answered, FINAL, hidden_text.REMOVED, 12)
     assert "not kept" not in tokens.page(talk.row, answered.pk, tokens.OUTPUT, 0).note, "an answer may say the same words"
     environment.change(monkeypatch, {"hidden_days": 0})
     hidden_text.forget_reasoning(answered.pk)

@@ -83,7 +83,7 @@ def test_each_person_has_a_part_of_the_index_of_their_own(ada: User, bela: User,
 def test_the_words_of_the_owner_column_win_even_if_two_people_shared_a_beginning(
     talk: Message, bela: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_index, "_beginning", lambda owner: "0000000000")
+    monkeypatch.setattr(search_index, "_prefix", lambda owner: "0000000000")
     other = Conversation.objects.create(owner=bela, title="Bela's")
     say(other, None, "restore the fence")
     assert excerpts(bela, "restore") == ["restore the fence"]

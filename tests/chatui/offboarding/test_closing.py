@@ -229,14 +229,14 @@ def test_an_account_that_is_being_erased_is_not_opened_again(ada: User, bela: Us
         closing.close_account(person, Cause.OPERATOR, SHELL)
     ClosedAccount.objects.update(closed_at=timezone.now() - timedelta(days=31))
     change(monkeypatch, {"closed_accounts": "hand-over", "closed_account_heir": "bela"})
-    opened, said, real = [], StringIO(), ownership_transfer.hand_over
+    opened, said, real = [], StringIO(), ownership_transfer.transfer
 
     def hand_over(person: User, heir: User, *, with_summaries: bool) -> int:
         opened.extend([closing.reopen_account(ada, SHELL), closing.reopen_account(grace, SHELL)])
         call_command("close_account", person.username, "--reopen", stdout=said)
         return real(person, heir, with_summaries=with_summaries)
 
-    monkeypatch.setattr(ownership_transfer, "hand_over", hand_over)
+    monkeypatch.setattr(ownership_transfer, "transfer", hand_over)
     call_command("purge", stdout=StringIO())
     assert opened == [False, True] and said.getvalue() == "It is being erased.\n"
     assert not User.objects.filter(pk=ada.pk).exists()

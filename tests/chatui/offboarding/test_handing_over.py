@@ -95,7 +95,7 @@ def test_many_files_are_handed_over_with_as_many_statements_as_a_few(kept_elsewh
         person, heir = (User.objects.create_user(f"{name}{count}") for name in ("person", "heir"))
         row = with_files(person, count, kept_elsewhere=kept_elsewhere)
         with CaptureQueriesContext(connection) as statements:
-            assert ownership_transfer.hand_over(person, heir, with_summaries=True) == 1
+            assert ownership_transfer.transfer(person, heir, with_summaries=True) == 1
         asked.append(len(statements))
         files = StoredFile.objects.filter(conversation=row).select_related("content").order_by("name")
         assert {file.owner for file in files} == {file.content.owner for file in files} == {heir} and len(files) == count
@@ -110,7 +110,7 @@ def test_many_files_are_handed_over_with_as_many_statements_as_a_few(kept_elsewh
 
 def test_of_a_content_that_the_heir_has_already_there_is_one(ada: User, bela: User) -> None:
     mine, theirs = with_files(bela, 3, kept_elsewhere=False), with_files(ada, 5, kept_elsewhere=False)
-    ownership_transfer.hand_over(ada, bela, with_summaries=True)
+    ownership_transfer.transfer(ada, bela, with_summaries=True)
     assert FileContent.objects.filter(owner=bela).count() == DocumentText.objects.filter(content__owner=bela).count() == 5
     assert DocumentPart.objects.filter(content__owner=bela).count() == 5
     shared = StoredFile.objects.filter(conversation=theirs, content__in=StoredFile.objects.filter(conversation=mine).values("content"))

@@ -17,7 +17,7 @@ from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedEr
 from chatui.permissions.by_group import sharing
 from chatui.store import transcripts
 from chatui.store.files import storage
-from chatui.store.files.storage import NewFile, Place
+from chatui.store.files.storage import FileDestination, NewFile
 from renderer.frames import Frame, Header
 
 pytestmark = pytest.mark.django_db
@@ -47,7 +47,7 @@ def test_a_deactivated_person_owns_nothing(ada: User, conversation: Conversation
 
 
 def test_a_file_is_found_by_its_active_owner_alone(ada: User, bela: User, conversation: Conversation) -> None:
-    kept = storage.keep(Place(ada.pk, conversation.pk), NewFile.of("plot.png", b"PNG"))
+    kept = storage.save(FileDestination(ada.pk, conversation.pk), NewFile.of("plot.png", b"PNG"))
     assert files.own_file(ada, kept.pk) == kept
     for person in (bela, None):
         with pytest.raises(NotFoundError):

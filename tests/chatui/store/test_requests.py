@@ -35,16 +35,16 @@ QUESTION = "Was heißt \u201equoted\u201c \U0001f600?"
 def test_a_request_comes_back_as_it_was_sent() -> None:
     body = json.dumps({"input": QUESTION}, ensure_ascii=False)
     kept = requests.unpack(requests.pack("/v1/responses", body.encode()))
-    assert kept == requests.Sent("/v1/responses", body, len(body.encode()))
+    assert kept == requests.StoredRequest("/v1/responses", body, len(body.encode()))
     assert QUESTION not in repr(kept)
 
 
 def test_a_request_that_stays_too_long_when_compressed_is_kept_without_its_body(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requests, "MOST_KEPT", 100_000)  # to compress what is as long as it may be takes seconds
-    body = os.urandom(requests.MOST_KEPT).hex().encode() * 2
+    monkeypatch.setattr(requests, "MOST_STORED", 100_000)  # to compress what is as long as it may be takes seconds
+    body = os.urandom(requests.MOST_STORED).hex().encode() * 2
     packed = requests.pack("/v1/responses", body)
     assert len(packed) < 1000
-    assert requests.unpack(packed) == requests.Sent("/v1/responses", None, len(body))
+    assert requests.unpack(packed) == requests.StoredRequest("/v1/responses", None, len(body))
 
 
 @pytest.mark.parametrize("packed", [b"", b"x", zlib.compress(b"x"), zlib.compress(b"[]"), zlib.compress(b'{"path": "/"}')])

@@ -27,7 +27,7 @@ from chatui.models.message import Author
 from chatui.monitoring import metrics
 from chatui.store import transcripts
 from chatui.store.files import storage
-from chatui.store.files.storage import NewFile, Place
+from chatui.store.files.storage import FileDestination, NewFile
 from chatui.transfer import exports
 from chatui.transfer.exports import Format
 from chatui.transfer.imports import import_transcript
@@ -146,7 +146,7 @@ def test_people_without_conversations_get_an_empty_archive(bela: User) -> None:
 
 def test_the_archive_has_the_files_of_a_conversation_in_a_folder_of_its_name(exported: Conversation, ada: User) -> None:
     for name, data in (("plot.png", b"\x89PNG"), ("a.csv", b"old"), ("a.csv", b"new")):
-        storage.keep(Place(ada.pk, exported.pk), NewFile.of(name, data))
+        storage.save(FileDestination(ada.pk, exported.pk), NewFile.of(name, data))
     response = signed_in(ada).get("/download/")
     with zipfile.ZipFile(io.BytesIO(b"".join(response.streaming_content))) as held:  # type: ignore[attr-defined]
         files = {name: held.read(name) for name in held.namelist() if "/" in name}

@@ -190,7 +190,7 @@ def test_what_a_dead_process_left_is_swept_by_the_next_import_and_by_purge(ada: 
         raise DatabaseError
 
     Midway(monkeypatch, die)
-    monkeypatch.setattr(unfinished_imports, "give_up", lambda row: None)
+    monkeypatch.setattr(unfinished_imports, "abandon", lambda row: None)
     with pytest.raises(DatabaseError):
         import_transcript(ada, HEADER + FRAME * 20)
     left = Conversation.objects.get()

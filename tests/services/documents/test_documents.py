@@ -23,7 +23,7 @@ from chatui.store.documents import attached, own_search, passages
 from chatui.store.documents.budget import Room
 from chatui.store.documents.passages import Branch
 from chatui.store.documents.attached import FileUse
-from chatui.store.transcripts import Place
+from chatui.store.transcripts import TreePosition
 from tests.chatui.store.documents.brought import brought_with
 rooms, files, branches = Room(10**6, 10**6), {}, {}
 for name, word in (("ada", "green tea"), ("bela", "cocoa")):
@@ -33,7 +33,7 @@ for name, word in (("ada", "green tea"), ("bela", "cocoa")):
     row = Conversation.objects.create(owner=person)
     with transaction.atomic():
         files[name] = brought_with(person, f"{name}.pdf", *parts, kind="pdf")
-        end = attached.put(row, Place(None, 0), attached.ready(person.pk, [FileUse(files[name].pk, "search")], rooms))
+        end = attached.put(row, TreePosition(None, 0), attached.prepare(person.pk, [FileUse(files[name].pk, "search")], rooms))
     branches[name] = Branch(row.pk, row.messages.order_by("-position").first().pk)
     passages.index(files[name].content_id)
 def found(name, asked): return [[each.name, each.label] for each in passages.find(branches[name], asked, "", 3)]

@@ -43,9 +43,9 @@ async def test_a_dead_address_costs_nobody_an_answer_and_rests(caplog: pytest.Lo
             assert (await outcome(backend, sample_request(f"Question {number}"))).visible == "Hello."
         assert posts(broken) == 1, "it is left alone for a while"
         assert posts(alive) == 12
-        monkeypatch.setattr(pool, "REST_SECONDS", 0.0)
+        monkeypatch.setattr(pool, "COOLDOWN_SECONDS", 0.0)
         for member in backend._members:
-            member.rests_until = min(member.rests_until, 0.0)
+            member.unavailable_until = min(member.unavailable_until, 0.0)
         broken.answer = constant_answer("Hello.")
         for number in range(12):
             assert (await outcome(backend, sample_request(f"Question {number}"))).visible == "Hello."

@@ -14,9 +14,9 @@ from chatui.codes import ProductCode
 from renderer.errors import Code
 
 
-def refused(body: object, status: int = 400) -> BackendError:
+def refusal(body: object, status: int = 400) -> BackendError:
     text = body if isinstance(body, str) else json.dumps(body)
-    return kinds.refused(status, text, None, datetime.now(UTC))
+    return kinds.error_of_status(status, text, None, datetime.now(UTC))
 
 
 def openai(message: str, **fields: object) -> dict[str, object]:
@@ -152,7 +152,7 @@ WORDINGS: dict[str, tuple[object, int, Overflow]] = {
 @pytest.mark.parametrize("server", WORDINGS)
 def test_each_servers_words_are_understood(server: str) -> None:
     body, status, expected = WORDINGS[server]
-    assert overflow_of(refused(body, status)) == expected
+    assert overflow_of(refusal(body, status)) == expected
     inside = json.dumps(body["error"] if isinstance(body, dict) and isinstance(body.get("error"), dict) else body)
     assert overflow_of(BackendError(ProductCode.BACKEND_REFUSED, inside)) == expected, "the same inside a stream"
 
@@ -160,15 +160,15 @@ def test_each_servers_words_are_understood(server: str) -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        refused(openai("Invalid API key"), 401),
-        refused(openai("Request too large for model on tokens per minute (TPM): Limit 8000, Requested 9000"), 413),
-        refused(openai("Please reduce the length of the messages or completion.", code="context_length_exceeded"), 429),
-        refused(openai("1 validation error: messages.0.content: input was [This model's maximum context length is 10 tokens]")),
-        refused(openai('Unsupported role in {"content": "prompt is too long: 9 tokens > 1 maximum"}')),
-        refused("<html>Bad gateway: This model's maximum context length is 10 tokens</html>", 502),
-        refused("[]"),
-        refused("{"),
-        refused(""),
+        refusal(openai("Invalid API key"), 401),
+        refusal(openai("Request too large for model on tokens per minute (TPM): Limit 8000, Requested 9000"), 413),
+        refusal(openai("Please reduce the length of the messages or completion.", code="context_length_exceeded"), 429),
+        refusal(openai("1 validation error: messages.0.content: input was [This model's maximum context length is 10 tokens]")),
+        refusal(openai('Unsupported role in {"content": "prompt is too long: 9 tokens > 1 maximum"}')),
+        refusal("<html>Bad gateway: This model's maximum context length is 10 tokens</html>", 502),
+        refusal("[]"),
+        refusal("{"),
+        refusal(""),
         BackendError(Code.STREAM_TRUNCATED, VLLM),
         BackendError(ProductCode.TIMEOUT, VLLM),
     ],
@@ -179,5 +179,5 @@ def test_errors_about_something_else_are_none(error: BackendError) -> None:
 
 @pytest.mark.parametrize("number", ["0", "9" * 12, "-5", "1.5"])
 def test_numbers_that_cannot_be_are_not_taken(number: str) -> None:
-    found = overflow_of(refused(openai(f"This model's maximum context length is {number} tokens.")))
+    found = overflow_of(refusal(openai(f"This model's maximum context length is {number} tokens.")))
     assert found is not None and found.limit in (None, 1)

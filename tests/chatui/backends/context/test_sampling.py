@@ -105,11 +105,11 @@ async def test_a_smaller_limit_is_learnt_again_and_a_larger_one_after_a_time(kin
         limited.limit = 1200
         smaller = await outcome(backend, conversation())
         limited.limit = 100_000
-        monkeypatch.setattr(windows, "LEARNT_SECONDS", 0.0)
+        monkeypatch.setattr(windows, "LEARNED_SECONDS", 0.0)
         limited.refused = 0
         still = await outcome(backend, conversation())
         for window in backend._windows._by_model.values():  # type: ignore[attr-defined]
-            window._learnt.until = 0.0
+            window._learned.until = 0.0
         larger = await outcome(backend, conversation())
     ends = [result.ended for result in (before, smaller, still, larger)]
     left_out = [end.turns_left_out for end in ends if end is not None]

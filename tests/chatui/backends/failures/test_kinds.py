@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chatui.backends.failures.kinds import failed, refused
+from chatui.backends.failures.kinds import error_of_body, error_of_status
 from chatui.codes import ProductCode
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -43,7 +43,7 @@ CASES: list[tuple[int, object, ProductCode, bool, str]] = [
 
 @pytest.mark.parametrize(("status", "said", "code", "may_retry", "cause"), CASES)
 def test_a_refusal_is_told_by_its_status_and_its_words(status: int, said: object, code: ProductCode, may_retry: bool, cause: str) -> None:
-    error = refused(status, said if isinstance(said, str) else json.dumps(said), None, NOW)
+    error = error_of_status(status, said if isinstance(said, str) else json.dumps(said), None, NOW)
     assert (error.code, error.retryable) == (code, may_retry)
     assert not cause or error.cause == cause
     assert error.detail.startswith(f"HTTP {status}: ")
@@ -55,7 +55,7 @@ def test_the_same_words_inside_a_stream_mean_the_same(
     status: int, said: object, code: ProductCode, may_retry: bool, cause: str, is_empty: bool
 ) -> None:
     described = said["error"] if isinstance(said, dict) and isinstance(said.get("error"), dict) else {}
-    error = failed({**described, "status": status, "code": described.get("code", status)}, is_empty=is_empty)
+    error = error_of_body({**described, "status": status, "code": described.get("code", status)}, is_empty=is_empty)
     assert (error.code, error.retryable) == (code, may_retry and is_empty)
 
 
@@ -63,13 +63,13 @@ def test_the_same_words_inside_a_stream_mean_the_same(
     "said", ["SECRET", "", [], ["SECRET"], None, 7, {"message": QUOTED}, {"code": True}, {"code": "SECRET"}, {"type": []}]
 )
 def test_what_cannot_be_told_is_a_failure_of_the_server_and_quotes_nothing(said: object) -> None:
-    error = failed(said, is_empty=True)
+    error = error_of_body(said, is_empty=True)
     assert (error.code, error.retryable) == (OTHER, True)
     assert "SECRET" not in error.cause
 
 
 def test_the_cause_has_only_words_of_the_product() -> None:
-    error = refused(400, json.dumps(body(code="rate_limit_because_the_SECRET_is_42", type="SECRET")), None, NOW)
+    error = error_of_status(400, json.dumps(body(code="rate_limit_because_the_SECRET_is_42", type="SECRET")), None, NOW)
     assert error.cause == "HTTP 400, rate_limit"
 
 
@@ -90,11 +90,11 @@ def test_the_cause_has_only_words_of_the_product() -> None:
     ],
 )
 def test_both_forms_of_retry_after_are_read_and_nothing_else(header: str | None, seconds: float | None) -> None:
-    assert refused(503, "", header, NOW).retry_after == seconds
-    assert refused(401, "", header, NOW).retry_after is None
+    assert error_of_status(503, "", header, NOW).retry_after == seconds
+    assert error_of_status(401, "", header, NOW).retry_after is None
 
 
 def test_no_digits_of_the_server_are_in_the_cause_but_one_status() -> None:
-    error = failed({"error": {"code": 742, "type": "913", "error_type": "006"}}, is_empty=True)
+    error = error_of_body({"error": {"code": 742, "type": "913", "error_type": "006"}}, is_empty=True)
     assert error.cause == ""
-    assert failed({"error": {"code": 503, "type": "429"}}, is_empty=True).cause == "HTTP 429"
+    assert error_of_body({"error": {"code": 503, "type": "429"}}, is_empty=True).cause == "HTTP 429"

@@ -16,7 +16,7 @@ from chatui.display.conversation import EndedTurn, ShownAnswer
 from chatui.models import Conversation, Turn, User
 from chatui.store import transcripts
 from chatui.store.files import storage
-from chatui.store.files.storage import NewFile, Place
+from chatui.store.files.storage import FileDestination, NewFile
 from chatui.tools.tool import CallingTurn, Tool
 from chatui.transfer import exports, share_links
 from chatui.turns import running
@@ -172,7 +172,7 @@ async def test_the_debug_view_links_the_files_of_a_turn(ada: User, grace: User, 
 
 async def test_what_a_person_brought_stands_below_no_answer(ada: User, backend: ScriptedBackend) -> None:
     turn = await drawn(ada, backend, "plot.png")
-    await database_sync_to_async(storage.keep)(Place(ada.pk, turn.conversation_id), NewFile.of("mine.txt", b"x"))
+    await database_sync_to_async(storage.save)(FileDestination(ada.pk, turn.conversation_id), NewFile.of("mine.txt", b"x"))
     assert [file.name for file in (await loaded(turn)).files] == ["plot.png"]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from chatui.documents.reading import Part, Reading, State
 from chatui.models import StoredFile, User
 from chatui.store.documents import counting, texts
-from chatui.store.documents.texts import Read
+from chatui.store.documents.texts import ExtractedText
 from chatui.store.files import storage
-from chatui.store.files.storage import NewFile, Place
+from chatui.store.files.storage import FileDestination, NewFile
 
 
 def brought(person: User, name: str = "notes.txt", text: str = "The meeting is on Tuesday.") -> StoredFile:
@@ -17,10 +17,10 @@ def brought(person: User, name: str = "notes.txt", text: str = "The meeting is o
 
 def brought_with(person: User, name: str, *parts: Part, kind: str = "text") -> StoredFile:
     """The same, with these parts."""
-    file = storage.keep(Place(person.pk, None), NewFile.of(name, "\n".join(part.text for part in parts).encode()))
+    file = storage.save(FileDestination(person.pk, None), NewFile.of(name, "\n".join(part.text for part in parts).encode()))
     tokens, is_counted = counting.tokens_of([part.text for part in parts])
     reading = Reading(State.READ, kind, parts, places=len(parts) if len(parts) > 1 else 0)
-    texts.keep(file.content, Read(reading, tokens, is_counted))
+    texts.save(file.content, ExtractedText(reading, tokens, is_counted))
     return file
 
 

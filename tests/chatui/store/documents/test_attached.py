@@ -33,7 +33,7 @@ from chatui.store.documents import attached, passages, texts
 from chatui.store.documents.attached import FileUse
 from chatui.store.documents.budget import Room
 from chatui.store.files import reading, storage
-from chatui.store.transcripts import Place
+from chatui.store.transcripts import TreePosition
 from chatui.tools import catalogue
 from chatui.transfer.imports import import_transcript
 from chatui.turns.calls.requested import questions_of
@@ -59,8 +59,8 @@ def talk(ada: User) -> Conversation:
 
 def talk_with(person: User, *files: StoredFile) -> Conversation:
     row = Row.objects.create(owner=person, title="Figures", effort="low")
-    documents = attached.ready(person.pk, [FileUse(file.pk) for file in files], Room(10**6, 10**6))
-    place = attached.put(row, Place(None, 0), documents)
+    documents = attached.prepare(person.pk, [FileUse(file.pk) for file in files], Room(10**6, 10**6))
+    place = attached.put(row, TreePosition(None, 0), documents)
     question = transcripts.append_at(row, place, Frame(Header(Role.USER), "What are the figures?"), "person")  # type: ignore[arg-type]
     answer = transcripts.append(row, question, Frame(Header(Role.ASSISTANT, "final"), "They are fine."), "model")  # type: ignore[arg-type]
     transcripts.activate(row, person, answer)
@@ -131,7 +131,7 @@ def erasure_of_person_of(row: Conversation) -> object:
 def test_files_of_another_conversation_are_not_sent_again(talk: Conversation, ada: User) -> None:
     for key in (StoredFile.objects.first().pk, uuid4()):  # type: ignore[union-attr]
         with pytest.raises(attached.NoSuchFileError):
-            attached.ready(ada.pk, [FileUse(key)], Room(10**6, 10**6))
+            attached.prepare(ada.pk, [FileUse(key)], Room(10**6, 10**6))
 
 
 def test_python_finds_what_was_sent_and_nothing_that_waits(talk: Conversation, ada: User) -> None:
@@ -204,7 +204,7 @@ def running_in(talk: Conversation, person: User) -> Turn:
 
 def test_nor_where_the_answer_begins_at_the_last_moment(talk: Conversation, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process that holds the person's row has stored a turn by the time that it lets go."""
-    monkeypatch.setattr(storage, "hold", lambda owner_id: running_in(talk, ada))
+    monkeypatch.setattr(storage, "lock_owner", lambda owner_id: running_in(talk, ada))
     with pytest.raises(attached.AnsweringError):
         attached.delete(StoredFile.objects.get(name="quarter.txt"))
     assert Message.objects.filter(text__contains=SECRET).count() == 2 and StoredFile.objects.filter(name="quarter.txt").exists()
@@ -212,7 +212,7 @@ def test_nor_where_the_answer_begins_at_the_last_moment(talk: Conversation, ada:
 
 def test_nor_where_a_file_that_waited_is_sent_at_the_last_moment(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     file = brought(ada, "quarter.txt", SECRET)
-    monkeypatch.setattr(storage, "hold", lambda owner_id: SentDocument.objects.exists() or talk_with(ada, file))
+    monkeypatch.setattr(storage, "lock_owner", lambda owner_id: SentDocument.objects.exists() or talk_with(ada, file))
     attached.delete(StoredFile.objects.get(pk=file.pk))
     assert SentDocument.objects.exists() and not Message.objects.filter(text__contains=SECRET).exists()
 
@@ -232,7 +232,7 @@ def test_a_document_that_is_handed_over_has_its_text_and_can_be_searched(ada: Us
     row = long_conversation(ada, 2)
     StoredFile.objects.filter(pk=handed.pk).update(conversation=row)
     passages.index(handed.content_id)
-    ownership_transfer.hand_over(ada, bela, with_summaries=True)
+    ownership_transfer.transfer(ada, bela, with_summaries=True)
     handed.refresh_from_db()
     assert handed.owner == bela and handed.content_id != stays.content_id
     assert [part.text for part in texts.parts_of(handed)] == ["The zymurgist comes on Friday."]

@@ -42,22 +42,22 @@ def test_exactly_full_fits_and_one_more_does_not() -> None:
 def test_documents_fill_the_room_to_the_last_token_and_no_further(ada: User) -> None:
     files = [brought(ada, f"{name}.txt", PROSE + name) for name in ("one", "two")]
     uses = [FileUse(file.pk) for file in files]
-    tokens = sum(each.given.tokens for each in attached.ready(ada.pk, uses, budget.Room(10**6, 10**6)))
-    assert len(attached.ready(ada.pk, uses, budget.Room(10**6, tokens))) == 2
+    tokens = sum(each.given.tokens for each in attached.prepare(ada.pk, uses, budget.Room(10**6, 10**6)))
+    assert len(attached.prepare(ada.pk, uses, budget.Room(10**6, tokens))) == 2
     with pytest.raises(TooLargeError):
-        attached.ready(ada.pk, uses, budget.Room(10**6, tokens - 1))
-    first, rest = attached.ready(ada.pk, [FileUse(files[0].pk, "first"), uses[1]], budget.Room(10**6, tokens - 1000))
+        attached.prepare(ada.pk, uses, budget.Room(10**6, tokens - 1))
+    first, rest = attached.prepare(ada.pk, [FileUse(files[0].pk, "first"), uses[1]], budget.Room(10**6, tokens - 1000))
     assert first.given.tokens + rest.given.tokens <= tokens - 1000, "the first part takes what the other leaves"
     assert first.given.tokens > rest.given.tokens - 1200
     with pytest.raises(TooLargeError):
-        attached.ready(ada.pk, [FileUse(files[0].pk, "first"), uses[1]], budget.Room(10**6, rest.given.tokens + 50))
+        attached.prepare(ada.pk, [FileUse(files[0].pk, "first"), uses[1]], budget.Room(10**6, rest.given.tokens + 50))
 
 
 @pytest.mark.django_db
 def test_several_first_parts_share_what_is_left(ada: User) -> None:
     files = [brought(ada, f"{name}.txt", name + PROSE * times) for name, times in (("long", 2), ("longer", 3), ("short", 0))]
     uses = [FileUse(file.pk, "first") for file in files]
-    given = [each.given.tokens for each in attached.ready(ada.pk, uses, budget.Room(10**6, 3000))]
+    given = [each.given.tokens for each in attached.prepare(ada.pk, uses, budget.Room(10**6, 3000))]
     assert sum(given) <= 3000 and min(given[:2]) > 1200 and given[2] < 130, "what a short one leaves is for the others"
 
 
@@ -66,8 +66,8 @@ def test_a_first_part_without_any_text_is_refused(ada: User) -> None:
     use = FileUse(brought(ada, "long.txt", PROSE).pk, "first")
     for room in (100, 125):
         with pytest.raises(TooLargeError):
-            attached.ready(ada.pk, [use], budget.Room(10**6, room))
-    assert attached.ready(ada.pk, [use], budget.Room(10**6, 300))[0].given.tokens > 130
+            attached.prepare(ada.pk, [use], budget.Room(10**6, room))
+    assert attached.prepare(ada.pk, [use], budget.Room(10**6, 300))[0].given.tokens > 130
 
 
 @pytest.mark.parametrize("text", [PROSE, TABLE, CODE, JAPANESE], ids=["prose", "table", "code", "japanese"])

@@ -13,7 +13,7 @@ from chatui.store.documents import attached, passages
 from chatui.store.documents.attached import FileUse
 from chatui.store.documents.budget import Room
 from chatui.store.documents.passages import Branch
-from chatui.store.transcripts import Place
+from chatui.store.transcripts import TreePosition
 from tests.chatui.store.documents.brought import brought_with
 
 pytestmark = pytest.mark.django_db
@@ -24,8 +24,8 @@ ROOM = Room(100_000, 100_000)
 def searched(person: User, *files: StoredFile, use: str = DocumentUse.SEARCH) -> Conversation:
     """A conversation to which these were sent."""
     conversation = Conversation.objects.create(owner=person)
-    place = Place(None, 0)
-    ready = attached.ready(person.pk, [FileUse(file.pk, use) for file in files], ROOM)
+    place = TreePosition(None, 0)
+    ready = attached.prepare(person.pk, [FileUse(file.pk, use) for file in files], ROOM)
     attached.put(conversation, place, ready)
     for file in files:
         passages.index(file.content_id)
@@ -81,7 +81,7 @@ def test_nothing_of_others_of_other_conversations_and_of_other_uses_is_found(ada
 def test_documents_of_another_branch_are_not_found(ada: User) -> None:
     conversation = searched(ada, report(ada))
     other = report(ada, "other.pdf", "coffee")
-    attached.put(conversation, Place(None, 1), attached.ready(ada.pk, [FileUse(other.pk, DocumentUse.SEARCH)], ROOM))
+    attached.put(conversation, TreePosition(None, 1), attached.prepare(ada.pk, [FileUse(other.pk, DocumentUse.SEARCH)], ROOM))
     passages.index(other.content_id)
     assert passages.names_in(branch(conversation)) == ["other.pdf"]
     assert {each.name for each in passages.find(branch(conversation), "price", "", 20)} == {"other.pdf"}

@@ -8,7 +8,7 @@ from chatui.models import FileContent, FilePiece, User
 from chatui.store import ownership_transfer
 from chatui.store.files import reading, storage
 from chatui.store.files.encryption import NoKeyError
-from chatui.store.files.storage import PIECE_BYTES, NewFile, Place
+from chatui.store.files.storage import PIECE_BYTES, FileDestination, NewFile
 from tests.chatui.store.long_conversations import long_conversation
 from tests.support import environment
 
@@ -24,20 +24,20 @@ def change(monkeypatch: pytest.MonkeyPatch, key: str, *before: str) -> None:
 def test_with_a_key_only_what_is_encrypted_is_kept(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, KEY)
     row = long_conversation(ada, 2)
-    file = storage.keep(Place(ada.pk, row.pk), NewFile.of("notes.txt", DATA))
+    file = storage.save(FileDestination(ada.pk, row.pk), NewFile.of("notes.txt", DATA))
     kept = b"".join(bytes(piece.data) for piece in FilePiece.objects.order_by("number"))
     assert b"secret" not in kept and len(kept) > len(DATA) > PIECE_BYTES and reading.data_of(file) == DATA
-    same = storage.keep(Place(ada.pk, row.pk), NewFile.of("again.txt", DATA))
+    same = storage.save(FileDestination(ada.pk, row.pk), NewFile.of("again.txt", DATA))
     assert reading.data_of(same) == DATA and FileContent.objects.count() == 1
 
 
 def test_a_key_can_be_changed_and_without_one_there_is_no_file(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = long_conversation(ada, 2)
-    plain = storage.keep(Place(ada.pk, row.pk), NewFile.of("plain.txt", b"from before"))
+    plain = storage.save(FileDestination(ada.pk, row.pk), NewFile.of("plain.txt", b"from before"))
     change(monkeypatch, KEY)
-    first = storage.keep(Place(ada.pk, row.pk), NewFile.of("first.txt", DATA))
+    first = storage.save(FileDestination(ada.pk, row.pk), NewFile.of("first.txt", DATA))
     change(monkeypatch, OTHER, KEY)
-    second = storage.keep(Place(ada.pk, row.pk), NewFile.of("second.txt", b"x" + DATA))
+    second = storage.save(FileDestination(ada.pk, row.pk), NewFile.of("second.txt", b"x" + DATA))
     assert [reading.data_of(file)[:4] for file in (plain, first, second)] == [b"from", b"secr", b"xsec"]
     change(monkeypatch, OTHER)
     with pytest.raises(NoKeyError):
@@ -51,7 +51,7 @@ def test_a_key_can_be_changed_and_without_one_there_is_no_file(ada: User, monkey
 
 def test_pieces_that_were_changed_or_changed_places_are_noticed(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, KEY)
-    file = storage.keep(Place(ada.pk, long_conversation(ada, 2).pk), NewFile.of("notes.txt", DATA))
+    file = storage.save(FileDestination(ada.pk, long_conversation(ada, 2).pk), NewFile.of("notes.txt", DATA))
     first, second = FilePiece.objects.order_by("number")[:2]
     for piece, data in ((first, bytes(second.data)), (first, bytes(first.data)[:-1] + b"\0"), (first, b"")):
         FilePiece.objects.filter(pk=piece.pk).update(data=data)
@@ -61,8 +61,8 @@ def test_pieces_that_were_changed_or_changed_places_are_noticed(ada: User, monke
 
 def test_whoever_is_handed_a_file_over_reads_it(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, KEY)
-    mine = [storage.keep(Place(ada.pk, long_conversation(ada, 2).pk), NewFile.of(f"{name}.txt", DATA)) for name in ("one", "two")]
-    assert ownership_transfer.hand_over(ada, bela, with_summaries=True) == 2
+    mine = [storage.save(FileDestination(ada.pk, long_conversation(ada, 2).pk), NewFile.of(f"{name}.txt", DATA)) for name in ("one", "two")]
+    assert ownership_transfer.transfer(ada, bela, with_summaries=True) == 2
     for file in mine:
         file.refresh_from_db()
         assert file.owner == bela and file.content.owner == bela and reading.data_of(file) == DATA

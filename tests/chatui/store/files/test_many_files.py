@@ -15,7 +15,7 @@ from chatui.models.files.stored_file import FileSource
 from chatui.store import erasure
 from chatui.store.documents import attached
 from chatui.store.files import reading, storage
-from chatui.store.files.storage import NewFile, Place
+from chatui.store.files.storage import FileDestination, NewFile
 from chatui.transfer import files, sent_files
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.documents.brought import brought, pages
@@ -98,7 +98,7 @@ def test_large_contents_go_one_by_one_in_short_transactions(ada: User, monkeypat
 
     monkeypatch.setattr(storage, "_delete", noted)
     for number, size in enumerate((10, 10, 10, 100, 5)):
-        storage.keep(Place(ada.pk, None), NewFile.of("a", bytes([number]) * size))
+        storage.save(FileDestination(ada.pk, None), NewFile.of("a", bytes([number]) * size))
     storage.delete_files(ada.pk, StoredFile.objects.filter(owner=ada))
     assert not FileContent.objects.exists() and taken == [2, 1, 1, 1, 0]
 
@@ -107,7 +107,7 @@ def test_files_that_are_read_together_are_whole_and_in_their_order(talk: Convers
     monkeypatch.setattr(storage, "PIECE_BYTES", 4)
     monkeypatch.setattr(reading, "_TOGETHER_BYTES", 30)
     data = [b"0123456789", b"", b"abcdefgh", b"0123456789", bytes(100), b"z"]
-    kept = [storage.keep(Place(talk.owner_id, talk.pk), NewFile.of(f"{at}", each)) for at, each in enumerate(data)]
+    kept = [storage.save(FileDestination(talk.owner_id, talk.pk), NewFile.of(f"{at}", each)) for at, each in enumerate(data)]
     assert [(file.name, found) for file, found in reading.with_data(kept)] == [(f"{at}", each) for at, each in enumerate(data)]
 
 

@@ -16,7 +16,7 @@ from chatui.models import Conversation, FileContent, FilePiece, StoredFile, Turn
 from chatui.models.files.stored_file import FileSource
 from chatui.store import erasure
 from chatui.store.files import reading, storage
-from chatui.store.files.storage import PIECE_BYTES, FileRefusedError, NewFile, Place
+from chatui.store.files.storage import PIECE_BYTES, FileDestination, FileRefusedError, NewFile
 from tests.chatui.store.long_conversations import long_conversation
 from tests.support import environment
 
@@ -24,8 +24,8 @@ pytestmark = pytest.mark.django_db
 CSV = NewFile.of("a.csv", b"a,b\n")
 
 
-def place_in(row: Conversation, turn: Turn | None = None) -> Place:
-    return Place(row.owner_id, row.pk, turn.pk if turn else None)
+def place_in(row: Conversation, turn: Turn | None = None) -> FileDestination:
+    return FileDestination(row.owner_id, row.pk, turn.pk if turn else None)
 
 
 def turn_in(row: Conversation) -> Turn:
@@ -49,16 +49,16 @@ def left() -> tuple[int, int, int]:
 def test_a_file_is_read_as_it_was_kept_in_pieces(ada: User) -> None:
     row = long_conversation(ada, 2)
     data = bytes(range(256)) * 1024 * 2 + b"end"
-    file = storage.keep(place_in(row), NewFile.of("d/data.bin", data))
+    file = storage.save(place_in(row), NewFile.of("d/data.bin", data))
     assert (file.name, file.source, file.content.size) == ("d_data.bin", FileSource.PERSON, len(data))
     assert [len(piece) for piece in reading.pieces(file)] == [PIECE_BYTES, PIECE_BYTES, 3] and reading.data_of(file) == data
-    empty = storage.keep(place_in(row), NewFile.of("empty", b""))
+    empty = storage.save(place_in(row), NewFile.of("empty", b""))
     assert reading.data_of(empty) == b"" and empty.id.version == 4, "an id in an address is random"
 
 
 def test_the_same_bytes_are_kept_once_for_a_person_and_never_for_two(ada: User, bela: User) -> None:
     mine, hers = long_conversation(ada, 2), long_conversation(bela, 2)
-    files = [storage.keep(place_in(row), CSV) for row in (mine, mine, hers)]
+    files = [storage.save(place_in(row), CSV) for row in (mine, mine, hers)]
     assert files[0].pk != files[1].pk and files[0].content_id == files[1].content_id != files[2].content_id
     assert left() == (3, 2, 2) and storage.bytes_of(ada.pk) == 4
 
@@ -66,12 +66,12 @@ def test_the_same_bytes_are_kept_once_for_a_person_and_never_for_two(ada: User, 
 def test_the_last_file_of_a_name_counts_in_a_turn_and_each_turn_has_its_own(ada: User) -> None:
     row = long_conversation(ada, 2)
     first, second = turn_in(row), turn_in(row)
-    kept = storage.keep(place_in(row, first), NewFile.of("a.csv", b"1"))
-    again = storage.keep(place_in(row, first), NewFile.of("a.csv", b"2"))
+    kept = storage.save(place_in(row, first), NewFile.of("a.csv", b"1"))
+    again = storage.save(place_in(row, first), NewFile.of("a.csv", b"2"))
     assert kept.pk == again.pk and again.source == FileSource.TOOL and reading.data_of(again) == b"2"
     assert left() == (1, 1, 1), "what nothing has any more is gone"
-    storage.keep(place_in(row, first), NewFile.of("a.csv", b"2"))
-    later = storage.keep(place_in(row, second), NewFile.of("a.csv", b"3"))
+    storage.save(place_in(row, first), NewFile.of("a.csv", b"2"))
+    later = storage.save(place_in(row, second), NewFile.of("a.csv", b"3"))
     assert [file.pk for file in reading.of_conversation(row.pk)] == [later.pk]
     assert reading.of_turns([first.pk, second.pk]) == {first.pk: (again,), second.pk: (later,)} and reading.of_turns([]) == {}
 
@@ -79,20 +79,20 @@ def test_the_last_file_of_a_name_counts_in_a_turn_and_each_turn_has_its_own(ada:
 def test_a_file_that_is_too_large_is_refused_and_one_that_just_fits_is_kept(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = long_conversation(ada, 2)
     environment.change(monkeypatch, {"file_mb": 1})
-    storage.keep(place_in(row), NewFile.of("fits", b"x" * storage.MEBIBYTE))
+    storage.save(place_in(row), NewFile.of("fits", b"x" * storage.MEBIBYTE))
     with pytest.raises(FileRefusedError, match="larger than 1 MB"):
-        storage.keep(place_in(row), NewFile.of("large", b"x" * (storage.MEBIBYTE + 1)))
+        storage.save(place_in(row), NewFile.of("large", b"x" * (storage.MEBIBYTE + 1)))
     assert [file.name for file in reading.of_conversation(row.pk)] == ["fits"]
 
 
 def test_a_person_has_only_so_much_and_others_have_their_own(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
     mine, hers = long_conversation(ada, 2), long_conversation(bela, 2)
     environment.change(monkeypatch, {"files_of_person_mb": 1})
-    storage.keep(place_in(mine), NewFile.of("a", b"x" * storage.MEBIBYTE))
+    storage.save(place_in(mine), NewFile.of("a", b"x" * storage.MEBIBYTE))
     with pytest.raises(FileRefusedError, match="the 1 MB that they may"):
-        storage.keep(place_in(mine), NewFile.of("b", b"y"))
-    storage.keep(place_in(mine), NewFile.of("c", b"x" * storage.MEBIBYTE))
-    storage.keep(place_in(hers), NewFile.of("b", b"y"))
+        storage.save(place_in(mine), NewFile.of("b", b"y"))
+    storage.save(place_in(mine), NewFile.of("c", b"x" * storage.MEBIBYTE))
+    storage.save(place_in(hers), NewFile.of("b", b"y"))
     assert StoredFile.objects.count() == 3, "the same bytes take no more room"
 
 
@@ -100,30 +100,30 @@ def test_a_file_that_takes_the_place_of_another_needs_only_the_room_that_this_on
     row = long_conversation(ada, 2)
     turn = turn_in(row)
     environment.change(monkeypatch, {"files_of_person_mb": 1})
-    storage.keep(place_in(row, turn), NewFile.of("a", b"x" * storage.MEBIBYTE))
-    again = storage.keep(place_in(row, turn), NewFile.of("a", b"y" * storage.MEBIBYTE))
+    storage.save(place_in(row, turn), NewFile.of("a", b"x" * storage.MEBIBYTE))
+    again = storage.save(place_in(row, turn), NewFile.of("a", b"y" * storage.MEBIBYTE))
     assert reading.data_of(again)[:1] == b"y" and left()[:2] == (1, 1)
-    storage.keep(place_in(row), NewFile.of("copy", b"y" * storage.MEBIBYTE))
+    storage.save(place_in(row), NewFile.of("copy", b"y" * storage.MEBIBYTE))
     with pytest.raises(FileRefusedError, match="the 1 MB that they may"):
-        storage.keep(place_in(row, turn), NewFile.of("a", b"z"))
+        storage.save(place_in(row, turn), NewFile.of("a", b"z"))
 
 
 def test_one_answer_brings_only_so_many_and_may_change_those(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = long_conversation(ada, 2)
     turn = turn_in(row)
     environment.change(monkeypatch, {"files_of_answer": 1})
-    storage.keep(place_in(row, turn), NewFile.of("a", b"1"))
+    storage.save(place_in(row, turn), NewFile.of("a", b"1"))
     with pytest.raises(FileRefusedError, match="at most 1 files"):
-        storage.keep(place_in(row, turn), NewFile.of("b", b"1"))
-    storage.keep(place_in(row, turn), NewFile.of("a", b"2"))
-    storage.keep(place_in(row, turn_in(row)), NewFile.of("b", b"1"))
+        storage.save(place_in(row, turn), NewFile.of("b", b"1"))
+    storage.save(place_in(row, turn), NewFile.of("a", b"2"))
+    storage.save(place_in(row, turn_in(row)), NewFile.of("b", b"1"))
 
 
 def test_files_go_with_their_conversation_and_what_another_one_has_stays(ada: User) -> None:
     gone, kept = long_conversation(ada, 2), long_conversation(ada, 2)
-    storage.keep(place_in(gone, turn_in(gone)), NewFile.of("both", b"shared"))
-    storage.keep(place_in(gone), NewFile.of("own", b"mine"))
-    storage.keep(place_in(kept), NewFile.of("both", b"shared"))
+    storage.save(place_in(gone, turn_in(gone)), NewFile.of("both", b"shared"))
+    storage.save(place_in(gone), NewFile.of("own", b"mine"))
+    storage.save(place_in(kept), NewFile.of("both", b"shared"))
     assert left() == (3, 2, 2), "the premise"
     erasure.erase_conversation(gone.pk)
     assert left() == (1, 1, 1) and reading.data_of(reading.of_conversation(kept.pk)[0]) == b"shared"
@@ -131,7 +131,7 @@ def test_files_go_with_their_conversation_and_what_another_one_has_stays(ada: Us
 
 def test_purge_takes_the_files_of_what_was_in_the_bin_for_long(ada: User) -> None:
     row = long_conversation(ada, 2)
-    storage.keep(place_in(row, turn_in(row)), CSV)
+    storage.save(place_in(row, turn_in(row)), CSV)
     call_command("purge", stdout=StringIO())
     assert left() == (1, 1, 1), "the premise: what is not in the bin stays"
     Conversation.objects.update(deleted_at=timezone.now() - timedelta(days=31))
@@ -141,7 +141,7 @@ def test_purge_takes_the_files_of_what_was_in_the_bin_for_long(ada: User) -> Non
 
 def test_an_erasure_that_was_cut_off_before_the_files_is_made_again(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = long_conversation(ada, 2)
-    storage.keep(place_in(row), CSV)
+    storage.save(place_in(row), CSV)
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(storage, "_delete_unused", _dies)
         erasure.erase_conversation(row.pk)
@@ -152,7 +152,7 @@ def test_an_erasure_that_was_cut_off_before_the_files_is_made_again(ada: User, m
 def test_a_person_who_is_erased_leaves_no_files_and_others_keep_theirs(ada: User, bela: User) -> None:
     for person in (ada, bela):
         row = long_conversation(person, 2)
-        storage.keep(place_in(row, turn_in(row)), CSV)
+        storage.save(place_in(row, turn_in(row)), CSV)
     erased = erasure_of_person.erase(Visitor(None, "127.0.0.1", "shell"), ada)
     assert erased.contents.files == 1 and left() == (1, 1, 1)
     assert StoredFile.objects.get().owner == bela

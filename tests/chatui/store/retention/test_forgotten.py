@@ -76,8 +76,8 @@ async def test_text_that_quotes_the_sentence_goes_as_well(
     change(monkeypatch, {"hidden_days": 0})
     header = Header(Role.ASSISTANT, "analysis", intent=intent)
     for text in ("{0} {1}", "{1} {0}", "{1}<|message|>{0}", "{0}<|end|>{1}", "<|message|>{0}<|foo {1}", "{0}<{1}<"):
-        backend.script = [*frame(header, text.format(hidden_text.NOT_KEPT, SECRET)), *answer("Four.")]
-        await asked(ada, f"What does {hidden_text.NOT_KEPT} mean?")
+        backend.script = [*frame(header, text.format(hidden_text.REMOVED, SECRET)), *answer("Four.")]
+        await asked(ada, f"What does {hidden_text.REMOVED} mean?")
     assert await places_of(SECRET) == set()
 
 

@@ -106,9 +106,9 @@ async def test_hidden_text_goes_after_its_days_and_the_transcript_stays_valid(
     ]
     frames = [transcripts.frame_of(row) for row in after]
     assert [frame.body for row, frame in zip(after, frames, strict=True) if not row.is_visible] == [
-        hidden_text.NOT_KEPT,
-        hidden_text.NOT_KEPT_CALL,
-        *[hidden_text.NOT_KEPT] * 2,
+        hidden_text.REMOVED,
+        hidden_text.REMOVED_CALL,
+        *[hidden_text.REMOVED] * 2,
     ]
     whole = await database_sync_to_async(transcripts.document)(turn.conversation, after, Audience.DEBUG)
     assert list(document.parse(whole).frames) == frames and not document.check(whole).problems
@@ -136,7 +136,7 @@ async def test_reasoning_goes_with_the_end_of_its_turn_and_calls_stay_for_their_
     assert turn.state == "completed" and turn.request is None and turn.thought_seconds is not None
     assert await database_sync_to_async(rows_with)(SECRET) == set()
     bodies = [transcripts.frame_of(row).body.strip() for row in await branch(turn, ada) if not row.is_visible]
-    assert bodies == [hidden_text.NOT_KEPT, '{"q":"kept"}', "kept", hidden_text.NOT_KEPT]
+    assert bodies == [hidden_text.REMOVED, '{"q":"kept"}', "kept", hidden_text.REMOVED]
     assert "of 2 messages" in await forget(1.1)
 
 
@@ -150,7 +150,7 @@ async def test_reasoning_of_a_turn_whose_process_died_goes_when_another_one_ends
         await database_sync_to_async(pieces.leave)(turn.pk, text, f"assistant<|channel|>{channel}")
     await running._reap()
     rows = [transcripts.frame_of(row).body async for row in Message.objects.filter(turn=turn).order_by("position")]
-    assert rows == [hidden_text.NOT_KEPT, "Half"] and await database_sync_to_async(rows_with)(SECRET) == set()
+    assert rows == [hidden_text.REMOVED, "Half"] and await database_sync_to_async(rows_with)(SECRET) == set()
 
 
 @pytest.mark.asyncio
@@ -175,7 +175,7 @@ def test_every_kind_of_hidden_frame_is_emptied_and_no_more_visible(ada: User, he
     hidden_text.forget_old(timezone.now() + timedelta(days=6))
     row.refresh_from_db()
     frame_now = transcripts.frame_of(row)
-    assert (row.raw, row.intent, row.is_visible, frame_now.body) == (None, "debug", False, hidden_text.NOT_KEPT)
+    assert (row.raw, row.intent, row.is_visible, frame_now.body) == (None, "debug", False, hidden_text.REMOVED)
     assert (frame_now.header.role, frame_now.header.channel or "") == (row.role, row.channel) and not rows_with(SECRET)
     assert not any(may_see(frame_now.header, each) for each in Audience if each is not Audience.DEBUG)
 

@@ -88,7 +88,7 @@ async def test_only_what_was_written_here_counts_as_the_persons_own_words(ada: U
 
 @database_sync_to_async
 def handed_over(person: User, heir: User) -> None:
-    ownership_transfer.hand_over(person, heir, with_summaries=True)
+    ownership_transfer.transfer(person, heir, with_summaries=True)
 
 
 @pytest.mark.usefixtures("_tools")

@@ -25,7 +25,7 @@ from chatui.delivery.bus import PROCESS
 from chatui.models import StoredFile, Turn, User
 from chatui.store.documents import attached
 from chatui.store.files import names, reading, storage
-from chatui.store.files.storage import NewFile, Place
+from chatui.store.files.storage import FileDestination, NewFile
 from chatui.tools import catalogue, execution
 from chatui.tools.python import availability, python_tool
 from chatui.turns import running
@@ -181,7 +181,7 @@ async def test_a_new_interpreter_has_the_files_of_its_conversation_and_of_no_oth
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat("open('a.csv', 'w').write('a,b')"), *over_chat(listing) * 2) as server:
         offer(monkeypatch)
         first = await run(ada, ask())
-        await database_sync_to_async(storage.keep)(Place(ada.pk, first.conversation_id), NewFile.of("mine.txt", b"attached"))
+        await database_sync_to_async(storage.save)(FileDestination(ada.pk, first.conversation_id), NewFile.of("mine.txt", b"attached"))
         sessions: Any = python_tool.executor()
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(sessions.close(), execution.tools_loop()))
         await run(ada, ask(text="And now?", conversation=first.conversation_id))
@@ -198,7 +198,7 @@ async def test_what_a_person_brings_later_is_laid_beside_what_is_there(ada: User
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT + "; x = 1"), *over_chat(listing, listing)) as server:
         offer(monkeypatch)
         first = await run(ada, ask())
-        await database_sync_to_async(storage.keep)(Place(ada.pk, first.conversation_id), NewFile.of("mine.txt", b"attached"))
+        await database_sync_to_async(storage.save)(FileDestination(ada.pk, first.conversation_id), NewFile.of("mine.txt", b"attached"))
         await run(ada, ask(text="And now?", conversation=first.conversation_id))
     replies = [message["content"] for message in posts(server)[-1]["messages"] if message["role"] == "tool"]
     there = "(1, ['mine.txt', 'plot.png'])"

@@ -44,13 +44,13 @@ async def test_long_documents_are_not_made_ready_where_commands_wait(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[str] = []
-    ready = attached.ready
+    ready = attached.prepare
 
     def noted(*arguments: Any) -> Any:
         threads.append(threading.current_thread().name)
         return ready(*arguments)
 
-    monkeypatch.setattr(attached, "ready", noted)
+    monkeypatch.setattr(attached, "prepare", noted)
     await run(ada, with_files(await bring(ada)))
     assert [name.partition("_")[0] for name in threads] == ["documents"] and pools.documents is not pools.commands
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from chatui.models import AuditEvent, Conversation, StoredFile, User
 from chatui.store.files import storage
-from chatui.store.files.storage import NewFile, Place
+from chatui.store.files.storage import FileDestination, NewFile
 from tests.chatui.conftest import OPENING, signed_in
 from tests.chatui.store.files.pictures import claiming, png
 
@@ -21,7 +21,7 @@ POLICY = {"default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-
 
 
 def kept(row: Conversation, name: str = "a.csv", data: bytes = b"a,b\n") -> StoredFile:
-    return storage.keep(Place(row.owner_id, row.pk), NewFile.of(name, data))
+    return storage.save(FileDestination(row.owner_id, row.pk), NewFile.of(name, data))
 
 
 def body_of(response: object) -> bytes:

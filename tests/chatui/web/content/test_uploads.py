@@ -18,7 +18,7 @@ from chatui.documents.reading import Part, Reading, State
 from chatui.live.early_refusals import refusal_of
 from chatui.models import Conversation, DocumentPart, DocumentPassage, FileContent, StoredFile, User
 from chatui.store.documents import attached, passages, pending_uploads, texts
-from chatui.store.documents.texts import Read
+from chatui.store.documents.texts import ExtractedText
 from chatui.store.files import storage
 from chatui.throttle import Throttle
 from chatui.transfer import scanning
@@ -168,7 +168,7 @@ def _delete_all() -> None:
 def test_what_another_upload_read_meanwhile_is_not_read_over(ada: User) -> None:
     file = brought(ada)
     passages.index(file.content_id)
-    texts.keep(file.content, Read(Reading(State.READ, "text", (Part("", "other"),)), [1], is_counted=True))
+    texts.save(file.content, ExtractedText(Reading(State.READ, "text", (Part("", "other"),)), [1], is_counted=True))
     assert DocumentPart.objects.get().text == "The meeting is on Tuesday." and DocumentPassage.objects.exists()
 
 
