@@ -24,7 +24,9 @@ class Code:
         self._span = 0
         self._span_counts = True
         self._at_head = True
-        self._after_blank = True
+        self._has_lines = False
+        """Whether a line with text came before. An indented first line is no code: raw output may begin with spaces, too."""
+        self._after_blank = False
         self._in_list = False
         self.is_blank = True
 
@@ -81,7 +83,8 @@ class Code:
     def end_line(self) -> None:
         """A line ends."""
         if self.is_blank:
-            self._after_blank = True
+            self._after_blank = self._has_lines
+        self._has_lines = self._has_lines or not self.is_blank
         self._at_head, self.is_blank = True, True
         self._span, self._span_counts = 0, True
 

@@ -148,6 +148,16 @@ def test_a_tag_in_indented_code_is_code_only_where_it_is_closed_there() -> None:
 
 
 @for_each([
+    ("    <think>SECRET</think>\nHello", "    \nHello"),
+    ("\n\n\t<think>\nSECRET\n</think>\nHello", "\n\n\t\nHello"),
+    ("    x = 1\n    <think>SECRET</think>\nHello", "    x = 1\n    \nHello"),
+    ("    <think>SECRET", "    "),
+])  # fmt: skip
+def test_indentation_at_the_start_of_an_answer_makes_no_code(text: str, shown: str) -> None:
+    assert guarded(text) == guarded(text, whole=True) == guarded(text, cut=random.Random(1)) == shown
+
+
+@for_each([
     ("Hi \uff40<think>SECRET</think>\uff40 Hello", "Hi \uff40\uff40 Hello"),
     ("\uff40\uff40\uff40\n<think>SECRET</think>\n\uff40\uff40\uff40\nHello", "\uff40\uff40\uff40\n\n\uff40\uff40\uff40\nHello"),
     ("\uff5e\uff5e\uff5e\n<think>SECRET</think>\n\uff5e\uff5e\uff5e\nHello", "\uff5e\uff5e\uff5e\n\n\uff5e\uff5e\uff5e\nHello"),
