@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from tests.architecture.sources import Source, all_sources
 from tests.support.cases import for_each
@@ -22,6 +23,7 @@ WORD_LISTS = "renderer/summary/vocabulary/"
 """Plain words of four languages, of which some are names of classes by chance."""
 
 
+@cache
 def sources(*endings: str) -> list[Source]:
     return [source for source in all_sources() if source.path.endswith(endings) and not source.is_in(VENDOR)]
 
