@@ -236,16 +236,25 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Modules none of whose tests can be wanted are not even imported: where only marked tests are wanted, those that name no mark, which
-    are most of them; and else those marked as a whole with what is not wanted, which are a third."""
-    wanted = config.option.markexpr
-    if not wanted or collection_path.suffix != ".py":
+    are most of them; and else those marked as a whole with what is not wanted, which are a third. Nor is what a folder of such modules
+    sets up for them."""
+    if not config.option.markexpr:
         return None
+    if collection_path.is_dir():
+        modules = list(collection_path.rglob("test_*.py"))
+        return True if modules and not any(_may_hold_wanted(module, config) for module in modules) else None
+    return True if collection_path.match("test_*.py") and not _may_hold_wanted(collection_path, config) else None
+
+
+@cache
+def _may_hold_wanted(module: Path, config: pytest.Config) -> bool:
+    wanted = config.option.markexpr
     marks = frozenset(re.findall(r"\w+", wanted)) - {"and", "not", "or"}
     if not may_be_wanted(wanted, frozenset(), frozenset()):
-        return None if _names_a_mark(collection_path, config) else True
-    found = _OF_A_MODULE.search(collection_path.read_text(encoding="utf-8"))
+        return _names_a_mark(module, config)
+    found = _OF_A_MODULE.search(module.read_text(encoding="utf-8"))
     of_all = marks & set(re.findall(r"pytest\.mark\.(\w+)", found[0])) if found else frozenset()
-    return None if may_be_wanted(wanted, of_all, marks) else True
+    return may_be_wanted(wanted, of_all, marks)
 
 
 @cache
