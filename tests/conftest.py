@@ -10,6 +10,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -106,26 +107,20 @@ def shared_dir() -> Path:
     return place
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _cheap_passwords(request: pytest.FixtureRequest) -> Iterator[None]:
+@contextmanager
+def _cheap_passwords() -> Iterator[None]:
     """Many people are made, and a hash as the product makes it takes a second each. Once for all: to set it for each test cost as much as
     many a test."""
-    if not request.config.pluginmanager.hasplugin("django"):
-        yield
-        return
     from django.test import override_settings
 
     with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
         yield
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _short_sign_ins(request: pytest.FixtureRequest) -> Iterator[None]:
+@contextmanager
+def _short_sign_ins() -> Iterator[None]:
     """Django's test client signs a new browser in through an empty session, which it saves, reads, copies, deletes and saves: a dozen
     statements before most of the tests of a page. One session with what is to be in it is the same."""
-    if not request.config.pluginmanager.hasplugin("django"):
-        yield
-        return
     from django.conf import settings
     from django.contrib import auth
     from django.contrib.sessions.backends.db import SessionStore
@@ -152,13 +147,10 @@ def _short_sign_ins(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _without_static_files(request: pytest.FixtureRequest) -> Iterator[None]:
+@contextmanager
+def _without_static_files() -> Iterator[None]:
     """Static files are for real servers. Names with hashes need a collected copy. And the middleware that serves them knows only the event
     loop: each request of Django's test client would go through three threads, and take half as long again."""
-    if not request.config.pluginmanager.hasplugin("django"):
-        yield
-        return
     from django.conf import settings
     from django.test import override_settings
 
@@ -168,13 +160,9 @@ def _without_static_files(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _noted_pages(request: pytest.FixtureRequest) -> Iterator[None]:
+@contextmanager
+def _noted_pages() -> Iterator[None]:
     """Django's test client keeps a copy of what each template was given, for each icon that a page includes. The page's own is enough."""
-    if not request.config.pluginmanager.hasplugin("django"):
-        yield
-        return
-    request.getfixturevalue("django_test_environment")
     from django.template.base import Template
     from django.template.context import Context
     from django.test.signals import template_rendered
@@ -189,13 +177,10 @@ def _noted_pages(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _migrated_once(request: pytest.FixtureRequest) -> Iterator[None]:
+@contextmanager
+def _migrated_once() -> Iterator[None]:
     """Every process of the tests begins with a copy of one migrated database: to run all migrations costs seconds. Django still runs
     ``migrate`` over the copy, which fails where it is of other migrations."""
-    if not request.config.pluginmanager.hasplugin("django"):
-        yield
-        return
     from django.db.backends.sqlite3.creation import DatabaseCreation
 
     create: Any = vars(DatabaseCreation)["_create_test_db"]
@@ -211,21 +196,32 @@ def _migrated_once(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _emptied_where_there_are_rows(request: pytest.FixtureRequest) -> Iterator[None]:
+@contextmanager
+def _emptied_where_there_are_rows() -> Iterator[None]:
     """Tests that commit empty the tables in which they left rows, also the one whose rows the database refuses to delete.
 
     Django's own way reads the whole schema, and empties every table: that took longer than many of these tests.
     """
-    if not request.config.pluginmanager.hasplugin("django"):
-        yield
-        return
     from django.test import TransactionTestCase
 
     from tests.chatui.audit_log import triggers
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: triggers.empty_tables())
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _quick_django(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Django as the tests use it, in one fixture: what pytest asks of each, before each test, is more than it does."""
+    if not request.config.pluginmanager.hasplugin("django"):
+        yield
+        return
+    request.getfixturevalue("django_test_environment")
+    changes = (_cheap_passwords, _short_sign_ins, _without_static_files, _noted_pages, _migrated_once, _emptied_where_there_are_rows)
+    with ExitStack() as stack:
+        for change in changes:
+            stack.enter_context(change())
         yield
 
 
@@ -240,16 +236,25 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Modules none of whose tests can be wanted are not even imported: where only marked tests are wanted, those that name no mark, which
-    are most of them; and else those marked as a whole with what is not wanted, which are a third."""
-    wanted = config.option.markexpr
-    if not wanted or collection_path.suffix != ".py":
+    are most of them; and else those marked as a whole with what is not wanted, which are a third. Nor is what a folder of such modules
+    sets up for them."""
+    if not config.option.markexpr:
         return None
+    if collection_path.is_dir():
+        modules = list(collection_path.rglob("test_*.py"))
+        return True if modules and not any(_may_hold_wanted(module, config) for module in modules) else None
+    return True if collection_path.match("test_*.py") and not _may_hold_wanted(collection_path, config) else None
+
+
+@cache
+def _may_hold_wanted(module: Path, config: pytest.Config) -> bool:
+    wanted = config.option.markexpr
     marks = frozenset(re.findall(r"\w+", wanted)) - {"and", "not", "or"}
     if not may_be_wanted(wanted, frozenset(), frozenset()):
-        return None if _names_a_mark(collection_path, config) else True
-    found = _OF_A_MODULE.search(collection_path.read_text(encoding="utf-8"))
+        return _names_a_mark(module, config)
+    found = _OF_A_MODULE.search(module.read_text(encoding="utf-8"))
     of_all = marks & set(re.findall(r"pytest\.mark\.(\w+)", found[0])) if found else frozenset()
-    return None if may_be_wanted(wanted, of_all, marks) else True
+    return may_be_wanted(wanted, of_all, marks)
 
 
 @cache

@@ -33,10 +33,19 @@ class Source:
         """The syntax tree of a Python file; the same one for every test, so none may change it."""
         return _parsed(self)
 
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node of the tree. To walk through all trees takes as long as to parse them, so it is done once."""
+        return _walked_through(self)
+
 
 @cache
 def _parsed(source: Source) -> ast.Module:
     return ast.parse(source.text, filename=source.path)
+
+
+@cache
+def _walked_through(source: Source) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(source.tree()))
 
 
 @cache

@@ -63,7 +63,7 @@ def answers(source: Source, question: str) -> Iterator[str]:
 def _nodes(source: Source) -> tuple[ast.AST, ...]:
     """Of the kinds that any question is about, for to walk through everything once for each question takes seconds."""
     return tuple(
-        node for node in ast.walk(source.tree()) if isinstance(node, ast.Compare | ast.Tuple | ast.Set | ast.List | ast.Call | ast.Constant)
+        node for node in source.nodes() if isinstance(node, ast.Compare | ast.Tuple | ast.Set | ast.List | ast.Call | ast.Constant)
     )
 
 

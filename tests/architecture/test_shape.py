@@ -45,7 +45,7 @@ def test_no_function_is_too_long_to_be_seen_at_once() -> None:
     long = [
         f"{source.path}:{node.lineno} {node.name}"
         for source in modules()
-        for node in ast.walk(source.tree())
+        for node in source.nodes()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno >= MOST_FUNCTION_LINES
     ]
     assert long == []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from functools import cache
 
 from tests.architecture.sources import Source, all_sources
 from tests.support.cases import for_each
@@ -22,6 +24,7 @@ WORD_LISTS = "renderer/summary/vocabulary/"
 """Plain words of four languages, of which some are names of classes by chance."""
 
 
+@cache
 def sources(*endings: str) -> list[Source]:
     return [source for source in all_sources() if source.path.endswith(endings) and not source.is_in(VENDOR)]
 
@@ -32,19 +35,24 @@ def styled(text: str) -> set[str]:
     return {name for selector in re.findall(r"([^{};]*)\{", text) for name in CLASS.findall(selector)}
 
 
-def written() -> set[str]:
-    """Every word that a template, a script or the product's Python spells, and what they put together of two: ``turn-{{ state }}``."""
+def unwritten(names: set[str]) -> set[str]:
+    """Those of ``names`` that no template, script or Python of the product spells, nor puts together of two: ``turn-{{ state }}``."""
     code = (source for source in sources(".py") if source.is_in("chatui/", "renderer/") and not source.is_in(WORD_LISTS))
     writers = [*sources(".html"), *sources(".js"), *code]
     text = "\n".join(source.text for source in writers if not source.is_in("tests/"))
     words = set(re.findall(r"[\w-]+", text))
-    return words | {f"{beginning}{word}" for beginning in re.findall(r"([\w-]+-)(?:{{|\${)", text) for word in words}
+    beginnings = set(re.findall(r"([\w-]+-)(?:{{|\${)", text))
+    return {
+        name
+        for name in names - words
+        if not any(name.startswith(beginning) and name.removeprefix(beginning) in words for beginning in beginnings)
+    }
 
 
 def test_each_class_of_a_style_is_written_by_a_template_or_a_script() -> None:
     named = {name for source in sources(".css") if source.is_in("static/") for name in styled(source.text)}
     assert len(named) > 100, "the premise: the style sheets are found"
-    unused = {name for name in named - written() if not name.startswith(OF_LIBRARIES)}
+    unused = {name for name in unwritten(named) if not name.startswith(OF_LIBRARIES)}
     assert sorted(unused - set(WRITTEN_BY_OTHERS)) == []
     assert sorted(set(WRITTEN_BY_OTHERS) - unused) == [], "these need no exception any more"
 
@@ -54,13 +62,22 @@ def test_a_class_that_nothing_writes_would_be_noticed() -> None:
     assert styled(css) == {"a", "b", "c", "e-f"}
 
 
+@cache
+def users_of_templates() -> dict[str, set[str]]:
+    """The files that name each template."""
+    users: defaultdict[str, set[str]] = defaultdict(set)
+    for source in (*(s for s in sources(".py") if s.is_in("chatui/")), *sources(".html")):
+        for name in re.findall(r'"([\w./-]+\.html)"', source.text):
+            users[name].add(source.path)
+    return users
+
+
 @for_each([s for s in sources(".html") if s.is_in("templates/")])
 def test_each_template_is_rendered_by_a_view_or_by_another_template(source: Source) -> None:
     name = source.path.removeprefix("templates/")
     if name.startswith(("admin/", "registration/")):
         return  # takes the place of one of Django's
-    users = [*(s for s in sources(".py") if s.is_in("chatui/")), *(s for s in sources(".html") if s.path != source.path)]
-    assert any(f'"{name}"' in user.text for user in users), f"nothing renders {name}"
+    assert users_of_templates().get(name, set()) - {source.path}, f"nothing renders {name}"
 
 
 @for_each([s for s in sources(".js") if s.is_in("static/")])

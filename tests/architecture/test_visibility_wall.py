@@ -128,7 +128,7 @@ def test_another_way_into_the_page_would_be_noticed(text: str) -> None:
 
 def made(source: Source, name: str) -> Iterator[str]:
     """Where ``source`` calls ``name``, casts to it or derives from it: all the ways to come by such a value."""
-    for node in ast.walk(source.tree()):
+    for node in source.nodes():
         if isinstance(node, ast.Call):
             casts = _named(node.func, "cast") and bool(node.args) and _named(node.args[0], name)
             if casts or _named(node.func, name):
@@ -139,14 +139,14 @@ def made(source: Source, name: str) -> Iterator[str]:
 
 def read(source: Source, name: str) -> Iterator[str]:
     """Where ``source`` asks the table of ``name`` for rows."""
-    for node in ast.walk(source.tree()):
+    for node in source.nodes():
         if isinstance(node, ast.Attribute) and node.attr in MANAGERS and _named(node.value, name):
             yield f"{source.path}:{node.lineno}"
 
 
 def imported(source: Source) -> Iterator[str]:
     """The top-level packages that ``source`` imports, at whatever depth of the file."""
-    for node in ast.walk(source.tree()):
+    for node in source.nodes():
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -62,7 +62,7 @@ def test_each_page_has_a_case_for_every_event_that_it_is_sent_and_for_no_other(p
 
 def test_the_server_really_sends_every_event() -> None:
     sources = [source for source in python_sources("chatui/") if not source.is_in("chatui/wire/")]
-    calls = [node.func for source in sources for node in ast.walk(source.tree()) if isinstance(node, ast.Call)]
+    calls = [node.func for source in sources for node in source.nodes() if isinstance(node, ast.Call)]
     made = {call.attr for call in calls if isinstance(call, ast.Attribute)}
     events = {*wire.END_USER_EVENTS, *wire.DEBUG_PAGE_EVENTS}
     assert len(events) > 15, "the premise"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,8 @@ Place = Callable[[], Path]
 @pytest.fixture
 def database(tmp_path: Path, django_db_blocker: Any) -> Iterator[Path]:
     """The path of the database that Django's models use until the test ends."""
-    prepared.prepare(tmp_path, database=True)
     path = tmp_path / "chatui.sqlite3"
+    shutil.copy2(prepared.migrated(), path)
     with django_db_blocker.unblock(), files.in_use(path):
         call_command("audit", "head")
         for name in ("ada", "bela"):

@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from chatui.display import windows
-from chatui.display.windows import EXCHANGES, ShownWindow
+from chatui.display.windows import ShownWindow
 from chatui.model_servers import connected
 from chatui.models import AuditEvent, Conversation, Message, User
 from chatui.permissions.access import NotFoundError
@@ -26,7 +26,15 @@ from tests.support.scripted import ANALYSIS, FINAL
 
 pytestmark = pytest.mark.django_db
 
+EXCHANGES = 8
+"""In a window, so that a long conversation needs no hundred messages. The product shows more at once."""
 LONG = 2 * EXCHANGES + 7
+MIDDLE = EXCHANGES + 4
+
+
+@pytest.fixture(autouse=True)
+def _short_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(windows, "EXCHANGES", EXCHANGES)
 
 
 @pytest.fixture
@@ -74,13 +82,13 @@ def test_the_page_opens_with_the_last_exchanges_and_earlier_ones_follow_on_askin
 
 
 def test_a_link_into_the_middle_opens_what_is_around_it_and_later_ones_follow(ada: User, talk: Conversation) -> None:
-    shown = windows.around(talk, ada, message(talk, "Yes, 12."))
-    assert "Number 12?" in questions(shown) and len(shown.exchanges) == EXCHANGES and shown.earlier and shown.later
+    shown = windows.around(talk, ada, message(talk, f"Yes, {MIDDLE}."))
+    assert f"Number {MIDDLE}?" in questions(shown) and len(shown.exchanges) == EXCHANGES and shown.earlier and shown.later
     seen = questions(shown)
     while shown.later:
         shown = windows.later(talk, ada, Message.objects.get(pk=shown.later))
         seen += questions(shown)
-    assert seen == asked(range(3, LONG + 1))
+    assert seen == asked(range(MIDDLE - EXCHANGES // 2 + 1, LONG + 1))
 
 
 def test_a_message_near_the_end_or_on_another_branch_opens_the_end(ada: User, talk: Conversation) -> None:
@@ -151,11 +159,11 @@ def test_everything_on_one_page_is_sent_part_by_part(ada: User, talk: Conversati
 @pytest.mark.parametrize("place", ["exchanges/?before=", "exchanges/?after=", "?at=", "?before=", "?after="])
 def test_only_a_visible_message_of_the_conversation_is_a_place_in_it(ada: User, bela: User, talk: Conversation, place: str) -> None:
     client, path = signed_in(ada), f"/c/{talk.pk}/{place}"
-    good = message(talk, "Number 30?")
+    good = message(talk, f"Number {MIDDLE}?")
     assert client.get(f"{path}{good.pk}").status_code == 200
     foreign = keep(Conversation.objects.create(owner=bela), None, Header("user"), "Mine")
     elsewhere = keep(Conversation.objects.create(owner=ada), None, Header("user"), "Another conversation")
-    hidden = message(talk, "HIDDEN 30")
+    hidden = message(talk, f"HIDDEN {MIDDLE}")
     keys: list[object] = [foreign.pk, elsewhere.pk, hidden.pk, uuid4(), "", "x", "%00", "' OR 1=1", good.pk.hex[:-1]]
     answers = [client.get(f"{path}{key}") for key in keys]
     plain = [re.sub(r'content="[^"]*"|"incident">\w+', "", answer.content.decode()) for answer in answers]
@@ -180,7 +188,7 @@ def test_choosing_another_version_far_above_leads_to_the_part_with_it(ada: User,
 
 
 def test_a_branch_goes_on_with_the_child_that_was_stored_last(ada: User, talk: Conversation) -> None:
-    question = message(talk, "Number 40?")
+    question = message(talk, f"Number {LONG - 7}?")
     newer = add(talk, parent(question), 3, "Another")
     first = message(talk, "Number 1?")
     assert transcripts.deepest(talk, first) == newer and transcripts.deepest(talk, question) == message(talk, f"Yes, {LONG}.")
