@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
@@ -11,6 +10,7 @@ from playwright.sync_api import Browser
 from tests.attacks.attacks import own, sample
 from tests.attacks.harness import MODES, Finding, attack, chromium
 from tests.attacks.ways import WAYS, appended
+from tests.tools.chromium import find_headless, why_not
 
 COUNT = {"a model's text, whole": 200, "a model's text, streamed": 30, "a model's text, wrapped": 50, "a person's text": 50}
 SEED = 20_261_120
@@ -49,8 +49,11 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def browser(chromium_path: Path) -> Iterator[Browser]:
-    with chromium(chromium_path) as started:
+def browser() -> Iterator[Browser]:
+    """The light one, which reads HTML with the same engine; ``make attack`` drives the whole browser."""
+    path = find_headless()
+    assert path, why_not()
+    with chromium(path) as started:
         yield started
 
 

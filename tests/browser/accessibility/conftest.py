@@ -8,14 +8,16 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.browser.accessibility.model import Model
+from tests.browser.accessibility.states import EVERYTHING
 from tests.browser.accessibility.world import World, deploy, furnish
 from tests.browser.visits import Visits
 
 
 @pytest.fixture(scope="package")
-def browser(whole_browser: Browser) -> Browser:
-    """What a screen reader is told, and what is printed, is the whole browser's business."""
-    return whole_browser
+def browser(browser: Browser, request: pytest.FixtureRequest) -> Browser:
+    """The light one, which lays out pages and makes the tree for screen readers with the same engine; all states go to the whole one."""
+    whole: Browser | None = request.getfixturevalue("whole_browser") if EVERYTHING else None
+    return whole or browser
 
 
 @pytest.fixture(scope="package")

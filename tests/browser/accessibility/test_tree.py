@@ -17,13 +17,16 @@ READ = ("home with a list", "answer with everything", "versions", "next message"
 NEEDS_NO_NAME = {"RootWebArea", "main"}  # where the page begins, and where the link that skips leads
 
 
-def tree(page: Page) -> list[dict[str, Any]]:
-    """The nodes of the accessibility tree: role, name, description, and what is true of them."""
+def tree(page: Page, role: str = "main", name: str | None = None) -> list[dict[str, Any]]:
+    """The nodes of the accessibility tree: role, name, description, and what is true of them.
+
+    ``role`` and ``name``: of a node that is waited for. A menu over a narrow page hides its main part.
+    """
     session = page.context.new_cdp_session(page)
     nodes: list[dict[str, Any]] = []
     for _ in range(100):  # a browser that is busy makes it some time after the page
         nodes = session.send("Accessibility.getFullAXTree")["nodes"]
-        if any(node["role"]["value"] == "main" and not node.get("ignored") for node in nodes):
+        if any(_is(node, role, name) for node in nodes):
             break
         page.wait_for_timeout(100)
     session.detach()
@@ -37,6 +40,10 @@ def tree(page: Page) -> list[dict[str, Any]]:
         for node in nodes
         if not node.get("ignored")
     ]
+
+
+def _is(node: dict[str, Any], role: str, name: str | None) -> bool:
+    return node["role"]["value"] == role and not node.get("ignored") and name in (None, node.get("name", {}).get("value"))
 
 
 @pytest.mark.parametrize("state", [STATES[name] for name in READ], ids=str)
@@ -78,5 +85,5 @@ def test_what_is_open_chosen_and_current_is_said(world: World) -> None:
     expect(page.locator(".drawer-open")).to_have_attribute("aria-expanded", "true")
     expect(page.get_by_role("link", name="Show everything", exact=False).first).to_have_attribute("aria-current", "page")
     page.get_by_role("button", name="Account: ada").click()
-    (auto,) = [node for node in tree(page) if node["role"] == "button" and node["name"] == "Auto"]
+    (auto,) = [node for node in tree(page, "button", "Auto") if node["role"] == "button" and node["name"] == "Auto"]
     assert auto["pressed"] == "true"

@@ -140,17 +140,23 @@ def not_stretched(page: Page) -> None:
         assert page.evaluate(STRETCHED) <= 1, page.url
 
 
-@pytest.mark.parametrize("size", [PHONE, DESK, (720, 450)])
-def test_the_bars_of_the_debug_view_cover_nothing_that_has_the_focus(size: tuple[int, int], demo: Server, visits: Visits) -> None:
-    page = visits.open(demo, "grace", viewport={"width": size[0], "height": size[1]})
+def test_the_bars_of_the_debug_view_cover_nothing_that_has_the_focus(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, "grace")
     chat = Chat(page)
     chat.ask_and_wait("plan the launch")
     chat.settle()
-    page.goto(f"{page.url}debug/")
+    address = f"{page.url}debug/"
+    page.goto(address)
     page.get_by_label("Reason").fill("To see whether it is covered")
     page.get_by_role("button", name="Open the debug view").click()
-    expect(page.get_by_role("list", name="Frames").first).to_be_visible()
+    for width, height in (PHONE, DESK, (720, 450)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto(address)
+        nothing_with_the_focus_is_covered(page)
 
+
+def nothing_with_the_focus_is_covered(page: Page) -> None:
+    expect(page.get_by_role("list", name="Frames").first).to_be_visible()
     covered: list[str] = []
     page.keyboard.press("Control+End")
 
@@ -162,6 +168,6 @@ def test_the_bars_of_the_debug_view_cover_nothing_that_has_the_focus(size: tuple
         covered.append(focused)
 
     steps = walk(page, look, "Shift+Tab")
-    assert steps > 5 and covered == []
+    assert steps > 5 and covered == [], page.viewport_size
     page.goto(f"{page.url.split('#')[0]}#{page.locator('.frame[id]').last.get_attribute('id')}")
-    assert not page.evaluate("() => document.querySelector(':target').getBoundingClientRect().top < 0")
+    assert not page.evaluate("() => document.querySelector(':target').getBoundingClientRect().top < 0"), page.viewport_size

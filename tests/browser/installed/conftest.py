@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -40,23 +40,27 @@ def until(page: Page, script: str) -> None:
     raise AssertionError(f"did not become true: {script}")
 
 
-@pytest.fixture(scope="package")
-def browser(whole_browser: Browser) -> Browser:
-    """What can be installed is the whole browser's business."""
-    return whole_browser
+def open_with_worker(visits: Visits, server: Server, name: str, **options: Any) -> Page:
+    """The home page of a person in a browser of their own, once its worker works."""
+    page = visits.open(server, name, service_workers="allow", **options)
+    page.wait_for_load_state()
+    assert page.evaluate(READY).endswith("/sw.js")
+    page.reload()
+    page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+    page.wait_for_load_state("networkidle")
+    return page
 
 
 @pytest.fixture
 def with_worker(demo: Server, visits: Visits) -> Opening:
-    """Opens the home page of a person in a browser of their own, once its worker works."""
+    """As ``open_with_worker``, in the light browser."""
+    return lambda name, server=demo, **options: open_with_worker(visits, server, name, **options)
 
-    def opened(name: str, server: Server = demo, **options: Any) -> Page:
-        page = visits.open(server, name, service_workers="allow", **options)
-        page.wait_for_load_state()
-        assert page.evaluate(READY).endswith("/sw.js")
-        page.reload()
-        page.wait_for_function("() => navigator.serviceWorker.controller !== null")
-        page.wait_for_load_state("networkidle")
-        return page
 
-    return opened
+@pytest.fixture
+def in_the_whole_browser(demo: Server, whole_browser: Browser) -> Iterator[Opening]:
+    """The same for what only the whole browser can say."""
+    visits = Visits(whole_browser)
+    yield lambda name, server=demo, **options: open_with_worker(visits, server, name, **options)
+    visits.close()
+    assert visits.complaints == []

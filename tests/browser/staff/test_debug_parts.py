@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.conftest import INSTRUCTIONS, PEOPLE
@@ -19,7 +19,7 @@ REASON = "A complaint about this answer"
 END_IT = """
 from django.utils import timezone
 from chatui.models import DebugRequest
-DebugRequest.objects.update(expires_at=timezone.now())
+DebugRequest.objects.filter(conversation={conversation!r}).update(expires_at=timezone.now())
 """
 
 
@@ -58,6 +58,18 @@ def debug(visits: Visits, server: Server, chat: Chat) -> Page:
     return page
 
 
+@pytest.fixture(scope="module")
+def opened(browser: Browser, demo: Server) -> Iterator[str]:
+    """The address of the debug view of a conversation with one turn, which grace has opened for hours. Tests that only look share it."""
+    visits = Visits(browser)
+    page = visits.open(demo, "grace", talked(visits, demo).page.url + "debug/")
+    opt_in(page, "4 hours")
+    address = page.url
+    visits.close()
+    yield address
+    assert visits.complaints == []
+
+
 def test_a_reason_is_needed_and_a_time_is_chosen(visits: Visits, demo: Server) -> None:
     page = visits.open(demo, "grace", talked(visits, demo).page.url + "debug/")
     assert INSTRUCTIONS not in page.content()
@@ -76,7 +88,7 @@ def test_the_view_closes_by_itself_when_its_time_is_over(visits: Visits, demo: S
     page.clock.install()
     opt_in(page)
     expect(page.get_by_text(INSTRUCTIONS)).to_be_visible()
-    demo_deployment.manage("shell", "--no-imports", "-c", END_IT)
+    demo_deployment.manage("shell", "--no-imports", "-c", END_IT.format(conversation=page.url.split("/")[-3]))
     page.clock.fast_forward("14:00")
     expect(page.get_by_role("timer")).to_contain_text(re.compile(r"Closes in \d+ s|Closes in 1 min"))
     expect(page.get_by_text(INSTRUCTIONS)).to_be_visible()
@@ -145,8 +157,8 @@ def test_a_declined_request_shows_nothing(visits: Visits, strict: Server) -> Non
     assert INSTRUCTIONS not in asking.content()
 
 
-def test_turns_tell_state_times_tools_and_usage(visits: Visits, demo: Server) -> None:
-    page = debug(visits, demo, talked(visits, demo))
+def test_turns_tell_state_times_tools_and_usage(visits: Visits, demo: Server, opened: str) -> None:
+    page = visits.open(demo, "grace", opened)
     turn = page.get_by_role("region", name="Turn of")
     expect(turn.locator(".turn-facts")).to_contain_text("Completed")
     expect(turn.locator(".turn-facts")).to_contain_text("Demo")
@@ -159,9 +171,8 @@ def test_turns_tell_state_times_tools_and_usage(visits: Visits, demo: Server) ->
     expect(page.locator(".frame:target")).to_contain_text("answers the call in")
 
 
-def test_what_the_person_saw_stands_beside_what_there_was(visits: Visits, demo: Server) -> None:
-    chat = talked(visits, demo)
-    page = debug(visits, demo, chat)
+def test_what_the_person_saw_stands_beside_what_there_was(visits: Visits, demo: Server, opened: str) -> None:
+    page = visits.open(demo, "grace", opened)
     page.get_by_role("link", name="What the person saw").click()
     rows = page.locator(".frame")
     expect(rows).to_have_count(8)
@@ -180,8 +191,8 @@ def test_what_the_person_saw_stands_beside_what_there_was(visits: Visits, demo: 
     assert narrow.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_search_counts_steps_and_filters_by_keyboard(visits: Visits, demo: Server) -> None:
-    page = debug(visits, demo, talked(visits, demo))
+def test_search_counts_steps_and_filters_by_keyboard(visits: Visits, demo: Server, opened: str) -> None:
+    page = visits.open(demo, "grace", opened)
     count = page.locator(".debug-search-count")
     expect(count).to_have_text("8 frames")
     page.keyboard.press("/")
@@ -216,9 +227,8 @@ def test_search_counts_steps_and_filters_by_keyboard(visits: Visits, demo: Serve
     expect(count).to_have_text("No match in 0 of 8 frames")
 
 
-def test_raw_text_is_fetched_when_it_is_opened_and_can_be_copied(visits: Visits, demo: Server) -> None:
-    chat = talked(visits, demo)
-    page = debug(visits, demo, chat)
+def test_raw_text_is_fetched_when_it_is_opened_and_can_be_copied(visits: Visits, demo: Server, opened: str) -> None:
+    page = visits.open(demo, "grace", opened)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     frame = page.locator(".frame").filter(has_text=INSTRUCTIONS)
     raw = frame.locator("debug-source pre")
@@ -235,8 +245,8 @@ def test_raw_text_is_fetched_when_it_is_opened_and_can_be_copied(visits: Visits,
     assert copied == page.locator("#debug-text").text_content() and copied.count("<|start|>") == 8
 
 
-def test_the_prompt_that_was_sent_and_its_tokens_are_a_click_away(visits: Visits, demo: Server) -> None:
-    page = debug(visits, demo, talked(visits, demo))
+def test_the_prompt_that_was_sent_and_its_tokens_are_a_click_away(visits: Visits, demo: Server, opened: str) -> None:
+    page = visits.open(demo, "grace", opened)
     page.get_by_role("link", name="Prompt that was sent").click()
     expect(page.locator("#debug-text")).to_contain_text(re.compile(r'"role": "developer",\s+"content": "' + re.escape(INSTRUCTIONS)))
     page.get_by_role("link", name="As sent").click()
@@ -289,16 +299,16 @@ def test_live_frames_are_compared_and_found_as_well(visits: Visits, demo: Server
     expect(page.locator(".frame:visible")).to_have_count(1)
 
 
-@pytest.mark.parametrize("width", [320, 360, 414])
-def test_what_the_filters_of_the_search_say_is_not_cut_off_on_a_phone(demo: Server, visits: Visits, width: int) -> None:
-    page = debug(visits, demo, talked(visits, demo))
-    page.set_viewport_size({"width": width, "height": 740})
-    cut = page.locator(".debug-search select").evaluate_all("""all => all.filter(each => {
-      const { width } = each.getBoundingClientRect();
-      each.style.inlineSize = "max-content";
-      const whole = each.getBoundingClientRect().width;
-      each.style.inlineSize = "";
-      return width < whole - 1;
-    }).length""")
-    assert cut == 0
-    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+def test_what_the_filters_of_the_search_say_is_not_cut_off_on_a_phone(visits: Visits, demo: Server, opened: str) -> None:
+    page = visits.open(demo, "grace", opened)
+    for width in (320, 360, 414):
+        page.set_viewport_size({"width": width, "height": 740})
+        cut = page.locator(".debug-search select").evaluate_all("""all => all.filter(each => {
+          const { width } = each.getBoundingClientRect();
+          each.style.inlineSize = "max-content";
+          const whole = each.getBoundingClientRect().width;
+          each.style.inlineSize = "";
+          return width < whole - 1;
+        }).length""")
+        assert cut == 0, width
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), width
