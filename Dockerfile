@@ -1,4 +1,5 @@
-# The product in one image: the same pins as everywhere, run by a plain user. "compose.yaml" shows it with PostgreSQL and Redis.
+# One image with the whole product, with the same pinned packages as everywhere and an unprivileged user. compose.yaml runs it with
+# PostgreSQL and Redis.
 FROM python:3.13-slim-bookworm
 
 ENV PYTHONDONTWRITEBYTECODE=1 \
@@ -7,7 +8,7 @@ ENV PYTHONDONTWRITEBYTECODE=1 \
 
 WORKDIR /srv/chatui
 
-# "--build-arg REQUIREMENTS=requirements-traces.txt" builds it with the packages for traces as well.
+# "--build-arg REQUIREMENTS=requirements-traces.txt" also installs the packages for traces.
 ARG REQUIREMENTS=requirements.txt
 COPY requirements.txt requirements-traces.txt ./
 RUN python -m pip install --no-cache-dir --disable-pip-version-check --require-hashes --requirement "$REQUIREMENTS"
@@ -18,21 +19,22 @@ COPY templates ./templates
 COPY static ./static
 COPY chatui ./chatui
 
-# The catalogues of translations, as the program reads them.
+# Compiles the translation catalogues.
 RUN python -m chatui.languages
 
-# The vocabulary of gpt-oss, for what reads and writes Harmony tokens. Outside of the volume, so that an update of the image brings its own.
-# The linter takes the name, which says "token", for a secret.
+# The vocabulary of gpt-oss, with which Harmony tokens are read and written. It is outside the volume, so that a new image brings its own.
+# The linter takes the name for a secret, because it contains "token".
 # hadolint ignore=DL3064
 ENV TIKTOKEN_ENCODINGS_BASE=/srv/chatui/vocabulary
-# Made first: a data directory that the product makes is for its owner alone.
+# Created here, because only its owner can read a data directory that the product creates.
 RUN mkdir vocabulary \
     && CHATUI_SECRET_KEY=only-while-building CHATUI_DATA_DIR=/srv/chatui/vocabulary python manage.py fetch_vocabulary
 
-# No bubblewrap for the tool python: what containers are allowed by default does not let it work. See "Running code on another machine" in docs/tools.md.
+# Without bubblewrap for the Python tool: it does not work with the default permissions of containers. See "Running code on another machine"
+# in docs/tools.md.
 
-# Everything but the data belongs to root, so that a person who gets in cannot change the program.
-# The key that signs sessions is made at the first start, never here: a key in an image is a key that everybody has.
+# Everything but the data belongs to root, so that an intruder cannot change the program.
+# The key that signs sessions is created at the first start and never here: everybody who has the image would have it.
 RUN CHATUI_SECRET_KEY=only-while-building python manage.py collectstatic --noinput --verbosity 0 \
     && chown -R 10001:10001 var
 
@@ -40,7 +42,7 @@ USER 10001:10001
 VOLUME /srv/chatui/var
 EXPOSE 8000
 
-# Asks under the first name that the product answers to: any other would be refused, as it should be.
+# Sends the first of the allowed host names: the product refuses requests for any other.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=4 \
     CMD ["python", "-c", "import os, urllib.request as web; host = os.environ.get('CHATUI_HOSTS', '').split(',')[0].strip(' .*') or '127.0.0.1'; web.urlopen(web.Request('http://127.0.0.1:8000/healthz', headers={'Host': host}), timeout=4)"]
 

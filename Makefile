@@ -15,7 +15,7 @@ CHECK_FLAGS =
 BENCH_FLAGS =
 CLIENT_FLAGS =
 ROUNDS = 10
-# Tests wait: one process for each processor leaves some of it idle. Those with servers and browsers wait for timers most of their time.
+# Tests also wait, so there are more test processes than processors. Tests with servers and browsers mostly wait for timers.
 WORKERS = $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 3 / 2))
 WAITING_WORKERS = $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 2 + 2))
 IN_PROCESS = not browser and not llama and not served and not services
@@ -27,44 +27,44 @@ ALONE = "$(ALONE_WORDS)"
 help: ## List these commands
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
-run: runtime ## Set everything up and serve the product on http://127.0.0.1:8000 (HOST= and PORT= change that)
+run: runtime ## Set everything up and serve the product on http://127.0.0.1:8000 (or HOST= and PORT=)
 	@exec $(PY) manage.py serve --host $(HOST) --port $(PORT)
 
-test: development chromium fault-programs ## Set everything up, check the code and run every test; says at the end what could not run
+test: development chromium fault-programs ## Set everything up, check the code and run every test; lists what could not run
 	@failed=; \
 	tests() { \
 	  $(PY) -m pytest --quiet --cache-clear --durations 20 "$$@" $(PYTEST_FLAGS) && return; \
 	  [ $$? -eq 1 ] || return; \
-	  echo "Those that failed, once more and with nothing beside them:"; \
+	  echo "The tests that failed, again and one at a time:"; \
 	  $(PY) -m pytest --quiet --last-failed --last-failed-no-failures none $(PYTEST_FLAGS); \
 	}; \
 	$(PY) -m tests.tools.check $(CHECK_FLAGS) || failed="$$failed check;"; \
 	echo "Tests that need no browser and no server:"; \
 	tests --numprocesses $(WORKERS) --dist worksteal -m $(ALONE) || failed="$$failed tests without a server;"; \
-	echo "Tests that start a server of their own, need a browser, llama.cpp, or PostgreSQL and Redis, or take long:"; \
+	echo "Tests that start a server, need a browser, llama.cpp, or PostgreSQL and Redis, or take long:"; \
 	tests --numprocesses $(WAITING_WORKERS) --dist loadfile --no-loadscope-reorder -m "not ($(ALONE_WORDS))" || failed="$$failed tests with servers;"; \
 	if [ -n "$$failed" ]; then echo "Failed:$$failed see above."; exit 1; fi
 
-test-fast: development ## The tests that need no browser and no server, and take no seconds each
+test-fast: development ## Tests that need no browser and no server and are quick
 	@$(PY) -m pytest --numprocesses $(WORKERS) --dist worksteal --quiet -m $(ALONE) $(PYTEST_FLAGS)
 
 check: development ## Format, lint, types, import contracts, unused code, templates, migrations, Dockerfile, JavaScript
 	@$(PY) -m tests.tools.check $(CHECK_FLAGS)
 
-format: development ## Put the Python code into the one format
+format: development ## Format the Python code
 	@$(VENV)/bin/ruff check --fix-only --quiet .
 	@$(VENV)/bin/ruff format --quiet .
 
-faults: development fault-programs ## The races and faults that make test tries once, many times each (ROUNDS=50)
+faults: development fault-programs ## Races and faults, each many times (ROUNDS=50); make test runs each once
 	@CHATUI_TEST_LONG=$(ROUNDS) $(PY) -m pytest --numprocesses auto --dist loadfile --quiet -m faults $(PYTEST_FLAGS)
 
-long: development ## The tests without a browser or a server with all examples, random cases and shapes; make test tries a fifth
+long: development ## Tests without a browser or server, with all examples and random cases; make test runs a fifth
 	@CHATUI_TEST_LONG=$(ROUNDS) CHATUI_TEST_SHAPES=all $(PY) -m pytest --numprocesses auto --quiet -m "$(IN_PROCESS)" $(PYTEST_FLAGS)
 
-wire: development ## Make the types of the scripts anew from chatui/wire
+wire: development ## Generate the scripts' types from chatui/wire
 	@$(PY) -m tests.tools.wire_types
 
-messages: development ## Bring the catalogues of translations up to date with the code, and say what is not translated
+messages: development ## Update the translation catalogues from the code, and list what is not translated
 	@$(PY) -m tests.tools.messages
 
 attack: development chromium ## Load every known attack in a real browser, play every shape of the canary, ask in every way; takes long
@@ -85,11 +85,11 @@ bench: development ## Measure what things cost, as ratios within one run (BENCH_
 	@$(PY) -m tests.bench
 	@$(PY) -m tests.bench.delivery $(BENCH_FLAGS)
 
-image-steps: development ## Carry out the Dockerfile's steps in a clean directory; needs no Docker and builds no image
+image-steps: development ## Run the Dockerfile's steps in a clean directory, without Docker
 	@$(PY) -m tests.tools.docker_steps
 
-# The lock holds pins and hashes only, never where a file came from. LOCK_FLAGS=--upgrade takes the newest that pyproject.toml admits.
-lock: venv ## Write the three requirements files anew from pyproject.toml
+# The requirements contain pins and hashes, never download addresses. LOCK_FLAGS=--upgrade takes the newest versions that pyproject.toml allows.
+lock: venv ## Regenerate the three requirements files from pyproject.toml
 	@set -e; scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT; \
 	$(PY) -m venv "$$scratch"; \
 	"$$scratch/bin/python" -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION); \
@@ -99,11 +99,11 @@ lock: venv ## Write the three requirements files anew from pyproject.toml
 	$$compile pyproject.toml --extra traces --constraint requirements.txt --output-file requirements-traces.txt >/dev/null; \
 	echo "requirements.txt, requirements-dev.txt and requirements-traces.txt are written. Look at the difference, then run make test."
 
-clean: ## Remove what the other commands made; the data in var/ stays
+clean: ## Remove what the other commands created; keeps the data in var/
 	@rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache tests/js/node_modules
 	@find chatui renderer tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The interpreter: PYTHON= if given, else the first on the PATH that is new enough.
+# Creates the virtual environment with PYTHON= if given, else with the first interpreter on the PATH that is new enough.
 venv:
 	@if ! $(PY) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
 	  found=; tried="$${PYTHON:-python3 python3.13 python3.12 python3.11}"; \
@@ -111,14 +111,14 @@ venv:
 	    if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$candidate; break; fi; \
 	  done; \
 	  if [ -z "$$found" ]; then \
-	    echo "Python 3.11 or newer is needed and was not found. Tried, by name: $$tried. Another one can be named with PYTHON=..." >&2; \
+	    echo "Python 3.11 or newer is needed and was not found. Tried: $$tried. Set PYTHON=... to use another one." >&2; \
 	    exit 1; \
 	  fi; \
-	  echo "Making the virtual environment $(VENV) with $$("$$found" --version)."; \
+	  echo "Creating the virtual environment $(VENV) with $$("$$found" --version)."; \
 	  rm -rf $(VENV); \
 	  if ! said=$$("$$found" -m venv $(VENV) 2>&1); then \
 	    rm -rf $(VENV); printf '%s\n' "$$said" >&2; \
-	    echo "$$found cannot make a virtual environment. On Debian and Ubuntu that part of Python is a package of its own: apt-get install python3-venv" >&2; \
+	    echo "$$found cannot create a virtual environment. On Debian and Ubuntu this needs a separate package: apt-get install python3-venv" >&2; \
 	    exit 1; \
 	  fi; \
 	fi
@@ -131,7 +131,7 @@ development: venv
 	@set -e; list=requirements-dev.txt; $(INSTALL)
 	@$(PY) -m chatui.languages
 
-# Installs $$list unless this very list is already installed for this very Python. What is installed is told by a stamp with the list's checksum.
+# Installs $$list, unless a stamp in $(VENV) says that this version of the list is installed for this version of Python.
 INSTALL = \
 	key=$$($(PY) -c 'import hashlib, platform, sys; print(platform.python_version(), hashlib.sha256(open(sys.argv[1], "rb").read()).hexdigest())' $$list); \
 	if [ "$$(cat $(VENV)/$$list.installed 2>/dev/null)" != "$$key" ]; then \
@@ -140,10 +140,10 @@ INSTALL = \
 	  printf '%s\n' "$$key" > $(VENV)/$$list.installed; \
 	fi
 
-# The browser tests say themselves, in the summary of make test, when there is no Chromium and why.
+# Without Chromium the browser tests are skipped, and the summary of make test says why.
 chromium: development
 	@$(PY) -m tests.tools.chromium
 
-# As above: the tests that need haproxy or faketime say so.
+# The same applies to the tests that need haproxy or faketime.
 fault-programs: development
 	@$(PY) -m tests.tools.fault_programs
