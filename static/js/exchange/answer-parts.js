@@ -29,6 +29,7 @@ export class AnswerParts {
   part(message, kind) {
     const known = this.#find(message);
     if (known) return known;
+    this.finishLast();
     const part = piece("part", HTMLElement);
     part.classList.add(`part-${kind}`);
     part.dataset.message = message;
@@ -130,6 +131,12 @@ export class AnswerParts {
         else this.closeBlock(part, index, html);
       });
     }
+  }
+
+  /** Nothing more comes for the last message: its last block is final, even if a snapshot showed it as open. */
+  finishLast() {
+    const block = find(this.#exchange, ".parts", HTMLElement).lastElementChild?.lastElementChild;
+    if (block && this.#shown.delete(block)) finishBlock(block);
   }
 
   /**

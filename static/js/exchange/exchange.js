@@ -165,6 +165,7 @@ export class Exchange {
    */
   end(state, below) {
     this.element.dataset.state = state;
+    this.parts.finishLast();
     this.thinking.hideWorking();
     this.thinking.clearSteps();
     if (below) find(this.element, ".answer-end", HTMLElement).replaceChildren(below);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -27,9 +28,15 @@ def writer(_writer: Writer) -> Iterator[Writer]:
 
 
 @pytest.fixture(scope="package")
-def written(_writer: Writer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The product's database."""
+    return tmp_path_factory.mktemp("written") / "chatui.sqlite3"
+
+
+@pytest.fixture(scope="package")
+def written(_writer: Writer, database: Path) -> Iterator[Server]:
     """The product over it."""
-    deployment = Deployment(tmp_path_factory.mktemp("written"), CHATUI_BACKEND_URL=_writer.url)
+    deployment = Deployment(database.parent, CHATUI_BACKEND_URL=_writer.url)
     try:
         server = deployment.start()
         deployment.make_people(ada=(False, []))

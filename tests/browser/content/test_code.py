@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -26,3 +29,21 @@ def test_code_without_a_language_fetches_no_highlighter(chat: Chat, writer: Writ
     chat.ask_and_wait("Python?")
     expect(chat.answer.locator("code[data-coloured]")).to_have_count(1)
     assert [path for path in asked if "colours" in path] != []
+
+
+def test_code_is_highlighted_on_a_page_that_was_loaded_between_the_last_word_and_the_end(
+    chat: Chat, writer: Writer, database: Path
+) -> None:
+    writer.write("Like this:\n\n```python\nif a: pass\n```\n", pause_after="Like this:")
+    chat.ask("How?")
+    chat.settle()
+    expect(chat.answer).to_contain_text("Like")
+    with closing(sqlite3.connect(database, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")  # the end of the answer cannot be stored
+        writer.go_on()
+        expect(chat.answer.locator("code[data-coloured]")).to_have_count(1)
+        chat.page.reload()
+        expect(chat.answer.locator("code")).to_have_text("if a: pass")
+        other.execute("ROLLBACK")
+    chat.finish()
+    expect(chat.answer.locator("code[data-coloured]")).to_have_count(1)

@@ -39,6 +39,7 @@ def test_each_shortcut_does_what_the_page_offers(demo: Server, visits: Visits) -
     chat.page.wait_for_function("() => globalThis.copied.length > 10")
     keys.press("e")
     expect(chat.page.get_by_role("textbox", name="Your message")).to_be_focused()
+    expect(chat.last.locator(".question-editor[data-ready]")).to_be_visible()  # Escape closes it from then on
     keys.press("Escape")
     keys.press("r")
     expect(chat.button("Previous version")).to_be_visible()
