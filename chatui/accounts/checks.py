@@ -34,7 +34,7 @@ def secrets_can_be_read(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def named_groups_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Report settings that name a missing group: they have no effect. Other checks cover the settings of back ends and answer limits."""
+    """Report settings that name a missing group, and so have no effect. Other checks cover the settings of back ends and answer limits."""
     try:
         missing = [naming for naming in named_groups.missing() if naming.setting not in (named_groups.BACK_ENDS, named_groups.LIMITS)]
     except DatabaseError:
@@ -49,7 +49,7 @@ def named_groups_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def group_instructions_are_right(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Report mistakes in the groups' instructions as errors: somebody would get no instructions."""
+    """Report mistakes in the groups' instructions as errors: some people would get no instructions."""
     return [Error(f"CHATUI_GROUP_INSTRUCTIONS_FILE: {problem}.", id="chatui.E053") for problem in operators.of_groups().problems]
 
 
@@ -61,7 +61,7 @@ def passkeys_are_for_this_host(app_configs: Any, **kwargs: Any) -> list[CheckMes
         elsewhere = Passkey.objects.exclude(site__in=hosts).count() if hosts else 0
     except DatabaseError:
         return []
-    words = "{} passkeys were made for another host than those of CHATUI_ORIGINS, and work no more."
+    words = "{} passkeys were created for a host that is not in CHATUI_ORIGINS, and no longer work."
     return [checks.Warning(words.format(elsewhere), id="chatui.W057")] if elsewhere else []
 
 
@@ -84,4 +84,4 @@ def mails_name_an_address(app_configs: Any, **kwargs: Any) -> list[CheckMessage]
     """Report a missing address for links in mails: they use the operator's setting, never the host of a request."""
     if not environment().mail_url or environment().origins:
         return []
-    return [checks.Warning("CHATUI_MAIL_URL: without CHATUI_ORIGINS nobody can have a link for a new password sent.", id="chatui.W055")]
+    return [checks.Warning("CHATUI_MAIL_URL: without CHATUI_ORIGINS, no password reset links can be mailed.", id="chatui.W055")]

@@ -29,13 +29,13 @@ def new_code() -> str | None:
 
 
 def code_is_good(code: str) -> bool:
-    """Whether a server printed this code and it is unused."""
+    """Whether this code was printed by a server and is unused."""
     return FirstAccountCode.objects.filter(digest=_digest(code)).exists()
 
 
 @transaction.atomic
 def make(username: str, password: str) -> User | None:
-    """Create the first account: staff, with every permission of the product. None if another request was faster. All codes are deleted."""
+    """Create the first account, as staff with every permission of the product, and delete all codes. None if another request was faster."""
     # Reading the codes locks them: of two people with a valid code, only one gets the account.
     taken = list(FirstAccountCode.objects.select_for_update())
     if not taken or not is_needed():

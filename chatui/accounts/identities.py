@@ -1,4 +1,4 @@
-"""A person's identities at sign-in services: lists them, and removes one."""
+"""Lists a person's identities at sign-in services, and removes them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ from chatui.permissions.access import NotFoundError, person_of
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """An identity as the page shows it. ``service``: the provider's name. ``name``: the provider's name for the person. ``may_go``: it
-    can be removed, because another sign-in method is left."""
+    """An identity as the page shows it.
+
+    ``service``: the provider's name. ``name``: the provider's name for the person. ``may_go``: it can be removed, because another sign-in
+    method would remain.
+    """
 
     id: UUID
     service: str
@@ -48,7 +51,7 @@ def connectable(person: User) -> Sequence[tuple[str, str]]:
 
 
 def may_remove(person: User, identity_id: UUID) -> bool:
-    """Whether another sign-in method is left without this identity.
+    """Whether another sign-in method would remain without this identity.
 
     An identity of a provider that is no longer configured does not count.
     """
@@ -62,7 +65,7 @@ def remove(visitor: Visitor, identity_id: UUID) -> None:
     """Remove one of the visitor's own identities. Recorded. Raises NotFoundError if it is not theirs, or is their last sign-in method."""
     person = person_of(visitor)
     with transaction.atomic():
-        User.objects.select_for_update(no_key=True).get(pk=person.pk)  # if two are removed at once, one must remain
+        User.objects.select_for_update(no_key=True).get(pk=person.pk)  # the second of two simultaneous removals must see the first
         row = OutsideIdentity.objects.filter(pk=identity_id, user=person).first()
         if row is None or not may_remove(person, row.pk):
             raise NotFoundError

@@ -40,7 +40,7 @@ class TooManyInvitedError(Exception):
 
     @property
     def sentence(self) -> str:
-        """The message for the person who wanted to invite."""
+        """The message for the person who tried to invite."""
         words = ngettext(
             "That is more than you can invite within an hour. Nobody was invited. Go on in %(count)d minute, or with fewer people.",
             "That is more than you can invite within an hour. Nobody was invited. Go on in %(count)d minutes, or with fewer people.",
@@ -53,7 +53,7 @@ def admit(maker: User, count: int) -> None:
     """Count ``count`` invitations before they are created.
 
     Raises:
-        TooManyInvitedError: there are too many for now, or they cannot be counted: then none may be created.
+        TooManyInvitedError: there are too many for now, or they cannot be counted. None may be created then.
     """
     try:
         seconds = _made.take(count, str(maker.pk))
@@ -75,7 +75,7 @@ def make(visitor: Visitor, *, days: int, group: Group | None, note: str) -> str:
 
 
 def good(invitation_id: UUID | str, token: str) -> Invitation:
-    """The invitation of a link. Raises NotFoundError if it is not valid or no longer valid."""
+    """The invitation of a link. Raises NotFoundError if the link was never valid or is no longer valid."""
     return _good(Invitation.objects.all(), invitation_id, token)
 
 
@@ -83,7 +83,7 @@ def accept(visitor: Visitor, invitation_id: UUID | str, token: str, person: User
     """Use an invitation for an account that has just been created. Call it in the transaction that creates the account. Recorded.
 
     Raises:
-        NotFoundError: as ``good``; also if somebody else was faster.
+        NotFoundError: as ``good``; also if somebody else has just used it.
     """
     row = _good(Invitation.objects.select_for_update(of=("self",)), invitation_id, token)
     row.used_at, row.used_by = timezone.now(), person
@@ -104,7 +104,7 @@ def create_account(visitor: Visitor, invitation_id: UUID, token: str, name: str,
 
 
 def revoke(visitor: Visitor, rows: Sequence[Invitation]) -> int:
-    """Revoke those that are still valid; returns how many. Recorded, each."""
+    """Revoke those of these invitations that are still valid, and return how many. Each is recorded."""
     count = 0
     for row in rows:
         with transaction.atomic():

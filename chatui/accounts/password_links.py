@@ -34,14 +34,14 @@ class Notice:
 
     @property
     def is_by_mail(self) -> bool:
-        """Whether it was requested on the sign-in page."""
+        """Whether the link was requested on the sign-in page."""
         return self.made_by == BY_MAIL
 
 
 def make(visitor: Visitor, person: User, *, voids_password: bool) -> str:
     """Create a link and return its path; earlier links become invalid.
 
-    ``voids_password``: the password, all sessions and all API keys end at once. Recorded.
+    ``voids_password``: the password, all sessions and all API keys stop working at once. Recorded.
     """
     with transaction.atomic():
         if voids_password:
@@ -58,7 +58,7 @@ def make(visitor: Visitor, person: User, *, voids_password: bool) -> str:
 
 
 def person_of(link_id: UUID, token: str) -> User:
-    """The person that a link is for. Raises NotFoundError if the link is not valid or no longer valid."""
+    """The person that a link is for. Raises NotFoundError if the link was never valid or is no longer valid."""
     return _good(link_id, token).user
 
 

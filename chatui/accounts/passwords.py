@@ -21,7 +21,7 @@ from chatui.env import environment
 
 MIN_CHARS = 15
 SERVICE = ("chatui", "gptoss", "chatgpt", "openai")
-"""Names that everybody who sees the page knows."""
+"""Names that anybody who sees the page knows."""
 
 _SHORTEST_NAME = 3
 _LEFT_CHARS = 8
@@ -34,7 +34,7 @@ class LengthValidator:
     """Requires a minimum length; each character counts as one, in any script."""
 
     def validate(self, password: str, user: object = None) -> None:
-        """Raises ValidationError if the password is too short, with the missing number of characters."""
+        """Raises ValidationError if the password is too short, with its length and the minimum."""
         chars = len(_form(password))
         if chars < MIN_CHARS:
             raise ValidationError(
@@ -56,7 +56,7 @@ class LengthValidator:
 
 
 class PredictablePasswordValidator:
-    """Rejects what an attacker tries first: known passwords, patterns, and variations of the person's or the service's names."""
+    """Rejects what an attacker tries first: common passwords, patterns, and variations of the person's or the service's names."""
 
     def validate(self, password: str, user: object = None) -> None:
         """Raises ValidationError with the reason."""
@@ -89,7 +89,7 @@ def _is_common(text: str) -> bool:
 
 
 def _word(letters: str) -> str:
-    """The word that ``letters`` repeats, without digits around it: for ``password1password1`` and ``password2026``, ``password``."""
+    """The word that ``letters`` repeats, without digits around it: ``password`` for ``password1password1`` and for ``password2026``."""
     return _repeated(re.sub(r"^\d+|\d+$", "", _repeated(letters)))
 
 
@@ -112,7 +112,7 @@ def _lines() -> tuple[str, ...]:
 
 
 def _without_names(letters: str, user: object) -> str | None:
-    """The password without the names, if it has a name and the rest is too short for a password; else None."""
+    """The password without the names, if it contains a name and the rest is too short for a password; else None."""
     left = letters
     for name in sorted(set(_names(user)), key=len, reverse=True):
         left = left.replace(name, "")

@@ -1,4 +1,4 @@
-"""A person's sessions: lists where each began, and ends them."""
+"""Lists a person's sessions, with where each started, and ends them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ _SYSTEMS = (("Android", "Android"), ("iPhone", "iPhone"), ("iPad", "iPad"), ("Wi
 
 @dataclass(frozen=True, slots=True)
 class OwnSession:
-    """A session as the page shows it. ``service``: the provider that started it, empty for other sign-ins. ``is_this``: the current
-    one."""
+    """A session as the page shows it.
+
+    ``service``: the provider that started it, empty for other sign-ins. ``is_this``: it is the current session.
+    """
 
     id: UUID
     begun_at: datetime
@@ -36,7 +38,7 @@ class OwnSession:
 
 
 def record_start(person: User, key: str, visitor: Visitor, user_agent: str, sign_in_method: str) -> None:
-    """Records a new session, and deletes the records of the person's ended ones."""
+    """Record a new session, and delete the records of the person's ended sessions."""
     lasting = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
     with transaction.atomic():
         BegunSession.objects.filter(user=person).exclude(key__in=lasting).delete()
@@ -45,13 +47,14 @@ def record_start(person: User, key: str, visitor: Visitor, user_agent: str, sign
 
 
 def store_provider_session(key: str | None, outside_id: str) -> None:
-    """Store the provider's own id of a session that it started; with it the provider can end the session."""
+    """Store the provider's own id of a session that it started, so that the provider can end the session."""
     BegunSession.objects.filter(key=key).update(outside_id=outside_id)
 
 
 def end_provider_sessions(provider: str, person: User | None, outside_id: str) -> dict[User, int]:
-    """End the sessions that a provider started, of this person or with this id; if both are given, both must match. Returns how many, by
-    person. Without a person and an id, none.
+    """End the sessions that a provider started for this person or under this id, and return their number by person.
+
+    If a person and an id are given, both must match; without either, nothing is ended.
     """
     if person is None and not outside_id:
         return {}
@@ -68,7 +71,7 @@ def end_provider_sessions(provider: str, person: User | None, outside_id: str) -
 
 
 def sign_in_method_of(provider: str) -> str:
-    """The sign-in method of the sessions that this provider started."""
+    """How sessions that this provider started are marked in the records."""
     return f"by {provider}"
 
 
@@ -121,6 +124,6 @@ def end_all_of(visitor: Visitor, person: User) -> int:
 
 
 def device_of(user_agent: str) -> str:
-    """Browser and operating system in recognizable words; never the text of the header itself."""
+    """The browser and operating system by name; never the text of the header itself."""
     named = (next((name for sign, name in table if sign in user_agent), "") for table in (_BROWSERS, _SYSTEMS))
     return " · ".join(filter(None, named))

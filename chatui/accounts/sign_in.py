@@ -38,19 +38,19 @@ _refusals = {action: RepeatedAction(action, listed=10, in_all=500) for action in
 
 
 def admit(visitor: Visitor, name: str, device: str) -> Guess:
-    """Count a guess at the password of the account with that name; every way to sign in with one calls this first.
+    """Count a guess at the password of the account with that name. Every sign-in with a password calls this first.
 
     ``device`` is the value of DEVICE_COOKIE, or empty.
 
     Raises:
-        MustWaitError: no guess is checked now, whether or not there is such an account.
+        MustWaitError: no guess is checked for now, whether or not the account exists.
     """
     person = _account(name)
     return _passwords.admit(visitor.address, account=folded(name), known=_known(person, visitor.address, device) if person else "")
 
 
 def admit_old_password(visitor: Visitor) -> Guess:
-    """Count a guess at the password of somebody who is signed in: a person who finds an open session must not be able to guess it.
+    """Count a guess at the password of somebody who is signed in: whoever finds an open session must not be able to guess it.
 
     Raises:
         MustWaitError: as ``admit``.
@@ -59,7 +59,7 @@ def admit_old_password(visitor: Visitor) -> Guess:
 
 
 def admit_answer(visitor: Visitor, device: str) -> Guess:
-    """Count a response that claims to come from a provider: attempts with forged ones must be limited. ``device``: as for ``admit``.
+    """Count a response that claims to come from a provider, so that attempts with forged ones are limited. ``device``: as for ``admit``.
 
     Raises:
         MustWaitError: as ``admit``.
@@ -68,8 +68,9 @@ def admit_answer(visitor: Visitor, device: str) -> Guess:
 
 
 def admit_passkey(visitor: Visitor, device: str) -> Guess:
-    """Count a sign-in with a passkey: nobody can guess a signature, but each attempt costs time and a log line. ``device``: as for
-    ``admit``.
+    """Count a sign-in with a passkey: nobody can guess a signature, but each attempt costs time and a log line.
+
+    ``device``: as for ``admit``.
 
     Raises:
         MustWaitError: as ``admit``.
@@ -83,16 +84,16 @@ def count_wrong_logout(visitor: Visitor) -> None:
 
 
 def browser_of(device: str) -> str:
-    """The browser with that DEVICE_COOKIE, for anybody who has signed in with it; empty for an unknown one.
+    """The key under which guesses from the browser with that DEVICE_COOKIE are counted, separately from strangers at the same address.
 
-    It is counted separately from strangers at the same address.
+    Empty for an unknown browser.
     """
     _, number = _device(device)
     return f"device:{number}" if number else ""
 
 
 def new_device(person: User) -> str:
-    """DEVICE_COOKIE for a browser in which this person has just signed in. It grants nothing; guesses from there are counted separately."""
+    """A new DEVICE_COOKIE for a browser in which this person has just signed in. It grants nothing: it only separates their guesses."""
     return signing.dumps([str(person.pk), secrets.token_urlsafe(12)], salt=_SALT, compress=False)
 
 
@@ -111,9 +112,9 @@ def record_signed_out(visitor: Visitor) -> None:
 
 
 def record_refused(visitor: Visitor, name: str, *, waits: bool) -> None:
-    """Record a wrong name or password, or one that was not checked because of the limit (``waits``).
+    """Record a sign-in with a wrong name or password, or one that was not checked because of the limit (``waits``).
 
-    The name is recorded only if it is an account's: people type their password into the wrong field.
+    The name is recorded only if an account has it: people type their password into the wrong field.
     """
     person = _account(name)
     detail = "had to wait" if waits else "wrong password" if person else "no such account"
@@ -130,7 +131,7 @@ def record_code_refused(visitor: Visitor, person: User, *, waits: bool) -> None:
 
 
 def record_passkey_refused(visitor: Visitor, person: User | None, detail: str) -> None:
-    """Record a refused passkey. ``person``: its owner, if known; ``detail``: the reason, in a fixed text."""
+    """Record a refused passkey. ``person``: its owner, if known; ``detail``: the reason, as a fixed text."""
     key = str(person.pk) if person else address_group(visitor.address)
     _refusals[REFUSED].record(visitor.as_nobody(), key, person.get_username() if person else None, detail)
     _note("passkey refused", visitor, str(person.pk) if person else "")
@@ -143,13 +144,13 @@ def record_password_refused(visitor: Visitor, *, waits: bool) -> None:
 
 
 def _note(outcome: str, visitor: Visitor, person: str) -> None:
-    """Write to the process log, which system administrators read: the id of an account, but neither its name nor an address."""
+    """Log the outcome for system administrators, with the id of the account but neither its name nor an address."""
     measures.SIGN_INS.labels(outcome).inc()
     log.info("sign-in", extra={"outcome": outcome, "way": visitor.way, "person": person})
 
 
 def record_answer_refused(visitor: Visitor, detail: str) -> None:
-    """Record a failed sign-in with a provider. ``detail``: the provider's key, and the reason in a fixed text."""
+    """Record a failed sign-in with a provider. ``detail``: the provider's key, and the reason as a fixed text."""
     _refusals[REFUSED].record(visitor.as_nobody(), address_group(visitor.address), None, detail)
     _note("refused by a provider or a proxy", visitor, "")
 
@@ -165,7 +166,7 @@ def _account(name: str) -> User | None:
 
 
 def _known(person: User, address: str, device: str) -> str:
-    """The device, or else the address, from which this person has signed in before; empty if neither is known."""
+    """The key of the device, or else of the address, if this person has signed in from it before; empty if neither is known."""
     owner, number = _device(device)
     if owner == str(person.pk):
         return f"device:{number}"
@@ -176,7 +177,7 @@ def _known(person: User, address: str, device: str) -> str:
 
 
 def _device(device: str) -> tuple[str, str]:
-    """The person who signed in with the browser of that cookie, and its number; both empty if the cookie is not ours."""
+    """The person who signed in with the browser of that cookie, and the browser's number; both empty if the cookie is not ours."""
     try:
         owner, number = signing.loads(device, salt=_SALT, max_age=DEVICE_SECONDS)
     except (signing.BadSignature, ValueError, TypeError):

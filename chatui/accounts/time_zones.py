@@ -1,4 +1,4 @@
-"""The time zones that people can choose: the IANA names that this machine knows."""
+"""The time zones that people can choose, by the IANA names that this machine knows."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _requests = Throttle("api", attempts=0, seconds=WINDOW_SECONDS)
 
 
 class KeyRefusedError(Exception):
-    """The key does not exist or is no longer valid. Both look the same to the caller."""
+    """The key does not exist or is no longer valid. The caller cannot tell which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +56,17 @@ class LiveKey:
         return None if self.reads_all else self.id
 
     def may_use(self, choice: str) -> bool:
-        """Whether it may use this model."""
+        """Whether the key may use this model."""
         return not self.models or choice in self.models
 
 
 def admit(text: str, address: str) -> LiveKey:
-    """The key of a request, counted against its rate limit.
+    """Check the key of a request, and count the request against the key's rate limit.
 
     Raises:
-        KeyRefusedError: it is not valid. MustWaitError: it was not checked, after too many invalid keys. ThrottledError: it is valid, but
-        was used too often within a minute.
+        KeyRefusedError: the key is not valid.
+        MustWaitError: the key is not valid, and too many invalid keys came from this address.
+        ThrottledError: the key is valid, but was used too often within a minute.
     """
     row = _row(text)
     if row is None:
@@ -138,7 +139,7 @@ def _is_too_often(row: ApiKey) -> bool:
     try:
         return _requests.count(str(row.pk)) > row.per_minute
     except CACHE_ERRORS:
-        return False  # the same as for people who are signed in
+        return False  # allowed while the cache is unavailable, as for people who are signed in
 
 
 def _note_refused(row: ApiKey, address: str) -> None:

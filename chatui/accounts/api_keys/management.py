@@ -1,4 +1,4 @@
-"""Creates, lists and revokes API keys, for their owners and for admins. The audit log records each change with the key's prefix only."""
+"""Creates, lists and revokes API keys, for their owners and for staff. The audit log records each change with the key's prefix only."""
 
 from __future__ import annotations
 
@@ -32,9 +32,11 @@ class TooManyKeysError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewKeyOptions:
-    """The options of a new key. ``models``: the choices that it may use, empty for all. ``tools``: names of the product's tools that models
-    may call for it. ``days`` None: it never expires. ``views_hidden``: it may read raw reasoning. ``reads_all``: it may read responses that
-    the owner's other keys requested.
+    """The options of a new key.
+
+    ``models``: the model choices that it may use, empty for all. ``tools``: names of the product's tools that models may call for it.
+    ``days`` None: it never expires. ``views_hidden``: it may read raw reasoning. ``reads_all``: it may also read responses that the owner's
+    other keys requested.
     """
 
     name: str
@@ -76,7 +78,7 @@ class ListedKey:
 
     @property
     def formats(self) -> str:
-        """The names of the formats that it may use."""
+        """The names of the API formats that the key may use."""
         spoken = {"Responses": self.for_responses, "Chat Completions": self.for_chat}
         return " · ".join(name for name, is_spoken in spoken.items() if is_spoken)
 
@@ -85,8 +87,8 @@ def make(visitor: Visitor, wanted: NewKeyOptions) -> CreatedKey:
     """Create a key for the visitor. Recorded.
 
     Raises:
-        NotFoundError: nobody is signed in, or the key is to read raw reasoning and the visitor may not. TooManyKeysError: they already have
-        MOST_KEYS.
+        NotFoundError: nobody is signed in, or the key is to read raw reasoning and the visitor may not.
+        TooManyKeysError: they already have MOST_KEYS.
     """
     person = visitor.user
     if person is None or (wanted.views_hidden and not reasoning.may_read(person)):
@@ -95,11 +97,12 @@ def make(visitor: Visitor, wanted: NewKeyOptions) -> CreatedKey:
 
 
 def create_for_account(visitor: Visitor, account: User, wanted: NewKeyOptions) -> CreatedKey:
-    """Create a key for an account that nobody can sign in to. For staff: the caller has checked that they may change the account. Recorded.
+    """Create a key for an account that nobody can sign in to. The caller has checked that the visitor may change the account. Recorded.
 
     Raises:
-        NotFoundError: somebody can sign in to it and create keys themselves, or the account is closed; or the key is to read raw reasoning,
-        and the account or the member of staff may not. TooManyKeysError: as for ``make``.
+        NotFoundError: somebody can sign in to it, the account is closed, or the key is to read raw reasoning and the account or the visitor
+            may not.
+        TooManyKeysError: as for ``make``.
     """
     maker = visitor.user
     if maker is None or not is_for_programs(account):
@@ -112,10 +115,10 @@ def create_for_account(visitor: Visitor, account: User, wanted: NewKeyOptions) -
 def is_for_programs(account: User) -> bool:
     """Whether nobody can sign in to this account, or ever has.
 
-    Staff who take a person's password away must not get a key to that person's data.
+    Otherwise staff could remove a person's password to get a key to that person's data.
     """
     is_nobodys = account.is_active and not account.has_usable_password() and account.last_login is None
-    # A directory creates accounts before people first sign in: a key created until then would read what they write later.
+    # A directory creates accounts before people first sign in: a key created before then could read what they write later.
     return is_nobodys and not account.provisioned_accounts.exists() and not account.outside_identities.exists()
 
 
@@ -123,7 +126,7 @@ def _make(visitor: Visitor, person: User, wanted: NewKeyOptions, action: str) ->
     maker = visitor.user.get_username() if visitor.user and visitor.user != person else ""
     text = key_text.new()
     with transaction.atomic():
-        # Otherwise two simultaneous requests could exceed the limit.
+        # Locked, so that two simultaneous requests cannot exceed the limit.
         User.objects.select_for_update(no_key=True).get(pk=person.pk)
         if _working(person).count() >= MOST_KEYS:
             raise TooManyKeysError
@@ -155,9 +158,9 @@ def of(person: User) -> list[ListedKey]:
 
 
 def revoke_own(visitor: Visitor, key_id: UUID) -> None:
-    """Revoke one of the visitor's own keys: it stops working at once.
+    """Revoke one of the visitor's own keys, which stops working at once. Recorded.
 
-    Recorded. Raises NotFoundError if it is not theirs or no longer valid.
+    Raises NotFoundError if it is not theirs or no longer valid.
     """
     row = _working(visitor.user).filter(pk=key_id).first() if visitor.user else None
     if row is None:
@@ -166,19 +169,20 @@ def revoke_own(visitor: Visitor, key_id: UUID) -> None:
 
 
 def revoke_for_admin(visitor: Visitor, rows: Sequence[ApiKey]) -> int:
-    """Revoke keys of any owner: the caller has checked the permission. Recorded. Returns how many were not revoked before."""
+    """Revoke keys of any owner, and return how many were still valid. The caller has checked the permission. Recorded."""
     return _revoke(visitor, rows, REVOKED_BY_ADMIN)
 
 
 def revoke_with_password(visitor: Visitor, person: User) -> int:
-    """Revoke all keys of a person whose password has changed: somebody who knew the old password may have created them. Recorded. Returns
-    how many
-    there were."""
+    """Revoke all keys of a person whose password has changed, and return how many. Recorded.
+
+    Somebody who knew the old password may have created them.
+    """
     return _revoke(visitor, list(_working(person).select_related("owner")), REVOKED_WITH_PASSWORD)
 
 
 def revoke_with_account(visitor: Visitor, person: User) -> int:
-    """Revoke all keys of a person whose account is being closed. Recorded. Returns how many there were."""
+    """Revoke all keys of a person whose account is being closed, and return how many. Recorded."""
     return _revoke(visitor, list(_working(person).select_related("owner")), REVOKED_WITH_ACCOUNT)
 
 

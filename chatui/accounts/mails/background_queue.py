@@ -28,7 +28,7 @@ class BackgroundQueue:
         """Run ``work`` soon. If it raises, the type of the exception is logged, and the queue continues."""
         with self._lock:
             if not self._is_begun:
-                # Not an executor: a process could not exit before all its work is done.
+                # Not an executor: the process could not exit before all of its work is done.
                 threading.Thread(target=self._go_on, name=self._name, daemon=True).start()
                 atexit.register(self._end)
                 self._is_begun = True
@@ -43,8 +43,9 @@ class BackgroundQueue:
             work, values = self._waiting.get()
             try:
                 work(*values)
-            except Exception as error:  # noqa: BLE001 - the next piece is to be done all the same, and the words may quote an address
-                log.error("work behind a page failed (%s)", type(error).__name__)
+            except Exception as error:  # noqa: BLE001 - the next job must still run
+                # Only the type: the message may quote an address.
+                log.error("a background job failed (%s)", type(error).__name__)
             finally:
                 self._waiting.task_done()
 

@@ -1,4 +1,4 @@
-"""Sends mail in the background: no page waits for a mail server, and a failing server has no other effect."""
+"""Sends mail in the background: no page waits for a mail server, and a failure is only logged."""
 
 from __future__ import annotations
 

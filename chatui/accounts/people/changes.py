@@ -14,7 +14,7 @@ from chatui.permissions import catalogue, four_eyes
 
 @dataclass(frozen=True, slots=True)
 class AccountSnapshot:
-    """A snapshot of an account or group: its name, and its states and permissions as sets of words."""
+    """A snapshot of an account or group: its name, and the names of its states, groups and permissions."""
 
     name: str
     states: frozenset[str] = frozenset()
@@ -25,7 +25,7 @@ class AccountSnapshot:
 
 
 def snapshot(row: User | Group) -> AccountSnapshot:
-    """A snapshot of the row in the database, ignoring what a form has already changed in ``row``."""
+    """A snapshot of the row in the database, without the changes that a form has already made to ``row``."""
     if isinstance(row, Group):
         group = Group.objects.get(pk=row.pk)
         return AccountSnapshot(f"group {group.name}", permissions=_words(group.permissions.all()))
@@ -66,7 +66,7 @@ def record_deleted(visitor: Visitor, row: User | Group) -> None:
 def _record(visitor: Visitor, row: User | Group, what: str, about: AccountSnapshot, detail: str) -> None:
     kind = "group" if isinstance(row, Group) else "account"
     record(f"{kind} {what}", visitor, about.name, detail=detail)
-    # A change of a group changes what its members may do.
+    # Changing a group changes what its members may do.
     changed = row.user_set.values_list("pk", flat=True) if isinstance(row, Group) else [row.pk]
     four_eyes.note(visitor.user, changed, f"{kind} {what}: {detail}" if detail else f"{kind} {what}")
 

@@ -25,8 +25,8 @@ from chatui.prompts import operators
 class ListedGroup:
     """A group in the list.
 
-    ``members``: open accounts. ``allows``: its permissions in words. ``has``: in words, features that settings limit to some groups
-    including this one. ``is_outside``: the operator's settings require the second factor.
+    ``members``: the number of open accounts. ``allows``: descriptions of its permissions. ``has``: descriptions of features that settings
+    limit to some groups, including this one. ``is_outside``: the operator's settings require the second factor, so no page can change that.
     """
 
     id: int
@@ -39,12 +39,12 @@ class ListedGroup:
 
 
 def all_of_them(staff: User) -> list[ListedGroup]:
-    """All groups, by name. Raises NotFoundError if the person may not see groups."""
+    """All groups, by name. Raises NotFoundError if the member of staff may not see groups."""
     return [_listed(group) for group in _rows(staff).order_by("name")]
 
 
 def one(staff: User, group_id: int) -> tuple[Group, ListedGroup]:
-    """The group of that key. Raises NotFoundError as ``all_of_them``, and if there is none."""
+    """The group with that key. Raises NotFoundError as ``all_of_them``, and if it does not exist."""
     group = _rows(staff).filter(pk=group_id).first()
     if group is None:
         raise NotFoundError
@@ -56,8 +56,8 @@ def make(visitor: Visitor, name: str, permissions: Collection[Permission]) -> Gr
     """Create a group with those of these permissions that the visitor may grant. Recorded.
 
     Raises:
-        NotFoundError: they may not create groups, or none of that name. IntegrityError: another request has just created one of the same
-        name.
+        NotFoundError: they may not create groups, or none with that name.
+        IntegrityError: another request has just created a group with that name.
     """
     staff = account_managers.lock_for(person_of(visitor))
     if not administration.may_make_groups(staff) or not named_groups.may_fill(staff, name):
@@ -84,7 +84,7 @@ def _listed(group: Group) -> ListedGroup:
 
 
 def _had_by(group: Group) -> tuple[str, ...]:
-    """Not the text of the instructions, which no page shows."""
+    """The features of the group, in words. No page shows the text of its instructions."""
     env = environment()
     said = (
         (env.share_groups, gettext("May make share links")),

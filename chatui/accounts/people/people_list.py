@@ -17,13 +17,16 @@ from chatui.models import Invitation, Passkey, RequiredFactor, SecondFactor, Usa
 
 PAGE = 50
 SHOWS = ("", "active", "closed", "staff", "debug")
-"""The filters of the list: all, those whose account is open or closed, staff, and those who may see hidden channels."""
+"""The filters of the list: everybody, people whose account is open or closed, staff, and staff who may see hidden channels."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedPerson:
-    """One person. ``seen_on``: the last day (UTC) on which they signed in or asked a question; None for never. ``ways``: names of
-    sign-in services, ``has_password``: they can sign in with a password. ``may_debug``: they are staff and may see hidden channels."""
+    """A person in the list.
+
+    ``seen_on``: the last day (UTC) on which they signed in or asked a question; None for never. ``ways``: the names of the sign-in services
+    that they use. ``has_password``: they can sign in with a password. ``may_debug``: they are staff and may see hidden channels.
+    """
 
     id: UUID
     name: str
@@ -42,7 +45,7 @@ class ListedPerson:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of the list. ``found``: how many people match in all. ``number`` and ``last`` count pages from 1."""
+    """A page of the list. ``found``: how many people match in total. ``number`` and ``last`` count pages from 1."""
 
     people: tuple[ListedPerson, ...]
     found: int
@@ -51,17 +54,17 @@ class Page:
 
     @property
     def previous(self) -> int:
-        """The page before."""
+        """The number of the page before."""
         return self.number - 1
 
     @property
     def next(self) -> int:
-        """The page after."""
+        """The number of the page after."""
         return self.number + 1
 
 
 def page(words: str = "", show: str = "", number: int = 1, group: Group | None = None) -> Page:
-    """People by name, 50 at a time, filtered by words in a name or address and by group. Always four statements."""
+    """A page of 50 people by name, filtered by ``show``, by words in names or e-mail addresses, and by group. Four statements."""
     rows = _shown(_found(words), show)
     rows = rows.filter(groups=group) if group else rows
     found = rows.count()

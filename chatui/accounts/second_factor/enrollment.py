@@ -1,4 +1,4 @@
-"""Enrolls people in a second factor: sets up, checks and removes one-time codes, each of which works once. Each change is recorded."""
+"""Sets up, checks and removes a person's second factor: one-time codes and recovery codes, which work once. Each change is recorded."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ _guesses = GuessLimit("one-time code")
 
 
 class WrongCodeError(Exception):
-    """The code is not right, or was used before."""
+    """The code is wrong, or was used before."""
 
 
 @dataclass(frozen=True, slots=True)
 class SecondFactorStatus:
-    """The status of a person's second factor. ``has_app``: one-time codes are set up; ``codes_left``: how many recovery codes are
-    unused."""
+    """The status of a person's second factor. ``has_app``: one-time codes are set up. ``codes_left``: unused recovery codes."""
 
     is_on: bool
     has_app: bool
@@ -61,27 +60,27 @@ def has_passkeys(person: User) -> bool:
 
 
 def begin(person: User) -> None:
-    """Replace the unconfirmed secret: somebody who knew the password may have seen the last one."""
+    """Start the setup of one-time codes with a new secret: somebody who knew the password may have seen the last unconfirmed one."""
     SecondFactor.objects.filter(user=person, confirmed_at=None).delete()
 
 
 def secret_of(person: User) -> bytes:
-    """The secret for the app, of a factor that is not confirmed yet.
+    """The secret for the authenticator app during setup. It stays the same until it is confirmed or replaced.
 
-    It stays the same until it is confirmed or replaced. Raises WrongCodeError if codes are already on.
+    Raises WrongCodeError if one-time codes are already on.
     """
     row, _ = SecondFactor.objects.get_or_create(user=person)
     if row.confirmed_at is not None:
-        raise WrongCodeError  # it is shown only during setup
+        raise WrongCodeError  # the secret is shown only during setup
     return _secret(row)
 
 
 def confirm(visitor: Visitor, person: User, code: str) -> list[str]:
-    """Switch codes on, with the first code of the app. Returns the recovery codes, which are shown once.
+    """Switch one-time codes on with the first code of the app. Returns the recovery codes, which are shown once.
 
     Raises:
-        WrongCodeError: the code is not right.
-        MustWaitError: too many were tried.
+        WrongCodeError: the code is wrong.
+        MustWaitError: too many codes were tried.
     """
     row = SecondFactor.objects.filter(user=person, confirmed_at=None).first()
     if row is None:
@@ -96,10 +95,10 @@ def confirm(visitor: Visitor, person: User, code: str) -> list[str]:
 
 
 def check(visitor: Visitor, person: User, code: str) -> None:
-    """Check and use up a code of the app, or a recovery code.
+    """Check a code of the app or a recovery code, and use it up.
 
     Raises:
-        WrongCodeError, MustWaitError: as ``confirm``.
+        WrongCodeError, MustWaitError: as for ``confirm``.
     """
     plain = "".join(code.split()).replace("-", "").lower()
     if plain.isdigit() and len(plain) == totp.DIGITS:
@@ -110,7 +109,7 @@ def check(visitor: Visitor, person: User, code: str) -> None:
         return
     guess = admit(visitor, person)
     with transaction.atomic():
-        # Deleting the row uses the code: of two simultaneous requests, only one succeeds.
+        # Deleting the row uses up the code: of two simultaneous requests, only one succeeds.
         if not RecoveryCode.objects.filter(user=person, digest=_digest(plain)).delete()[0]:
             raise WrongCodeError
         record("recovery code used", visitor, person.get_username())
@@ -130,7 +129,7 @@ def new_codes(visitor: Visitor, person: User) -> list[str]:
 
 
 def first_codes(person: User) -> list[str]:
-    """Recovery codes for a person who has none; empty for others. Call it in the transaction that adds a factor."""
+    """Create recovery codes for a person who has none; empty for others. Call it in the transaction that adds a factor."""
     return [] if RecoveryCode.objects.filter(user=person).exists() else _new_codes(person)
 
 
@@ -142,8 +141,8 @@ def delete_unneeded_codes(person: User) -> None:
 
 @transaction.atomic
 def switch_app_off(visitor: Visitor, person: User) -> None:
-    """Remove one-time codes; passkeys stay. Recorded. Raises NotFoundError if this is the last factor and one is required."""
-    User.objects.select_for_update(no_key=True).get(pk=person.pk)  # a passkey that is removed at the same time must not count
+    """Switch one-time codes off; passkeys stay. Recorded. Raises NotFoundError if this is the last factor and one is required."""
+    User.objects.select_for_update(no_key=True).get(pk=person.pk)  # a passkey that is being removed at the same time must not count
     if not has_passkeys(person):
         if required.is_required(person):
             raise NotFoundError
@@ -155,7 +154,7 @@ def switch_app_off(visitor: Visitor, person: User) -> None:
 
 @transaction.atomic
 def remove(visitor: Visitor, person: User) -> None:
-    """Remove all factors: codes, recovery codes and passkeys. Recorded if one was on."""
+    """Remove all factors: one-time codes, recovery codes and passkeys. Recorded if any was on."""
     was_on = is_on(person)
     SecondFactor.objects.filter(user=person).delete()
     Passkey.objects.filter(user=person).delete()

@@ -31,7 +31,7 @@ MOST_NAME_CHARS = 60
 
 @dataclass(frozen=True, slots=True)
 class OwnPasskey:
-    """A passkey as the page shows it. ``may_go``: it can be removed, because another sign-in method (and factor, if required) is left."""
+    """A passkey as the page shows it. ``may_go``: it can be removed, as another sign-in method (and factor, if required) would remain."""
 
     id: UUID
     name: str
@@ -41,7 +41,7 @@ class OwnPasskey:
 
 
 def may_have(person: User) -> bool:
-    """Whether this person may add one: as with one-time codes, people who sign in with a password. For others, the provider decides."""
+    """Whether this person may add passkeys: as with one-time codes, only people with a password. For others, the provider decides."""
     return password_use.may_use(person) and person.has_usable_password()
 
 
@@ -57,11 +57,12 @@ def ids_of(person: User, site: Site) -> list[bytes]:
 
 
 def add(visitor: Visitor, person: User, site: Site, new: NewPasskey, name: str) -> list[str]:
-    """Add a passkey that ``ceremonies.verify_registration`` has checked. Recorded. Returns recovery codes, which are shown once, where the
-    person had none.
+    """Add a passkey that ``ceremonies.verify_registration`` has checked. Recorded.
+
+    Returns recovery codes, which are shown once; empty if the person already has some.
 
     Raises:
-        RefusedPasskeyError: it is already known, not for this person, or there are too many.
+        RefusedPasskeyError: it is already known, the person may have none, or they have too many.
     """
     with transaction.atomic():
         _add(User.objects.select_for_update(no_key=True).get(pk=person.pk), site, new, name)
@@ -71,7 +72,7 @@ def add(visitor: Visitor, person: User, site: Site, new: NewPasskey, name: str) 
 
 
 def record_not_added(visitor: Visitor, person: User, error: RefusedPasskeyError) -> None:
-    """Record a refused passkey, outside the transaction that is rolled back."""
+    """Record a refused passkey, after the transaction that tried to add it was rolled back."""
     record("passkey not added", visitor, person.get_username(), detail=error.why)
 
 
@@ -90,13 +91,13 @@ def _add(held: User, site: Site, new: NewPasskey, name: str) -> None:
                 sign_count=new.sign_count,
             )
     except IntegrityError:
-        raise RefusedPasskeyError("known already") from None
+        raise RefusedPasskeyError("already known") from None
 
 
 @transaction.atomic
 def remove(visitor: Visitor, person: User, passkey_id: UUID) -> None:
     """Remove one of the visitor's own passkeys. Recorded. Raises NotFoundError if it is not theirs or may not be removed."""
-    User.objects.select_for_update(no_key=True).get(pk=person.pk)  # if two are removed at once, one must remain
+    User.objects.select_for_update(no_key=True).get(pk=person.pk)  # the second of two simultaneous removals must see the first
     row = Passkey.objects.filter(pk=passkey_id, user=person).first()
     if row is None or not _may_remove(person, row.pk):
         raise NotFoundError
@@ -118,7 +119,7 @@ def whose(visitor: Visitor, site: Site, said: str, challenges: Collection[bytes]
     """The person whose passkey was used to sign in. A refusal is recorded. ``device``: as for ``sign_in.admit``.
 
     Raises:
-        RefusedPasskeyError: for any error; people see the same message for all of them.
+        RefusedPasskeyError: the passkey is not accepted, for any reason; people see the same message for all.
         MustWaitError: too many were tried.
     """
     row = None
@@ -126,7 +127,7 @@ def whose(visitor: Visitor, site: Site, said: str, challenges: Collection[bytes]
         guess = sign_in.admit_passkey(visitor, device)
         assertion = ceremonies.read_assertion(said, challenges)
         row = _row_of(assertion, site)
-        # The person is not known yet: the authenticator's user handle must match the owner of the passkey.
+        # Nobody is known yet, so the authenticator's user handle must match the owner of the passkey.
         if not hmac.compare_digest(assertion.user_handle, ceremonies.handle_of(row.user)):
             raise RefusedPasskeyError("of another account")
         _use(row, site, assertion)
@@ -138,7 +139,7 @@ def whose(visitor: Visitor, site: Site, said: str, challenges: Collection[bytes]
 
 
 def check(visitor: Visitor, person: User, site: Site, said: str, challenges: Collection[bytes]) -> None:
-    """The step after a password: the passkey must be this person's. Raises and records as ``whose``."""
+    """Check a passkey in the step after the password: it must be this person's. Raises and records as ``whose``."""
     try:
         guess = enrollment.admit(visitor, person)
         assertion = ceremonies.read_assertion(said, challenges)
@@ -160,7 +161,7 @@ def _row_of(assertion: Assertion, site: Site) -> Passkey:
     found = Passkey.objects.select_related("user").filter(digest=_digest(assertion.credential_id), site=site.host)
     row: Passkey | None = found.first()
     if row is None:
-        raise RefusedPasskeyError("not known")
+        raise RefusedPasskeyError("unknown")
     return row
 
 
@@ -168,12 +169,12 @@ def _use(row: Passkey, site: Site, assertion: Assertion) -> None:
     if not row.user.is_active:
         raise RefusedPasskeyError("closed account")
     if not password_use.may_use(row.user):
-        raise RefusedPasskeyError("only a provider opens this account")
+        raise RefusedPasskeyError("this account needs a provider's sign-in")
     count = ceremonies.verify_assertion(site, assertion, bytes(row.public_key))
-    # The condition is in the statement: of two simultaneous uses with the same counter, one is a copy.
+    # The condition is in the statement: of two simultaneous uses with the same counter, one is by a copy of the passkey.
     later = Q(sign_count__lt=count) if count else Q(sign_count=0)
     if not Passkey.objects.filter(later, pk=row.pk).update(sign_count=count, last_used_at=timezone.now()):
-        raise RefusedPasskeyError("its count went back, so there may be a copy")
+        raise RefusedPasskeyError("its counter did not increase, so there may be a copy")
 
 
 def _may_remove(person: User, passkey_id: UUID) -> bool:

@@ -1,4 +1,4 @@
-"""Time-based one-time codes (RFC 6238, with SHA-1, six digits and steps of 30 seconds, as every authenticator app understands)."""
+"""Time-based one-time codes (RFC 6238, with SHA-1, six digits and steps of 30 seconds, which every authenticator app supports)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.utils.crypto import constant_time_compare
 STEP_SECONDS = 30
 DIGITS = 6
 NEIGHBOURS = 1
-"""How many steps before and after the current one are accepted: clocks differ, and typing takes a while."""
+"""How many steps before and after the current one are accepted, because clocks differ and typing takes a while."""
 
 
 def step_of(secret: bytes, code: str, now: float | None = None) -> int | None:

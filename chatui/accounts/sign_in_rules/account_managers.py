@@ -26,15 +26,17 @@ class LastAccountManagerError(Exception):
 
 
 def lock(more: Collection[UUID] = ()) -> None:
-    """Lock the rows of all account managers, and ``more``, in a fixed order, so that two changes cannot each rely on the other's account.
+    """Lock the rows of all account managers and of ``more``, in a fixed order, so that two changes cannot each rely on the other's account.
+
     Call it in a transaction. Check conditions again afterwards: data read before the lock may be out of date.
     """
     list(User.objects.select_for_update(no_key=True).filter(Q(pk__in=_managers()) | Q(pk__in=more)).order_by("pk").values_list("pk"))
 
 
 def lock_for(staff: User, more: Collection[UUID] = ()) -> User:
-    """As ``lock``, including the acting member of staff, who is returned as read after locking: they may have lost permissions since
-    their request began. Raises NotFoundError if their account is gone or closed.
+    """As ``lock``, for the acting member of staff as well. Returns them as read after locking.
+
+    They may have lost permissions since their request began. Raises NotFoundError if their account is gone or closed.
     """
     lock([staff.pk, *more])
     now: User | None = User.objects.filter(pk=staff.pk, is_active=True).first()
@@ -51,9 +53,10 @@ def is_last(person: User) -> bool:
 
 @contextmanager
 def keep_last_manager(person: User) -> Iterator[None]:
-    """A context manager around a change to an account's permissions.
+    """A context manager around a change to an account's permissions, which is rolled back if it leaves no account manager.
 
-    Raises LastAccountManagerError and rolls back if no account manager would be left.
+    Raises:
+        LastAccountManagerError: no account manager would be left.
     """
     with transaction.atomic():
         if not _managers().filter(pk=person.pk).exists() or not is_last(person):
@@ -85,7 +88,7 @@ def _managers() -> QuerySet[User]:
 
 
 def _can_sign_in(person: User) -> bool:
-    """By a password or a passkey, or by a configured provider, with an identity or an account from its directory."""
+    """Whether they have a password, a passkey, or an identity or directory account of a configured provider."""
     if password_use.may_use(person) and (person.has_usable_password() or Passkey.objects.filter(user=person).exists()):
         return True
     if person.is_superuser or password_use.is_emergency(person.get_username()):

@@ -41,14 +41,14 @@ class Provider(BaseModel):
     @classmethod
     def _is_private(cls, value: str) -> str:
         if not is_safe_address(value) or urlsplit(value).query or urlsplit(value).fragment:
-            raise ValueError("must be an https address; http is for this machine alone")
+            raise ValueError("must be an https address; http is allowed only for this machine")
         return value
 
     @field_validator("scopes")
     @classmethod
     def _asks_for_openid(cls, value: Words) -> Words:
         if "openid" not in value or any(" " in scope for scope in value):
-            raise ValueError("must be a list with openid in it")
+            raise ValueError("must be a list that includes openid")
         return value
 
     @model_validator(mode="after")
@@ -73,14 +73,14 @@ class Provider(BaseModel):
         return frozenset(name for names in found for name in ((names,) if isinstance(names, str) else names))
 
     def secret(self) -> str:
-        """The client's secret; empty for a public client. Raises OSError if the file cannot be read."""
+        """The client secret; empty for a public client. Raises OSError if the file cannot be read."""
         if self.client_secret_file is not None:
             return self.client_secret_file.read_text(encoding="utf-8").strip()
         return self.client_secret.get_secret_value()
 
 
 def is_safe_address(address: str) -> bool:
-    """Whether it is an https address with a host and no password; or an http one on this machine."""
+    """Whether this is an https address, or an http address on this machine; with a host, and without a password."""
     try:
         parts = urlsplit(address)
         host = parts.hostname or ""

@@ -52,14 +52,14 @@ def read_file(path: Path) -> SignInFile:
 
 
 def parsed(text: str, base: Path) -> SignInFile:
-    """As ``read_file``, from its text. Relative paths are relative to ``base``."""
+    """As ``read_file``, from the text of the file. Relative paths are relative to ``base``."""
     try:
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        # Without the text after the position: some messages quote the file, which may hold a credential by mistake.
+        # Only the position: some messages quote the file, which may contain a credential by mistake.
         return _unusable(f"the file is not TOML: {str(error).rpartition('(')[2].rstrip(')')}")
     known = ("provider", "passwords", "emergency_accounts", "header")
-    problems = [f"{key}: there is no such setting; there are {', '.join(known)}" for key in said if key not in known]
+    problems = [f"{key}: unknown setting; expected one of {', '.join(known)}" for key in said if key not in known]
     passwords = said.get("passwords", EVERYBODY)
     emergency = _names(said.get("emergency_accounts", []))
     if passwords not in (EVERYBODY, EMERGENCY):
@@ -80,7 +80,7 @@ def provider_of(key: str) -> Provider | None:
 
 
 def _unusable(problem: str) -> SignInFile:
-    # Its rule for passwords is unknown, so nobody may use one.
+    # The file's rule for passwords is unknown, so nobody may use one.
     return SignInFile(passwords=EMERGENCY, problems=(problem,))
 
 
@@ -100,7 +100,7 @@ def _providers(said: Mapping[str, Any], base: Path) -> tuple[tuple[Provider, ...
             problems += [f"{where}: {problem}" for problem in _sentences(error)]
             continue
         if provider.key in found or provider.issuer in {each.issuer for each in found.values()}:
-            problems.append(f"{where}: the key or the issuer is given twice; the first counts")
+            problems.append(f"{where}: the key or the issuer occurs twice; the first one is used")
         elif len(found) == MOST_PROVIDERS:
             problems.append(f"{where}: there are more than {MOST_PROVIDERS} providers")
         else:

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 KEPT_SECONDS = 3600.0
 LOOK_AGAIN_SECONDS = 30.0
-"""How long an unknown key, or a failed fetch, is not tried again: otherwise forged tokens could make us send unlimited requests."""
+"""How long to wait before fetching again after an unknown key or a failure, so that forged tokens cannot cause unlimited requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """A provider's addresses; ``user_info`` is empty if it has none. ``names_issuer``: its responses name the issuer (RFC 9207)."""
+    """A provider's addresses; ``user_info`` is empty if it has none. ``takes_basic``: it accepts HTTP Basic for the client's secret.
+    ``names_issuer``: its responses name the issuer (RFC 9207)."""
 
     authorization: str
     token: str
@@ -63,7 +64,7 @@ def keys_of(provider: Provider, key_id: str | None) -> KeySet:
         if (found := _kept_keys(provider, key_id)) is not None:
             return found
         if time.monotonic() - _failed.get(provider.issuer, -LOOK_AGAIN_SECONDS) < LOOK_AGAIN_SECONDS:
-            raise ProviderAwayError("the provider's keys could not be had a moment ago")
+            raise ProviderAwayError("the provider's keys could not be fetched a moment ago")
         try:
             found = KeySet.import_key_set(requests.get(metadata_of(provider).keys))  # type: ignore[arg-type]
         except ProviderAwayError:
@@ -93,11 +94,11 @@ def clear_cache() -> None:
 
 def _read(provider: Provider, said: dict[str, Any]) -> Metadata:
     if said.get("issuer") != provider.issuer:
-        raise ProviderAwayError("the provider says that it is another issuer")
+        raise ProviderAwayError("the provider's metadata is of another issuer")
     addresses = [said.get(name) for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")]
     user_info = said.get("userinfo_endpoint") or ""
     if not all(isinstance(address, str) and is_safe_address(address) for address in (*addresses, user_info or provider.issuer)):
-        raise ProviderAwayError("the provider names an address without https")
+        raise ProviderAwayError("the provider's metadata has an address without https")
     methods = said.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
     return Metadata(
         str(addresses[0]),

@@ -27,8 +27,8 @@ LASTS_SECONDS = 600
 class PendingSignIn:
     """A sign-in in progress: stored in the session of the browser that started it, and valid for one response.
 
-    ``after`` is the path to redirect to afterwards. ``connects``: the key of the person who connects the identity with their account, else
-    empty. ``invitation``: the id and the token of the invitation that they used.
+    ``after`` is the path to redirect to afterwards. ``connects``: the key of a signed-in person who links the identity to their account,
+    else empty. ``invitation``: the id and token of the invitation that they used, else empty.
     """
 
     provider: str
@@ -46,7 +46,7 @@ class PendingSignIn:
 
 
 def address(provider: Provider, started: PendingSignIn, back: str) -> str:
-    """The address to redirect the browser to; it returns to ``back``. Raises ProviderAwayError."""
+    """The address to redirect the browser to. The provider redirects it back to ``back``. Raises ProviderAwayError."""
     digest = hashlib.sha256(started.verifier.encode()).digest()
     fields = {
         "response_type": "code",
@@ -65,12 +65,12 @@ def address(provider: Provider, started: PendingSignIn, back: str) -> str:
 def claims(provider: Provider, started: PendingSignIn, answer: Mapping[str, str], back: str) -> dict[str, Any]:
     """The provider's claims about the person, from its response at ``back``. Raises BadSignInError and ProviderAwayError."""
     if started.provider != provider.key or not constant_time_compare(started.state, answer.get("state", "")):
-        raise BadSignInError("nobody asked for this answer in this browser")
+        raise BadSignInError("this browser did not start this sign-in")
     if time.time() - started.at > LASTS_SECONDS:
         raise BadSignInError("it took too long")
     metadata = discovery.metadata_of(provider)
     if answer.get("iss", "" if metadata.names_issuer else provider.issuer) != provider.issuer:
-        raise BadSignInError("the answer is another issuer's")
+        raise BadSignInError("the response is from another issuer")
     if "error" in answer or not answer.get("code"):
         raise BadSignInError("the provider did not sign the person in")
     tokens = _tokens(provider, metadata, started, answer["code"], back)
@@ -85,18 +85,18 @@ def _tokens(provider: Provider, metadata: discovery.Metadata, started: PendingSi
     except (OSError, UnicodeDecodeError):
         raise ProviderAwayError("the client's secret cannot be read") from None
     if secret and metadata.takes_basic:
-        # RFC 6749, section 2.3.1: both are encoded as form fields before they are joined.
+        # RFC 6749, section 2.3.1: both are form-encoded before they are joined.
         return requests.post(metadata.token, fields, (quote(provider.client_id, safe=""), quote(secret, safe="")))
     return requests.post(metadata.token, fields | {"client_id": provider.client_id} | ({"client_secret": secret} if secret else {}), None)
 
 
 def _more(metadata: discovery.Metadata, tokens: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
-    """The claims, completed from the user-info address. Signed claims take precedence."""
+    """The claims, completed with those from the user-info address. Signed claims take precedence."""
     bearer = tokens.get("access_token")
     if not metadata.user_info or not isinstance(bearer, str) or not bearer.isascii() or not bearer.isprintable():
         return said
     more = requests.get(metadata.user_info, bearer=bearer)
     if more.get("sub") != said["sub"]:
-        # Section 5.3.2: otherwise the token of one person could come with the groups of another.
-        raise BadSignInError("the provider speaks of two people")
+        # Section 5.3.2: otherwise one person's ID token could be combined with another person's groups.
+        raise BadSignInError("the ID token and the user info are about two people")
     return {**more, **said}

@@ -1,6 +1,4 @@
-"""Checks a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6): as strictly as an ID token, and checks that it is not
-one.
-"""
+"""Checks a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6) as strictly as an ID token, and refuses ID tokens."""
 
 from __future__ import annotations
 
@@ -32,15 +30,18 @@ class LoggedOut:
 
 @contextlib.contextmanager
 def used(provider: Provider, token: object) -> Iterator[LoggedOut]:
-    """A context manager with the content of a valid token, around the logout. Each token is valid once, but may be sent again if the logout
-    failed. Raises BadSignInError for any other token, ProviderAwayError if the keys cannot be fetched.
+    """A context manager around the logout, with the content of the token. A token works once; after a failed logout it may be sent again.
+
+    Raises:
+        BadSignInError: the token is not valid, or was used before.
+        ProviderAwayError: the keys cannot be fetched.
     """
     found, number = _read(provider, token)
     digest = hashlib.sha256(f"{provider.issuer} {number}".encode()).hexdigest()
     key = f"chatui:logout:{digest}"
-    # Without the cache, a replayed token could end sessions again; not ending them at all would be worse.
+    # While the cache is unavailable, a replayed token can end sessions again; not ending them at all would be worse.
     with contextlib.suppress(*CACHE_ERRORS):
-        # Reserved for a short time at first: if the process dies, the provider's next attempt must still work.
+        # Reserved only for a short time at first: if this process dies, the provider's next attempt must still work.
         if not cache.add(key, 1, _AT_WORK_SECONDS):
             raise BadSignInError("the logout token was used before")
     try:
@@ -68,19 +69,19 @@ def _read(provider: Provider, token: object) -> tuple[LoggedOut, str]:
     claims = id_tokens.signed_claims(provider, token, registry)
     # An ID token has a nonce and no events: a stolen ID token must not be able to sign its person out.
     if "nonce" in claims or not isinstance(claims["events"], dict) or not isinstance(claims["events"].get(EVENT), dict):
-        raise BadSignInError("the token is no logout token")
+        raise BadSignInError("the token is not a logout token")
     if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > MOST_AGE_SECONDS + id_tokens.LEEWAY_SECONDS:
         raise BadSignInError("the logout token is too old")
     found = LoggedOut(_word(claims.get("sub", "")), _word(claims.get("sid", "")))
     if not found.subject and not found.session:
-        raise BadSignInError("the logout token names nobody")
+        raise BadSignInError("the logout token has no subject or session")
     number = _word(claims["jti"])
     if not number:
-        raise BadSignInError("the logout token has no number")
+        raise BadSignInError("the logout token has no id")
     return found, number
 
 
 def _word(value: object) -> str:
     if not isinstance(value, str) or len(value) > 255:
-        raise BadSignInError("the logout token is not as it must be")
+        raise BadSignInError("the logout token is malformed")
     return value

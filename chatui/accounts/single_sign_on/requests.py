@@ -19,16 +19,16 @@ MOST_BYTES = 512 * 1024
 
 
 def get(address: str, *, bearer: str = "") -> dict[str, Any]:
-    """The object at ``address``. Raises ProviderAwayError."""
+    """The JSON object at ``address``. Raises ProviderAwayError."""
     headers = {"Authorization": f"Bearer {bearer}"} if bearer else {}
     status, found = _asked("GET", address, headers=headers)
     if status != 200:
-        raise ProviderAwayError(f"the provider answered {status}")
+        raise ProviderAwayError(f"the provider responded with status {status}")
     return found
 
 
 def post(address: str, fields: Mapping[str, str], auth: tuple[str, str] | None) -> dict[str, Any]:
-    """Send a form and return the object in the response.
+    """Send a form and return the JSON object in the response.
 
     Raises ProviderAwayError, or BadSignInError if the provider refuses the request.
     """
@@ -36,13 +36,13 @@ def post(address: str, fields: Mapping[str, str], auth: tuple[str, str] | None) 
     if status in (400, 401, 403):
         raise BadSignInError("the provider did not accept the code")
     if status != 200:
-        raise ProviderAwayError(f"the provider answered {status}")
+        raise ProviderAwayError(f"the provider responded with status {status}")
     return found
 
 
 def _asked(method: str, address: str, **sent: Any) -> tuple[int, dict[str, Any]]:
     if not is_safe_address(address):
-        raise ProviderAwayError("the provider names an address without https")
+        raise ProviderAwayError("the provider's metadata has an address without https")
     try:
         with (
             httpx.Client(timeout=SECONDS, follow_redirects=False, verify=_tls()) as client,
@@ -56,7 +56,7 @@ def _asked(method: str, address: str, **sent: Any) -> tuple[int, dict[str, Any]]
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """Created once: reading all certificates takes longer than most requests."""
+    """A shared context: reading all certificates takes longer than most requests."""
     return httpx.create_ssl_context()
 
 
@@ -69,7 +69,7 @@ def _body(response: httpx.Response) -> bytes:
     for part in response.iter_bytes():
         body += part
         if len(body) > MOST_BYTES or time.monotonic() > until:
-            raise ProviderAwayError("the provider's answer is too long or too slow")
+            raise ProviderAwayError("the provider's response is too long or too slow")
     return body
 
 
@@ -81,5 +81,5 @@ def _object(body: bytes, status: int) -> dict[str, Any]:
     if isinstance(found, dict):
         return found
     if status == 200:
-        raise ProviderAwayError("the provider's answer is no JSON object")
+        raise ProviderAwayError("the provider's response is not a JSON object")
     return {}

@@ -65,7 +65,7 @@ def back(request: HttpRequest, provider: str) -> HttpResponseBase:
     found, visitor, answer = _provider(provider), visitor_of(request, "page"), request.GET.dict()
     if not _is_begun(request, answer):
         # Not counted: a state cannot be guessed, and any site could make browsers send false ones until a whole office is throttled.
-        return _refused(request, found, BadSignInError("nobody asked for this answer in this browser"))
+        return _refused(request, found, BadSignInError("this browser did not start this sign-in"))
     try:
         guess = sign_in.admit_answer(visitor, _device(request))
     except MustWaitError:

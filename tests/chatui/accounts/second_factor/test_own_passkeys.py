@@ -86,7 +86,7 @@ def test_one_device_is_added_once_and_not_without_end(ada: User, bela: User, mon
     client = after_password(bela)
     device.handle = b""
     assert add(client, device)["Location"].endswith("?passkey-refused")
-    assert AuditEvent.objects.latest("number").detail == "known already"
+    assert AuditEvent.objects.latest("number").detail == "already known"
     monkeypatch.setattr(passkeys, "MOST", 1)
     assert add(client, Authenticator()).status_code == 200
     assert add(client, Authenticator())["Location"].endswith("?passkey-refused")

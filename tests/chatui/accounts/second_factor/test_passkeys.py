@@ -58,17 +58,17 @@ WRONG: dict[str, tuple[Callable[[Authenticator], None], str]] = {
     "another origin": (_change("origin", "https://evil.example"), "not valid"),
     "another port": (_change("origin", "http://localhost:81"), "not valid"),
     "another site": (_change("host", "evil.example"), "not valid"),
-    "a frame of another site": (_change("cross_origin", True), "within a page of another site"),
-    "made and not used": (_change("kind", "webauthn.create"), "made for something else"),
+    "a frame of another site": (_change("cross_origin", True), "in a frame of another site"),
+    "made and not used": (_change("kind", "webauthn.create"), "of another ceremony"),
     "nobody there": (_change("is_present", False), "not valid"),
     "nobody who was asked for": (_change("is_verified", False), "not valid"),
-    "an unknown passkey": (_change("credential_id", b"x" * 32), "not known"),
+    "an unknown passkey": (_change("credential_id", b"x" * 32), "unknown"),
     "another person": (_change("handle", b"y" * 16), "of another account"),
     "no person": (_change("handle", b""), "of another account"),
     "another key": (lambda device: device.__post_init__(), "not valid"),
-    "a count that stands": (_change("count", 5), "its count went back, so there may be a copy"),
-    "a count that went back": (_change("count", 3), "its count went back, so there may be a copy"),
-    "a count that is gone": (_change("count", 0), "its count went back, so there may be a copy"),
+    "a count that stands": (_change("count", 5), "its counter did not increase, so there may be a copy"),
+    "a count that went back": (_change("count", 3), "its counter did not increase, so there may be a copy"),
+    "a count that is gone": (_change("count", 0), "its counter did not increase, so there may be a copy"),
 }
 
 
@@ -103,7 +103,7 @@ def test_a_challenge_is_good_once_also_when_it_failed(ada: User) -> None:
     asked = options(client, "sign-in")
     refused(enter(client, "{}"), client)
     refused(enter(client, device.use(asked)), client)
-    assert lines()[-1] == ("sign-in refused", "passkey: no challenge of ours, or an old one")
+    assert lines()[-1] == ("sign-in refused", "passkey: unknown or expired challenge")
 
 
 def test_a_challenge_is_of_one_browser_one_purpose_and_a_short_time(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,7 +64,7 @@ def test_a_missing_or_unreadable_claim_changes_nothing_and_is_recorded(
         del provider.person["groups"]
     come(provider)
     assert names() == {"research"} and AuditEvent.objects.filter(action="groups not said").count() == 1
-    assert "did not say somebody's groups" in caplog.text and "ada.l" not in caplog.text
+    assert "sent no groups of a person" in caplog.text and "ada.l" not in caplog.text
 
 
 @pytest.mark.usefixtures("groups")

@@ -42,7 +42,7 @@ def test_a_good_file(tmp_path: Path) -> None:
         ('key = "company"', 'key = "Com pany"', "key: String should match"),
         ('name = "Example Ltd"', 'name = "Example Ltd"\nrole_superuser = "hush"', "role_superuser: Extra inputs are not permitted"),
         ('client_secret_file = "secret"', 'client_secret_file = "secret"\nscopes = ["profile"]', "scopes: Value error"),
-        ("[[provider]]", "[[providers]]", "providers: there is no such setting"),
+        ("[[provider]]", "[[providers]]", "providers: unknown setting"),
     ],
 )
 def test_a_mistake_leaves_the_provider_out(old: str, new: str, problem: str) -> None:

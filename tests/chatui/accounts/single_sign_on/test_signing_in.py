@@ -145,27 +145,27 @@ def refused(provider: ScriptedProvider, status: int, code: str, why: str) -> Non
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"token": {"nonce": "another"}}, "the token is not good (InvalidClaimError)"),
-        ({"token": {"nonce": None}}, "the token is not good (MissingClaimError)"),
-        ({"token": {"iss": "https://other.example"}}, "the token is not good (InvalidClaimError)"),
-        ({"token": {"aud": "another client"}}, "the token is not good (InvalidClaimError)"),
-        ({"token": {"aud": ["chatui", "another"]}}, "the ID token is another client's"),
-        ({"token": {"azp": "another"}}, "the ID token is another client's"),
-        ({"token": {"exp": 1}}, "the token is not good (ExpiredTokenError)"),
-        ({"token": {"exp": None}}, "the token is not good (MissingClaimError)"),
+        ({"token": {"nonce": "another"}}, "the token is not valid (InvalidClaimError)"),
+        ({"token": {"nonce": None}}, "the token is not valid (MissingClaimError)"),
+        ({"token": {"iss": "https://other.example"}}, "the token is not valid (InvalidClaimError)"),
+        ({"token": {"aud": "another client"}}, "the token is not valid (InvalidClaimError)"),
+        ({"token": {"aud": ["chatui", "another"]}}, "the ID token is for another client"),
+        ({"token": {"azp": "another"}}, "the ID token is for another client"),
+        ({"token": {"exp": 1}}, "the token is not valid (ExpiredTokenError)"),
+        ({"token": {"exp": None}}, "the token is not valid (MissingClaimError)"),
         ({"token": {"iat": 1}}, "the ID token is too old"),
-        ({"token": {"sub": None}}, "the token is not good (MissingClaimError)"),
-        ({"token": {"sub": "x" * 256}}, "the ID token names nobody"),
-        ({"signing": "none"}, "the token is not good (UnsupportedAlgorithmError)"),
-        ({"signing": "HS256"}, "the token is not good (UnsupportedAlgorithmError)"),
-        ({"signing": "another key"}, "the token is not good (BadSignatureError)"),
-        ({"user_info": {"sub": "somebody-else"}}, "the provider speaks of two people"),
-        ({"answer": {"iss": "https://other.example"}}, "the answer is another issuer's"),
-        ({"answer": {"iss": None}}, "the answer is another issuer's"),
+        ({"token": {"sub": None}}, "the token is not valid (MissingClaimError)"),
+        ({"token": {"sub": "x" * 256}}, "the ID token has no valid subject"),
+        ({"signing": "none"}, "the token is not valid (UnsupportedAlgorithmError)"),
+        ({"signing": "HS256"}, "the token is not valid (UnsupportedAlgorithmError)"),
+        ({"signing": "another key"}, "the token is not valid (BadSignatureError)"),
+        ({"user_info": {"sub": "somebody-else"}}, "the ID token and the user info are about two people"),
+        ({"answer": {"iss": "https://other.example"}}, "the response is from another issuer"),
+        ({"answer": {"iss": None}}, "the response is from another issuer"),
         ({"answer": {"code": "made-up"}}, "the provider did not accept the code"),
         ({"answer": {"code": None, "error": "access_denied"}}, "the provider did not sign the person in"),
-        ({"answer": {"state": "made-up"}}, "nobody asked for this answer in this browser"),
-        ({"answer": {"state": None}}, "nobody asked for this answer in this browser"),
+        ({"answer": {"state": "made-up"}}, "this browser did not start this sign-in"),
+        ({"answer": {"state": None}}, "this browser did not start this sign-in"),
     ],
 )
 def test_a_bad_answer_signs_nobody_in(changes: dict[str, Any], why: str, provider: ScriptedProvider) -> None:
@@ -212,7 +212,7 @@ def test_a_provider_that_is_down_is_a_sentence(path: str, provider: ScriptedProv
 @pytest.mark.parametrize("path", ["/token", "/keys", "/me"])
 def test_a_provider_that_goes_down_in_between_is_a_sentence(path: str, provider: ScriptedProvider) -> None:
     provider.fails = path
-    refused(provider, 503, "E-X-SIGN-IN-AWAY", "the provider answered 502")
+    refused(provider, 503, "E-X-SIGN-IN-AWAY", "the provider responded with status 502")
 
 
 def test_a_provider_that_nobody_answers_for_is_a_sentence(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,7 +252,7 @@ def test_a_closed_account_stays_closed(provider: ScriptedProvider) -> None:
 def test_a_superuser_is_opened_by_nothing_from_outside(provider: ScriptedProvider) -> None:
     come(provider)
     User.objects.filter(username="ada.l").update(is_superuser=True)
-    refused(provider, 403, "E-X-SIGN-IN-REFUSED", "this account is opened by its password alone")
+    refused(provider, 403, "E-X-SIGN-IN-REFUSED", "only the password opens this account")
 
 
 def forged(provider: ScriptedProvider, number: int) -> list[int]:

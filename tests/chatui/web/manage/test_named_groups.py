@@ -50,7 +50,7 @@ def test_what_names_no_group_is_told_at_start_by_check_and_on_the_pages(boss: Us
     assert [(naming.setting, naming.group) for naming in named_groups.missing()] == told
     with caplog.at_level(logging.WARNING):
         named_groups.log_missing()
-    assert "CHATUI_SHARE_GROUPS names the group 'gone', which does not exist: nobody may share for being in it" in caplog.text
+    assert "CHATUI_SHARE_GROUPS names the group 'gone', which does not exist: it lets nobody create share links" in caplog.text
     assert [(said.id, said.msg.split(":")[0]) for said in named_groups_exist(None)] == [("chatui.W058", setting) for setting, _ in told]
     for path in ("/manage/", "/manage/settings/"):
         page = signed_in(boss).get(path).content.decode()
