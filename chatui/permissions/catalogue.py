@@ -1,4 +1,4 @@
-"""The permission catalogue: the permissions that have a meaning here, in groups, each with a description."""
+"""The permission catalogue: the permissions that this product uses, under headings, each with a description."""
 
 from __future__ import annotations
 
@@ -59,4 +59,4 @@ In English, as in the audit log; pages translate them.
 """
 
 WORDS: dict[str, str] = {name: words for group in GROUPS.values() for name, words in group.items()}
-"""The same without headings. Django's other permissions, such as "can add message", have no effect here."""
+"""The descriptions without the headings. Django's other permissions, such as "can add message", have no effect here."""

@@ -1,4 +1,4 @@
-"""Decides who may invite people, and into which groups: nobody can grant permissions that they do not have."""
+"""Decides who may invite people, and into which groups. Nobody can grant permissions that they lack."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NEEDED = ("chatui.view_user", "chatui.add_user")
 
 
 def may_invite(maker: User, group: Group | None) -> bool:
-    """Whether this person may invite somebody at present, into that group if one is given."""
+    """Whether this person may invite people now, into that group if one is given."""
     if not maker.is_staff or not maker.has_perms(NEEDED):
         return False
     given = Permission.objects.filter(group=group) if group else Permission.objects.none()

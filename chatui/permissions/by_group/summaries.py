@@ -1,4 +1,4 @@
-"""Decides who sees summaries of a model's hidden reasoning."""
+"""Decides who gets summaries of a model's hidden reasoning."""
 
 from __future__ import annotations
 

@@ -210,7 +210,7 @@ def test_staff_are_warned_once_per_person_and_day(
     (warned,) = attempts.unacknowledged()
     assert (warned.person, warned.attempts, warned.day) == ("bela", 7, timezone.now().date())
     (record,) = caplog.records
-    assert record.levelno == logging.WARNING and "'bela' asked 5 times within 24 hours" in record.getMessage()
+    assert record.levelno == logging.WARNING and "'bela' made 5 attempts within 24 hours" in record.getMessage()
     assert str(conversation.pk) not in record.getMessage() and "Ada" not in record.getMessage()
 
 
