@@ -1,4 +1,4 @@
-"""Lists debug views from the audit log: one entry for each, with what was viewed in it."""
+"""Lists the debug views in the audit log, with what was viewed in each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGE_LOOKS = 50
 
 @dataclass(frozen=True, slots=True)
 class DebugView:
-    """One debug view. ``number``: its first audit line; ``detail`` and ``seen`` are the log's own words, in English.
+    """A debug view. ``number``: the number of its first audit line. ``detail`` and ``seen`` (the counts) are in English, as in the log.
 
     ``seen`` is empty if nothing was counted after that line.
     """
@@ -32,14 +32,14 @@ class DebugView:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Debug views, the newest first. ``older``: the line number from which the next page starts; None at the end."""
+    """Debug views, the newest first. ``older``: the next page has those below this line number; None on the last page."""
 
     looks: tuple[DebugView, ...]
     older: int | None
 
 
 def page(filters: Filters, below: int | None = None) -> Page:
-    """A page of the debug views that match. Always four statements. Refused attempts are not included."""
+    """A page of the debug views that match, without refused attempts. Always four statements."""
     found = rows(filters).filter(code="", number__in=CountedLine.objects.values("line")).exclude(conversation_id=None)
     if below is not None:
         found = found.filter(number__lt=below)
