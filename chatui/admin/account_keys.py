@@ -1,4 +1,4 @@
-"""The admin page on which staff create an API key for an account without sign-in, such as a service account."""
+"""The admin page on which staff create an API key for an account that nobody can sign in to, such as a service account."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ is_for_programs = management.is_for_programs
 
 
 def page(request: HttpRequest, account: User, context: dict[str, object]) -> HttpResponse:
-    """Show the form, and afterwards the key, once. The caller has checked that the visitor may change the account."""
+    """Show the form, and once it is sent the key, which is shown only once.
+
+    The caller has checked that the visitor may change the account.
+    """
     maker = as_person(request.user)
     may_view_hidden = maker is not None and reasoning.may_read(account) and reasoning.may_read(maker)
     form = KeyForm(request.POST or None, choices=model_choice.choices_for(account), may_view_hidden=may_view_hidden)

@@ -17,7 +17,10 @@ from chatui.web.visitors import visitor_of
 
 
 def page(request: HttpRequest, person: User, context: dict[str, object]) -> HttpResponse:
-    """Show the form, and afterwards the link, once. For their own password, staff use the page that asks for the old one."""
+    """Show the form, and once it is sent the link, which is shown only once.
+
+    For their own password, staff use the page that asks for the old one.
+    """
     if person == request.user:
         return redirect("password")
     shown = context | {

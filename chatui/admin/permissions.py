@@ -1,4 +1,4 @@
-"""The permission fields of the admin pages: check boxes under headings, only for permissions that mean something here."""
+"""The permission fields of the admin pages: check boxes under headings, for the permissions that this product uses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chatui.permissions import administration, catalogue
 
 
 def offered(request: HttpRequest) -> QuerySet[Permission]:
-    """Those of the person's permissions that have a meaning here."""
+    """The permissions that the visitor can grant: those in the catalogue that they have."""
     meaningful = Q(pk__in=[])
     for name in catalogue.WORDS:
         app, codename = name.split(".")
@@ -34,13 +34,13 @@ class _GroupedIterator(ModelChoiceIterator):  # type: ignore[type-arg]
 
 
 class PermissionsField(ModelMultipleChoiceField):  # type: ignore[type-arg]
-    """Check boxes under headings, in our own words."""
+    """Check boxes under the headings of the catalogue, with its descriptions."""
 
     iterator = _GroupedIterator
     widget = forms.CheckboxSelectMultiple
 
     def label_from_instance(self, obj: Any) -> str:
-        """What it allows."""
+        """The description of the permission."""
         return gettext(catalogue.WORDS[_name(obj)])
 
 

@@ -1,4 +1,4 @@
-"""Stores a doctor's report and prepares it for a page. It holds names from closed lists and numbers, never a server's own text."""
+"""Converts a doctor's report into a form to store, and that into a form for a page: only known names and numbers, no text of a server."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _OF_US = frozenset(
         Fault.UNREACHABLE,
     }
 )
-"""Faults whose evidence consists of our own words and numbers.
+"""Faults whose evidence consists only of our words and numbers.
 
-Other evidence may contain names that a server gives itself or its models.
+The evidence of other faults may contain names that a server gives itself or its models.
 """
 _MOST_CONTEXT, _SEEN_CHARS = 1_000_000_000, 400
-"""Limits for numbers: a server can report numbers of any length."""
+"""The largest context size and the longest evidence that are stored: a server can report numbers of any length."""
 VERDICTS = {
     Level.NOTE: _("Healthy as it is set up."),
     Level.FAULT: _("It works as it is set up, with the faults listed."),
@@ -58,8 +58,10 @@ LEVELS = {
 
 @dataclass(frozen=True, slots=True)
 class ShownFinding:
-    """A finding for the page. ``level`` in words; ``sentence``, ``advice`` and ``seen`` in English, as the doctor reports them.
-    ``is_bad``: more than a note."""
+    """A finding for the page. ``level`` is in the language of the page, the other texts are in English, as the doctor reports them.
+
+    ``is_bad``: more serious than a note. ``seen``: the evidence.
+    """
 
     fault: str
     level: str
@@ -71,7 +73,7 @@ class ShownFinding:
 
 @dataclass(frozen=True, slots=True)
 class ShownFormat:
-    """One wire format. ``first_seconds``: the shortest wait for the first word, None if none arrived."""
+    """The result for a wire format. ``first_seconds``: the shortest wait for the first word, None if none arrived."""
 
     kind: str
     is_configured: bool
@@ -83,8 +85,10 @@ class ShownFormat:
 
 @dataclass(frozen=True, slots=True)
 class ShownReport:
-    """A report for the page. ``product`` is empty for a server that does not identify itself; ``is_gpt_oss`` is None if unknown;
-    ``best`` empty if none works."""
+    """A report for the page.
+
+    ``product`` is empty if the server does not identify itself, ``is_gpt_oss`` None if unknown, and ``best`` empty if no format works.
+    """
 
     verdict: str
     level: Level
@@ -100,16 +104,13 @@ class ShownReport:
 
 
 def kept(reports: Sequence[Report], of: str) -> dict[str, Any]:
-    """The stored form of the reports of each address, as plain values for JSON.
-
-    ``of``: a mark of the server's configuration at that time.
-    """
+    """The reports of a server's addresses as plain values for JSON. ``of``: a digest of the server's configuration at that time."""
     first, *others = [_kept_report(report) for report in reports]
     return first | {"others": others, "of": of}
 
 
 def shown(stored: dict[str, Any]) -> tuple[ShownReport, ...]:
-    """The reports for a page, by address. Values of another release that are unknown here are omitted."""
+    """The reports for a page, one for each address. Findings that only another release knows are omitted."""
     return tuple(_shown(each) for each in (stored, *stored.get("others", ())))
 
 

@@ -1,4 +1,4 @@
-"""The admin page that examines one model server, and shows the progress and the findings."""
+"""The admin page that examines a model server, and shows the progress and the findings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _begun = Throttle("examinations", attempts=30, seconds=600)
 
 @for_part(Part.SERVERS, "GET", "POST")
 def server(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the result of the last examination, with a button for a new one for those who may change back ends."""
+    """Show the result of the last examination, and to staff who may change back ends a button for a new one."""
     spec = next((known for known in connected.specs() if known.name == name and not known.is_demo), None)
     if spec is None:
         raise NotFoundError

@@ -1,4 +1,4 @@
-"""Runs the doctor in the background: one examination at a time for each server and each process, always with a time limit."""
+"""Runs the doctor in the background, with a time limit. Each server has at most one examination at a time, and so has each process."""
 
 from __future__ import annotations
 
@@ -39,23 +39,25 @@ _DECISIVE = {
     *("kind", "url", "more_urls", "models", "summaries", "api_root", "query", "key_env", "key_file", "key_name", "key_header"),
     *("ca_file", "certificate_file", "certificate_key_file", "proxy"),
 }
-"""The settings that affect where questions are sent, and how."""
+"""The settings that affect where and how questions are sent."""
 LEASE = timedelta(seconds=15)
-"""How long a run counts as running after its process last reported progress."""
+"""How long a run counts as running after its process last stored its progress."""
 BEAT_SECONDS = 1.0
 _SPARE_SECONDS = 5.0
 _here = threading.Lock()
-"""Held while this process examines a server: each examination takes a thread and connections."""
+"""Held while this process examines a server, because each examination takes a thread and connections."""
 
 
 class BusyError(Exception):
-    """An examination is already running, of this server or in this process."""
+    """An examination of this server, or another one in this process, is already running."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExaminationStatus:
-    """The last examination of a server. ``is_lost``: it ended without a report, because its process ended or it took too long. ``reports``:
-    one for each address. ``is_outdated``: the server's configuration has changed since.
+    """The last examination of a server.
+
+    ``is_lost``: it ended without a report, because its process ended or it took too long. ``asked``: the number of questions asked.
+    ``reports``: one for each address. ``is_outdated``: the server's configuration has changed since.
     """
 
     begun_at: datetime
@@ -68,13 +70,13 @@ class ExaminationStatus:
 
     @property
     def worst(self) -> ShownReport | None:
-        """The worst report of all addresses, which counts for the server; None if there is none."""
+        """The worst report of all addresses, which is the result for the server; None without reports."""
         return max(self.reports, key=lambda report: report.level, default=None)
 
 
 @dataclass(slots=True)
 class _Examined:
-    """The progress of the examining thread."""
+    """The progress and the result of the examining thread."""
 
     counts: dict[int, int] = field(default_factory=dict)
     kind: str = ""
@@ -91,7 +93,7 @@ class _Examined:
 
 
 def most_questions(spec: BackendSpec) -> int:
-    """The most questions that an examination of this server asks."""
+    """The maximum number of questions that an examination of this server asks."""
     return _MOST_QUESTIONS * (1 + len(spec.more_urls))
 
 
@@ -111,7 +113,7 @@ def begin(visitor: Visitor, spec: BackendSpec) -> None:
     """Examine this server in the background. Recorded.
 
     Raises:
-        BusyError: an examination is already running. Nothing is recorded then.
+        BusyError: an examination is already running; nothing is recorded.
     """
     if not _here.acquire(blocking=False):
         raise BusyError
@@ -125,7 +127,7 @@ def begin(visitor: Visitor, spec: BackendSpec) -> None:
 
 @transaction.atomic
 def _claim(visitor: Visitor, server: str) -> UUID:
-    """Claim the server's row for this process. The condition is in the UPDATE statement, so only one process succeeds."""
+    """Claim the server for this process, and return the key of the run. The condition is in the statement, so only one process succeeds."""
     now, run = timezone.now(), new_key()
     Examination.objects.get_or_create(server=server, defaults={"begun_at": now, "lease_until": now, "finished_at": now})
     free = Examination.objects.filter(Q(finished_at__isnull=False) | Q(lease_until__lte=clock.now()), server=server)
@@ -136,7 +138,7 @@ def _claim(visitor: Visitor, server: str) -> UUID:
 
 
 def _conduct(spec: BackendSpec, run: UUID) -> None:
-    """Store the progress every second, and the result at the end. Another thread examines, so that this one is never blocked."""
+    """Store the progress every second, and the result at the end. Another thread asks the questions, so that nothing blocks this one."""
     try:
         examined = _Examined()
         asking = threading.Thread(target=_examine, args=(spec, examined), name=f"questions to {spec.name}", daemon=True)
@@ -148,7 +150,7 @@ def _conduct(spec: BackendSpec, run: UUID) -> None:
         report = kept_report.kept(examined.reports, _mark(spec)) if examined.reports else None
         _note(run, finished_at=timezone.now(), asked=examined.asked, report=report)
     except (DatabaseError, InterfaceError) as error:
-        # Its lease expires soon, and the page then shows that it ended.
+        # The lease expires soon, and then the page shows that the examination was lost.
         log.warning("the examination of back end %s could not be stored (%s)", spec.name, type(error).__name__)
     finally:
         connections.close_all()
@@ -162,12 +164,12 @@ def _note(run: UUID, **values: object) -> None:
 def _examine(spec: BackendSpec, examined: _Examined) -> None:
     try:
         examined.reports = _reports(spec, examined)
-    except Exception as error:  # noqa: BLE001 - whatever it is, it may quote the server, so only its kind is logged
+    except Exception as error:  # noqa: BLE001 - only the type is logged, because the message may quote the server
         log.warning("back end %s could not be examined (%s)", spec.name, type(error).__name__)
 
 
 def _reports(spec: BackendSpec, examined: _Examined) -> tuple[Report, ...]:
-    """The reports of all addresses, in order. They are examined in parallel, so that they take no longer than one."""
+    """The reports of all addresses, in order. The addresses are examined in parallel, so that several take no longer than one."""
     try:
         key = connected.key_of(spec)
     except KeyUnusableError as error:
@@ -185,5 +187,5 @@ def _reports(spec: BackendSpec, examined: _Examined) -> tuple[Report, ...]:
 
 
 def _mark(spec: BackendSpec) -> str:
-    """A digest of the settings that affect an examination. It reveals nothing about them."""
+    """A digest of the settings that affect an examination, without revealing them."""
     return salted_hmac("chatui.examination", spec.model_dump_json(include=_DECISIVE), algorithm="sha256").hexdigest()
