@@ -36,14 +36,16 @@ def secrets_can_be_read(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 def named_groups_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report settings that name a missing group, and so have no effect. Other checks cover the settings of back ends and answer limits."""
     try:
-        missing = [naming for naming in named_groups.missing() if naming.setting not in (named_groups.BACK_ENDS, named_groups.LIMITS)]
+        missing = [
+            reference for reference in named_groups.missing() if reference.setting not in (named_groups.BACK_ENDS, named_groups.LIMITS)
+        ]
     except DatabaseError:
         return []  # the database is not migrated yet, or down: other checks report that
     known = {named_groups.SIGN_IN: "chatui.W052", named_groups.FACTOR: "chatui.W054"}
     words = "{}: there is no group {!r}, so {}."
     return [
-        checks.Warning(words.format(naming.setting, naming.group, naming.effect), id=known.get(naming.setting, "chatui.W058"))
-        for naming in missing
+        checks.Warning(words.format(reference.setting, reference.group, reference.effect), id=known.get(reference.setting, "chatui.W058"))
+        for reference in missing
     ]
 
 

@@ -28,13 +28,13 @@ def new_code() -> str | None:
     return code
 
 
-def code_is_good(code: str) -> bool:
+def is_valid_code(code: str) -> bool:
     """Whether this code was printed by a server and is unused."""
     return FirstAccountCode.objects.filter(digest=_digest(code)).exists()
 
 
 @transaction.atomic
-def make(username: str, password: str) -> User | None:
+def create(username: str, password: str) -> User | None:
     """Create the first account, as staff with every permission of the product, and delete all codes. None if another request was faster."""
     # Reading the codes locks them: of two people with a valid code, only one gets the account.
     taken = list(FirstAccountCode.objects.select_for_update())

@@ -59,7 +59,7 @@ class FirstAccountForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-
             guess = CODES.admit(self._address)
         except MustWaitError as wait:
             raise forms.ValidationError(wait.sentence) from None
-        if not first_account.code_is_good(code):
+        if not first_account.is_valid_code(code):
             raise forms.ValidationError(_("This is not the code that the server printed."))
         guess.succeeded()
         return code
@@ -131,7 +131,7 @@ class PasswordForm(NewPassword, PasswordChangeForm):
         """``visitor``: the owner of the password, and their address."""
         super().__init__(*args, **kwargs)
         self._visitor = visitor
-        if not (visitor.user and management.of(visitor.user)):
+        if not (visitor.user and management.keys_of(visitor.user)):
             del self.fields["also"]
 
     @property

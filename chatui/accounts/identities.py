@@ -32,7 +32,7 @@ class Identity:
     may_go: bool
 
 
-def of(person: User) -> list[Identity]:
+def identities_of(person: User) -> list[Identity]:
     """The person's identities, the oldest first."""
     rows = OutsideIdentity.objects.filter(user=person).order_by("made_at")
     names = {provider.issuer: provider.name for provider in sign_in_file().providers}

@@ -65,7 +65,7 @@ def admit(maker: User, count: int) -> None:
 
 
 @transaction.atomic
-def make(visitor: Visitor, *, days: int, group: Group | None, note: str) -> str:
+def create(visitor: Visitor, *, days: int, group: Group | None, note: str) -> str:
     """Create an invitation and return the path of its link, which is not stored. Recorded."""
     maker = person_of(visitor)
     ends = timezone.now() + timedelta(days=min(days, MOST_DAYS))
@@ -74,18 +74,18 @@ def make(visitor: Visitor, *, days: int, group: Group | None, note: str) -> str:
     return reverse("invitation", args=[row.pk, _token(row)])
 
 
-def good(invitation_id: UUID | str, token: str) -> Invitation:
+def find_valid(invitation_id: UUID | str, token: str) -> Invitation:
     """The invitation of a link. Raises NotFoundError if the link was never valid or is no longer valid."""
-    return _good(Invitation.objects.all(), invitation_id, token)
+    return _find_valid(Invitation.objects.all(), invitation_id, token)
 
 
 def accept(visitor: Visitor, invitation_id: UUID | str, token: str, person: User) -> None:
     """Use an invitation for an account that has just been created. Call it in the transaction that creates the account. Recorded.
 
     Raises:
-        NotFoundError: as ``good``; also if somebody else has just used it.
+        NotFoundError: as ``find_valid``; also if somebody else has just used it.
     """
-    row = _good(Invitation.objects.select_for_update(of=("self",)), invitation_id, token)
+    row = _find_valid(Invitation.objects.select_for_update(of=("self",)), invitation_id, token)
     row.used_at, row.used_by = timezone.now(), person
     row.save(update_fields=["used_at", "used_by"])
     record("use invitation", visitor.as_nobody(), person.get_username(), detail=f"made by {row.made_by.get_username()}, {_to(row.group)}")
@@ -97,7 +97,7 @@ def accept(visitor: Visitor, invitation_id: UUID | str, token: str, person: User
 def create_account(visitor: Visitor, invitation_id: UUID, token: str, name: str, password: str) -> User:
     """Create the account of an invited person, with the name and password that they chose. Raises NotFoundError as ``accept``."""
     with transaction.atomic():
-        good(invitation_id, token)
+        find_valid(invitation_id, token)
         person: User = User.objects.create_user(name, password=password)
         accept(visitor, invitation_id, token, person)
     return person
@@ -114,7 +114,7 @@ def revoke(visitor: Visitor, rows: Sequence[Invitation]) -> int:
     return count
 
 
-def _good(rows: QuerySet[Invitation], invitation_id: UUID | str, token: str) -> Invitation:
+def _find_valid(rows: QuerySet[Invitation], invitation_id: UUID | str, token: str) -> Invitation:
     found = rows.filter(pk=invitation_id, used_at=None, revoked_at=None, expires_at__gt=timezone.now(), made_by__is_active=True)
     row = found.select_related("made_by", "group").first()
     if row is None or not constant_time_compare(_token(row), token):

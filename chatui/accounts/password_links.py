@@ -38,7 +38,7 @@ class Notice:
         return self.made_by == BY_MAIL
 
 
-def make(visitor: Visitor, person: User, *, voids_password: bool) -> str:
+def create(visitor: Visitor, person: User, *, voids_password: bool) -> str:
     """Create a link and return its path; earlier links become invalid.
 
     ``voids_password``: the password, all sessions and all API keys stop working at once. Recorded.
@@ -59,7 +59,7 @@ def make(visitor: Visitor, person: User, *, voids_password: bool) -> str:
 
 def person_of(link_id: UUID, token: str) -> User:
     """The person that a link is for. Raises NotFoundError if the link was never valid or is no longer valid."""
-    return _good(link_id, token).user
+    return _find_valid(link_id, token).user
 
 
 def use(visitor: Visitor, link_id: UUID, token: str, password: str) -> User:
@@ -69,7 +69,7 @@ def use(visitor: Visitor, link_id: UUID, token: str, password: str) -> User:
         NotFoundError: as ``person_of``; also if the link was used in the meantime.
     """
     with transaction.atomic():
-        link = _good(link_id, token, locks=True)
+        link = _find_valid(link_id, token, locks=True)
         link.user.set_password(password)
         link.user.save(update_fields=["password"])
         PasswordLink.objects.filter(pk=link.pk).update(used_at=timezone.now(), used_from=visitor.address[:64], dismissed_at=None)
@@ -99,7 +99,7 @@ def dismiss(person: User) -> None:
     PasswordLink.objects.filter(user=person, dismissed_at=None).update(dismissed_at=timezone.now())
 
 
-def _good(link_id: UUID, token: str, *, locks: bool = False) -> PasswordLink:
+def _find_valid(link_id: UUID, token: str, *, locks: bool = False) -> PasswordLink:
     rows = PasswordLink.objects.filter(pk=link_id, used_at=None, expires_at__gt=timezone.now(), user__is_active=True)
     link = (rows.select_for_update() if locks else rows).select_related("user").first()
     if link is None or not constant_time_compare(_token(link), token) or not password_use.may_use(link.user):

@@ -30,7 +30,7 @@ class PersonalSettings:
     finds_documents: bool = False
 
 
-def of(person: User) -> PersonalSettings:
+def settings_of(person: User) -> PersonalSettings:
     """The person's current settings."""
     columns = {name: getattr(person, name) for name in _COLUMNS}
     return PersonalSettings(name=person.get_full_name(), **columns)

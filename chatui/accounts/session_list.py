@@ -75,7 +75,7 @@ def sign_in_method_of(provider: str) -> str:
     return f"by {provider}"
 
 
-def forget_ended() -> None:
+def delete_ended() -> None:
     """Delete the records of ended sessions."""
     lasting = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
     BegunSession.objects.exclude(key__in=lasting).delete()
@@ -86,7 +86,7 @@ def change_key(before: str | None, key: str | None) -> None:
     BegunSession.objects.filter(key=before).update(key=key)
 
 
-def of(person: User, this: str | None) -> list[OwnSession]:
+def sessions_of(person: User, this: str | None) -> list[OwnSession]:
     """The person's sessions, the newest first. ``this``: the key of the current one. Sessions older than this feature are not listed."""
     ends = Session.objects.filter(session_key=OuterRef("key"), expire_date__gt=timezone.now()).values("expire_date")
     rows = BegunSession.objects.filter(user=person).annotate(ends_at=Subquery(ends)).exclude(ends_at=None).order_by("-begun_at")

@@ -38,12 +38,12 @@ def signed_in(cookies: dict[str, str]) -> SignedIn | None:
     return SignedIn(person, cookies[settings.SESSION_COOKIE_NAME], person.get_session_auth_hash()) if person else None
 
 
-def people_of(session: SignedIn) -> QuerySet[User]:
+def query_person_of(session: SignedIn) -> QuerySet[User]:
     """A query for the person of a session, if they are active and the session has not ended. Check the result with ``is_same``."""
-    return people_with(session.key, session.person.pk, timezone.now())
+    return query_person(session.key, session.person.pk, timezone.now())
 
 
-def people_with(key: str | Parameter, person: UUID | Parameter, now: datetime | Parameter) -> QuerySet[User]:
+def query_person(key: str | Parameter, person: UUID | Parameter, now: datetime | Parameter) -> QuerySet[User]:
     """A query for the person of a session, if they are active and the session is valid at ``now``."""
     lasts = Session.objects.filter(pk=key, expire_date__gt=now)
     people: QuerySet[User] = User.objects.filter(Exists(lasts), pk=person, is_active=True)

@@ -15,7 +15,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(name for name in available_timezones() if name.startswith(_PLACES)))
 
 
-def of(name: str) -> tzinfo:
+def zone_of(name: str) -> tzinfo:
     """The zone of that name; UTC for an empty name, and for one that this machine no longer knows."""
     try:
         return ZoneInfo(name) if name else UTC

@@ -18,7 +18,7 @@ from chatui.permissions.programs import reasoning
 from chatui.web.api_keys.forms import KeyForm
 from chatui.web.visitors import visitor_of
 
-is_for_programs = management.is_for_programs
+is_service_account = management.is_service_account
 
 
 def page(request: HttpRequest, account: User, context: dict[str, object]) -> HttpResponse:
@@ -30,7 +30,7 @@ def page(request: HttpRequest, account: User, context: dict[str, object]) -> Htt
     may_view_hidden = maker is not None and reasoning.may_read(account) and reasoning.may_read(maker)
     form = KeyForm(request.POST or None, choices=model_choice.choices_for(account), may_view_hidden=may_view_hidden)
     shown = context | {"account": account, "form": form, "title": _("New API key: %(name)s") % {"name": account.get_username()}}
-    shown["is_for_programs"] = is_for_programs(account)
+    shown["is_service_account"] = is_service_account(account)
     if request.method == "POST":
         shown["made"] = _made(request, account, form)
     return render(request, "admin/api_key.html", shown, status=400 if form.errors else 200)

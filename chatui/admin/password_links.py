@@ -31,7 +31,7 @@ def page(request: HttpRequest, person: User, context: dict[str, object]) -> Http
     if request.method == "POST":
         visitor = visitor_of(request, "admin")
         with transaction.atomic():
-            path = password_links.make(
+            path = password_links.create(
                 visitor, account_actions.locked(visitor, person.pk), voids_password=request.POST.get("void") == "yes"
             )
         shown["link"] = request.build_absolute_uri(path)

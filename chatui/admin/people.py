@@ -25,7 +25,7 @@ from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from chatui.accounts.people import account_actions, changes
-from chatui.accounts.people.named_groups import settings_that_name, why_not_new
+from chatui.accounts.people.named_groups import problem_with_new_name, settings_that_name
 from chatui.accounts.sign_in_rules import account_managers
 from chatui.admin import account_keys, password_links
 from chatui.admin.backends import StoredBackendAdmin
@@ -50,7 +50,7 @@ class RecordedAdmin(LastManagerGuardAdmin):
             self.carry_out(request, form.instance, form.before)
             changes.record_changed(visitor_of(request, "admin"), form.instance, form.before)
         else:
-            changes.record_made(visitor_of(request, "admin"), form.instance)
+            changes.record_created(visitor_of(request, "admin"), form.instance)
         _tell_sockets(form.instance)
 
     def carry_out(self, request: HttpRequest, row: Any, before: changes.AccountSnapshot) -> None:
@@ -154,7 +154,7 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
     @admin.display(description=_("New key"))
     def api_keys(self, account: User) -> str:
         """A link to that page, for an account that nobody can sign in to."""
-        if not account_keys.is_for_programs(account):
+        if not account_keys.is_service_account(account):
             return gettext("Whoever can sign in makes their keys themselves.")
         return format_html('<a href="{}">{}</a>', reverse("admin:chatui_user_api_key", args=[account.pk]), gettext("Make a key"))
 
@@ -185,7 +185,7 @@ class NamedGroupForm(forms.ModelForm):  # type: ignore[type-arg]
         """Check the name."""
         name: str = self.cleaned_data["name"]
         before = str(self.initial.get("name", ""))
-        if not self.instance.pk and (why := why_not_new(self.staff, name)):
+        if not self.instance.pk and (why := problem_with_new_name(self.staff, name)):
             raise ValidationError(why)
         if not self.instance.pk or name == before:
             return name

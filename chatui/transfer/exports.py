@@ -76,7 +76,7 @@ def everything(person: User) -> Iterator[tuple[str, str | bytes]]:
     if folders := access.own_folders(person, whole=True):
         listed = [{"name": each.name, "instructions": each.instructions, "conversations": inside[each.pk]} for each in folders]
         yield "folders.json", json.dumps({"folders": listed}, ensure_ascii=False, indent=2) + "\n"
-    if any((own := asdict(profile.of(person))).values()):
+    if any((own := asdict(profile.settings_of(person))).values()):
         yield "settings.json", json.dumps(own, ensure_ascii=False, indent=2) + "\n"
 
 

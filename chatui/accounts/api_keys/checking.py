@@ -83,13 +83,13 @@ def admit_again(key: LiveKey, address: str) -> LiveKey:
     return _admit(row, address)
 
 
-def good_among(keys: Iterable[UUID]) -> set[UUID]:
+def valid_among(keys: Iterable[UUID]) -> set[UUID]:
     """Which of these keys are still valid. One statement for all."""
-    return {row.pk for row in _rows().filter(pk__in=list(keys)) if is_good(row)}
+    return {row.pk for row in _rows().filter(pk__in=list(keys)) if is_valid(row)}
 
 
 def _admit(row: ApiKey, address: str) -> LiveKey:
-    if not is_good(row):
+    if not is_valid(row):
         _note_refused(row, address)
         raise KeyRefusedError
     if _is_too_often(row):
@@ -109,13 +109,13 @@ def _admit(row: ApiKey, address: str) -> LiveKey:
     )
 
 
-def is_still_good(key: LiveKey) -> bool:
+def is_still_valid(key: LiveKey) -> bool:
     """Whether the key is still valid, with all its permissions. Checked again while an answer is sent."""
     row = _rows().filter(pk=key.id).first()
-    return row is not None and is_good(row) and (not key.views_hidden or _views_hidden(row))
+    return row is not None and is_valid(row) and (not key.views_hidden or _views_hidden(row))
 
 
-def is_good(row: ApiKey) -> bool:
+def is_valid(row: ApiKey) -> bool:
     """Whether the key is valid: neither revoked nor expired, and of an active account."""
     is_over = row.expires_at is not None and row.expires_at <= timezone.now()
     return row.revoked_at is None and not is_over and row.owner.is_active

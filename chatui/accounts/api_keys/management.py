@@ -83,7 +83,7 @@ class ListedKey:
         return " · ".join(name for name, is_spoken in spoken.items() if is_spoken)
 
 
-def make(visitor: Visitor, wanted: NewKeyOptions) -> CreatedKey:
+def create(visitor: Visitor, wanted: NewKeyOptions) -> CreatedKey:
     """Create a key for the visitor. Recorded.
 
     Raises:
@@ -93,7 +93,7 @@ def make(visitor: Visitor, wanted: NewKeyOptions) -> CreatedKey:
     person = visitor.user
     if person is None or (wanted.views_hidden and not reasoning.may_read(person)):
         raise NotFoundError
-    return _make(visitor, person, wanted, MADE)
+    return _create(visitor, person, wanted, MADE)
 
 
 def create_for_account(visitor: Visitor, account: User, wanted: NewKeyOptions) -> CreatedKey:
@@ -102,17 +102,17 @@ def create_for_account(visitor: Visitor, account: User, wanted: NewKeyOptions) -
     Raises:
         NotFoundError: somebody can sign in to it, the account is closed, or the key is to read raw reasoning and the account or the visitor
             may not.
-        TooManyKeysError: as for ``make``.
+        TooManyKeysError: as for ``create``.
     """
     maker = visitor.user
-    if maker is None or not is_for_programs(account):
+    if maker is None or not is_service_account(account):
         raise NotFoundError
     if wanted.views_hidden and not (reasoning.may_read(account) and reasoning.may_read(maker)):
         raise NotFoundError
-    return _make(visitor, account, wanted, MADE_FOR_ACCOUNT)
+    return _create(visitor, account, wanted, MADE_FOR_ACCOUNT)
 
 
-def is_for_programs(account: User) -> bool:
+def is_service_account(account: User) -> bool:
     """Whether nobody can sign in to this account, or ever has.
 
     Otherwise staff could remove a person's password to get a key to that person's data.
@@ -122,7 +122,7 @@ def is_for_programs(account: User) -> bool:
     return is_nobodys and not account.provisioned_accounts.exists() and not account.outside_identities.exists()
 
 
-def _make(visitor: Visitor, person: User, wanted: NewKeyOptions, action: str) -> CreatedKey:
+def _create(visitor: Visitor, person: User, wanted: NewKeyOptions, action: str) -> CreatedKey:
     maker = visitor.user.get_username() if visitor.user and visitor.user != person else ""
     text = key_text.new()
     with transaction.atomic():
@@ -152,7 +152,7 @@ def _make(visitor: Visitor, person: User, wanted: NewKeyOptions, action: str) ->
     return CreatedKey(str(row.pk), text)
 
 
-def of(person: User) -> list[ListedKey]:
+def keys_of(person: User) -> list[ListedKey]:
     """The person's valid keys, the newest first."""
     return [_listed(row) for row in _working(person).order_by("-created_at")]
 

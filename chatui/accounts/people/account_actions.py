@@ -101,7 +101,7 @@ def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: in
     with transaction.atomic():
         if not inviting.may_invite(account_managers.lock_for(person_of(visitor)), group):
             raise NotFoundError
-        return [(note, invitations.make(visitor, days=days, group=group, note=note)) for note in notes]
+        return [(note, invitations.create(visitor, days=days, group=group, note=note)) for note in notes]
 
 
 @transaction.atomic

@@ -41,7 +41,7 @@ def snapshot(row: User | Group) -> AccountSnapshot:
     )
 
 
-def record_made(visitor: Visitor, row: User | Group) -> None:
+def record_created(visitor: Visitor, row: User | Group) -> None:
     """Record a new account or group, and each permission that it starts with."""
     now = snapshot(row)
     _record(visitor, row, "created", now, "")

@@ -38,13 +38,13 @@ class ListedGroup:
     is_outside: bool
 
 
-def all_of_them(staff: User) -> list[ListedGroup]:
+def list_groups(staff: User) -> list[ListedGroup]:
     """All groups, by name. Raises NotFoundError if the member of staff may not see groups."""
     return [_listed(group) for group in _rows(staff).order_by("name")]
 
 
-def one(staff: User, group_id: int) -> tuple[Group, ListedGroup]:
-    """The group with that key. Raises NotFoundError as ``all_of_them``, and if it does not exist."""
+def find_group(staff: User, group_id: int) -> tuple[Group, ListedGroup]:
+    """The group with that key. Raises NotFoundError as ``list_groups``, and if it does not exist."""
     group = _rows(staff).filter(pk=group_id).first()
     if group is None:
         raise NotFoundError
@@ -52,7 +52,7 @@ def one(staff: User, group_id: int) -> tuple[Group, ListedGroup]:
 
 
 @transaction.atomic
-def make(visitor: Visitor, name: str, permissions: Collection[Permission]) -> Group:
+def create(visitor: Visitor, name: str, permissions: Collection[Permission]) -> Group:
     """Create a group with those of these permissions that the visitor may grant. Recorded.
 
     Raises:
@@ -60,11 +60,11 @@ def make(visitor: Visitor, name: str, permissions: Collection[Permission]) -> Gr
         IntegrityError: another request has just created a group with that name.
     """
     staff = account_managers.lock_for(person_of(visitor))
-    if not administration.may_make_groups(staff) or not named_groups.may_fill(staff, name):
+    if not administration.may_make_groups(staff) or not named_groups.may_create_named(staff, name):
         raise NotFoundError
     group = Group.objects.create(name=name)
     group.permissions.set(administration.group_permissions(staff).filter(pk__in=[each.pk for each in permissions]))
-    changes.record_made(visitor, group)
+    changes.record_created(visitor, group)
     return group
 
 

@@ -50,22 +50,22 @@ def group_references() -> Iterator[GroupReference]:
 
 def settings_that_name(group: str) -> list[str]:
     """The names of the environment variables that name this group, themselves or in their files."""
-    return [naming.setting for naming in group_references() if naming.group == group]
+    return [reference.setting for reference in group_references() if reference.group == group]
 
 
-def why_not_new(staff: User, name: str) -> str:
+def problem_with_new_name(staff: User, name: str) -> str:
     """A sentence that says why this member of staff cannot create a group with that name; empty if they can.
 
     The name must not differ from another group's only in case: people would confuse the two.
     """
     if not name.isprintable() or Group.objects.filter(name__iexact=name).exists():
         return gettext("There is a group with this name already, or it has signs that nobody sees.")
-    if not may_fill(staff, name):
+    if not may_create_named(staff, name):
         return gettext("A sign-in service puts people into the group of this name. Only somebody who may change accounts can make it.")
     return ""
 
 
-def may_fill(staff: User, name: str) -> bool:
+def may_create_named(staff: User, name: str) -> bool:
     """Whether they may create a group with that name, considering who would be in it.
 
     A sign-in service adds people to the groups that it manages, so creating such a group gives these people its permissions. Only staff who
@@ -77,14 +77,14 @@ def may_fill(staff: User, name: str) -> bool:
 def missing() -> list[GroupReference]:
     """The references to groups that do not exist. One statement, or none if no group is named."""
     named = list(group_references())
-    there = set(Group.objects.filter(name__in={naming.group for naming in named}).values_list("name", flat=True)) if named else set()
-    return [naming for naming in named if naming.group not in there]
+    there = set(Group.objects.filter(name__in={reference.group for reference in named}).values_list("name", flat=True)) if named else set()
+    return [reference for reference in named if reference.group not in there]
 
 
 def log_missing() -> None:
     """Log missing groups when a process starts."""
     try:
-        for naming in missing():
-            log.warning("%s names the group %r, which does not exist: %s", naming.setting, naming.group, naming.effect)
+        for reference in missing():
+            log.warning("%s names the group %r, which does not exist: %s", reference.setting, reference.group, reference.effect)
     except DatabaseError as error:
         log.warning("the groups that settings name could not be checked (%s)", type(error).__name__)

@@ -74,7 +74,7 @@ def page(words: str = "", show: str = "", number: int = 1, group: Group | None =
     return Page(tuple(_listed(row) for row in taken), found, number, last)
 
 
-def one(person_id: UUID) -> tuple[User, ListedPerson] | None:
+def find_person(person_id: UUID) -> tuple[User, ListedPerson] | None:
     """The account with that key, and its entry in the list."""
     row = _with_all(User.objects.all()).filter(pk=person_id).first()
     return (row, _listed(row)) if row else None

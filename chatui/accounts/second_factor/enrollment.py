@@ -90,7 +90,7 @@ def confirm(visitor: Visitor, person: User, code: str) -> list[str]:
         if not SecondFactor.objects.filter(pk=row.pk, confirmed_at=None).update(confirmed_at=timezone.now()):
             raise WrongCodeError
         record("second factor set up", visitor, person.get_username())
-        notifications.tell(person, "codes-set-up")
+        notifications.notify(person, "codes-set-up")
         return _new_codes(person)
 
 
@@ -124,7 +124,7 @@ def new_codes(visitor: Visitor, person: User) -> list[str]:
     if not is_on(person):
         raise WrongCodeError
     record("recovery codes made", visitor, person.get_username())
-    notifications.tell(person, "recovery-codes")
+    notifications.notify(person, "recovery-codes")
     return _new_codes(person)
 
 
@@ -149,7 +149,7 @@ def switch_app_off(visitor: Visitor, person: User) -> None:
         remove(visitor, person)
     elif SecondFactor.objects.filter(user=person).exclude(confirmed_at=None).delete()[0]:
         record("one-time codes switched off", visitor, person.get_username())
-        notifications.tell(person, "codes-off")
+        notifications.notify(person, "codes-off")
 
 
 @transaction.atomic
@@ -161,7 +161,7 @@ def remove(visitor: Visitor, person: User) -> None:
     RecoveryCode.objects.filter(user=person).delete()
     if was_on:
         record("second factor removed", visitor, person.get_username())
-        notifications.tell(person, "factor-removed")
+        notifications.notify(person, "factor-removed")
         four_eyes.note(visitor.user, [person.pk], "second factor removed")
 
 

@@ -34,7 +34,7 @@ class SignInChange:
     at: datetime
 
 
-def tell(person: User, what: str) -> None:
+def notify(person: User, what: str) -> None:
     """Notify the person once the transaction is committed. Call it in the transaction of the change. ``what`` is a key of SENTENCES."""
     held = User.objects.select_for_update(no_key=True).get(pk=person.pk)
     lines = [*held.sign_in_news.splitlines(), f"{what} {timezone.now().isoformat()}"]
@@ -46,7 +46,7 @@ def tell(person: User, what: str) -> None:
     sending.send_later(held.email, subject, body)
 
 
-def of(person: User) -> list[SignInChange]:
+def notifications_of(person: User) -> list[SignInChange]:
     """The notifications that the person has not dismissed, the latest first. No statement: they are in a column of the account."""
     found = [line.split(" ") for line in person.sign_in_news.splitlines()]
     return [SignInChange(_(SENTENCES[what]), datetime.fromisoformat(at)) for what, at in reversed(found) if what in SENTENCES]

@@ -45,7 +45,7 @@ def may_have(person: User) -> bool:
     return password_use.may_use(person) and person.has_usable_password()
 
 
-def of(person: User) -> list[OwnPasskey]:
+def passkeys_of(person: User) -> list[OwnPasskey]:
     """The person's passkeys, the oldest first."""
     rows = Passkey.objects.filter(user=person).order_by("made_at", "pk")
     return [OwnPasskey(row.pk, row.name, row.made_at, row.last_used_at, _may_remove(person, row.pk)) for row in rows]
@@ -67,7 +67,7 @@ def add(visitor: Visitor, person: User, site: Site, new: NewPasskey, name: str) 
     with transaction.atomic():
         _add(User.objects.select_for_update(no_key=True).get(pk=person.pk), site, new, name)
         record("passkey added", visitor, person.get_username())
-        notifications.tell(person, "passkey-added")
+        notifications.notify(person, "passkey-added")
         return enrollment.first_codes(person)
 
 
@@ -102,7 +102,7 @@ def remove(visitor: Visitor, person: User, passkey_id: UUID) -> None:
     if row is None or not _may_remove(person, row.pk):
         raise NotFoundError
     record("passkey removed", visitor, person.get_username())
-    notifications.tell(person, "passkey-removed")
+    notifications.notify(person, "passkey-removed")
     row.delete()
     enrollment.delete_unneeded_codes(person)
 
@@ -115,7 +115,7 @@ def rename(visitor: Visitor, person: User, passkey_id: UUID, name: str) -> None:
         record("passkey renamed", visitor, person.get_username())
 
 
-def whose(visitor: Visitor, site: Site, said: str, challenges: Collection[bytes], device: str) -> User:
+def find_owner(visitor: Visitor, site: Site, said: str, challenges: Collection[bytes], device: str) -> User:
     """The person whose passkey was used to sign in. A refusal is recorded. ``device``: as for ``sign_in.admit``.
 
     Raises:
@@ -139,7 +139,7 @@ def whose(visitor: Visitor, site: Site, said: str, challenges: Collection[bytes]
 
 
 def check(visitor: Visitor, person: User, site: Site, said: str, challenges: Collection[bytes]) -> None:
-    """Check a passkey in the step after the password: it must be this person's. Raises and records as ``whose``."""
+    """Check a passkey in the step after the password: it must be this person's. Raises and records as ``find_owner``."""
     try:
         guess = enrollment.admit(visitor, person)
         assertion = ceremonies.read_assertion(said, challenges)

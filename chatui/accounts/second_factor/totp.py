@@ -34,12 +34,12 @@ def code_at(secret: bytes, step: int) -> str:
     return f"{number % 10**DIGITS:0{DIGITS}}"
 
 
-def written(secret: bytes) -> str:
+def encoded_secret(secret: bytes) -> str:
     """The secret in the form that people type into an app."""
     return base64.b32encode(secret).decode().rstrip("=")
 
 
-def address(secret: bytes, site: str, name: str) -> str:
+def otpauth_uri(secret: bytes, site: str, name: str) -> str:
     """The ``otpauth:`` address for a QR code."""
     label = quote(f"{site}:{name}", safe="")
-    return f"otpauth://totp/{label}?{urlencode({'secret': written(secret), 'issuer': site})}"
+    return f"otpauth://totp/{label}?{urlencode({'secret': encoded_secret(secret), 'issuer': site})}"

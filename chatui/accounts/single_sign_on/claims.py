@@ -20,7 +20,7 @@ class PersonClaims:
     """A person's claims; a missing text is empty.
 
     ``subject`` is the identity. ``email`` is empty unless verified. ``groups`` is None if the claim is missing, for example because of too
-    many groups or without the scope; that differs from being in no group. ``told_groups``: the groups from the directory, which decide
+    many groups or without the scope; that differs from being in no group. ``directory_groups``: the groups from the directory, which decide
     about admission if the claim is missing. ``session``: the provider's id of its own session. ``directory_id``: the directory's id of the
     person.
     """
@@ -31,7 +31,7 @@ class PersonClaims:
     groups: frozenset[str] | None
     session: str = ""
     directory_id: str = ""
-    told_groups: frozenset[str] = frozenset()
+    directory_groups: frozenset[str] = frozenset()
 
 
 def read(provider: Provider, claims: Mapping[str, Any]) -> PersonClaims:
@@ -48,7 +48,7 @@ def read(provider: Provider, claims: Mapping[str, Any]) -> PersonClaims:
 
 def admit(provider: Provider, said: PersonClaims) -> None:
     """Check that the operator admits this person. If both lists are set, both must match. Raises NotAdmittedError."""
-    groups = said.told_groups if said.groups is None else said.groups
+    groups = said.directory_groups if said.groups is None else said.groups
     if provider.enter_groups and not groups & set(provider.enter_groups):
         raise NotAdmittedError("not in an admitted group")
     if provider.enter_domains and said.email.rpartition("@")[2].lower() not in {domain.lower() for domain in provider.enter_domains}:

@@ -50,7 +50,7 @@ class Command(BaseCommand):
         ending.end_overdue()
         self._carry_out_closings()
         call_command("clearsessions")
-        session_list.forget_ended()
+        session_list.delete_ended()
         warning = traces.wipe(vacuum=options["vacuum"])
         self.stdout.write(f"Removed {removed} conversations. {warning}".strip())
 

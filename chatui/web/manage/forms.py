@@ -112,6 +112,6 @@ class NewGroupForm(forms.Form):
     def clean_name(self) -> str:
         """Checks that the member of staff can give a new group this name."""
         name: str = self.cleaned_data["name"]
-        if why := named_groups.why_not_new(self._staff, name):
+        if why := named_groups.problem_with_new_name(self._staff, name):
             raise ValidationError(why)
         return name

@@ -38,18 +38,18 @@ def groups(request: HttpRequest) -> HttpResponse:
             raise NotFoundError
         if form.is_valid():
             try:
-                made = group_list.make(visitor_of(request, "admin"), form.cleaned_data["name"], form.cleaned_data["permissions"])
+                made = group_list.create(visitor_of(request, "admin"), form.cleaned_data["name"], form.cleaned_data["permissions"])
             except IntegrityError:
                 return redirect("manage_groups")  # another request created it first: it is in the list
             return redirect(f"{reverse('manage_group', args=[made.pk])}?done=changed")
-    context = {"groups": group_list.all_of_them(staff), "show": "groups", "may_invite": inviting.may_invite(staff, None), "form": form}
+    context = {"groups": group_list.list_groups(staff), "show": "groups", "may_invite": inviting.may_invite(staff, None), "form": form}
     return page(request, Part.PEOPLE, "manage/groups/groups.html", context)
 
 
 @for_part(Part.PEOPLE, "GET", "POST")
 def group(request: HttpRequest, group_id: int) -> HttpResponse:
     """One group and its members; forms to add and remove people, and to require a second factor or no longer."""
-    row, shown = group_list.one(person_of(request), group_id)
+    row, shown = group_list.find_group(person_of(request), group_id)
     if request.method == "POST" and "member" in request.POST:
         return _member(request, row, shown)
     if request.method == "POST":

@@ -115,7 +115,7 @@ def person_close(request: HttpRequest, person_id: UUID) -> HttpResponse:
 
 
 def _person(request: HttpRequest, person_id: UUID, context: dict[str, object], status: int = 200) -> HttpResponse:
-    found = people_list.one(person_id)
+    found = people_list.find_person(person_id)
     if found is None:
         raise NotFoundError
     account, shown = found

@@ -28,7 +28,7 @@ def invitation(request: HttpRequest, invitation_id: UUID, token: str) -> HttpRes
     """Opening it does not use up the link, because programs open links in messages."""
     visitor = visitor_of(request, "page")
     try:
-        row = invitations.good(invitation_id, token)
+        row = invitations.find_valid(invitation_id, token)
         if request.user.is_authenticated:
             return redirect("home")
         form = InvitedForm(request.POST or None) if password_use.is_for_everybody() else None

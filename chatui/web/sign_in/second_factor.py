@@ -88,7 +88,7 @@ def picture(request: HttpRequest) -> HttpResponse:
     import segno  # imported here, because only the set-up needs it
 
     drawn = io.BytesIO()
-    segno.make(totp.address(secret, brand().name, person.get_username()), error="m").save(
+    segno.make(totp.otpauth_uri(secret, brand().name, person.get_username()), error="m").save(
         drawn, kind="svg", scale=5, border=4, light="#fff"
     )
     return HttpResponse(drawn.getvalue(), content_type="image/svg+xml")
@@ -142,7 +142,7 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
         return redirect("sign_in_ways")
     shown = {
         "form": form,
-        "secret": totp.written(enrollment.secret_of(person)),
+        "secret": totp.encoded_secret(enrollment.secret_of(person)),
         "is_required": not request.user.is_authenticated,
         "has_site": relying_party.site_of(str(request.scheme), request.get_host()) is not None,
     }

@@ -88,7 +88,7 @@ def _invitation(request: HttpRequest) -> str:
     said = request.POST.get("invitation", "")
     invitation_id, _, token = said.partition("/")
     try:
-        invitations.good(UUID(invitation_id), token)
+        invitations.find_valid(UUID(invitation_id), token)
     except (NotFoundError, ValueError):
         return ""
     return said

@@ -207,7 +207,7 @@ def _models() -> list[type[Model]]:
 
 def test_the_first_account_gets_just_what_means_something() -> None:
     first_account.new_code()
-    person = first_account.make("first", PASSWORD)
+    person = first_account.create("first", PASSWORD)
     assert person is not None and person.get_all_permissions() == set(catalogue.WORDS)
 
 

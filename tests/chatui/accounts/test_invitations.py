@@ -147,7 +147,7 @@ def test_a_wrong_link_has_to_wait(asker: User) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_of_two_people_with_one_link_one_gets_an_account() -> None:
     asker = make_person("olga", "add_user", "view_user", staff=True)
-    path = invitations.make(Visitor(asker, "192.0.2.1", "admin"), days=1, group=None, note="")
+    path = invitations.create(Visitor(asker, "192.0.2.1", "admin"), days=1, group=None, note="")
     start = threading.Barrier(3)
     answers: list[int] = []
 

@@ -36,7 +36,7 @@ def code_of(person: User, step: int = 0) -> str:
 
 def switched_on(client: Client, person: User) -> list[str]:
     page = client.get("/sign-in/second-factor/").content.decode()
-    assert totp.written(enrollment.secret_of(person)) in page
+    assert totp.encoded_secret(enrollment.secret_of(person)) in page
     assert b"<svg" in client.get("/sign-in/second-factor/picture.svg").content
     done = client.post("/sign-in/second-factor/", {"code": code_of(person, -1)}).content.decode()
     return re.findall(r"<code>([a-z0-9-]{17})</code>", done)

@@ -106,7 +106,7 @@ def test_what_was_closed_or_revoked_since_does_not_come_back(database: Path, bac
     call_command("createsuperuser", "--noinput", "--username", "root", "--email", "")
     people = {name: User.objects.get(username=name) for name in ("ada", "bela")}
     wanted = management.NewKeyOptions("a key", for_responses=True, for_chat=False)
-    kept, revoked = (management.make(SHELL.of(people["bela"]), wanted).id for _ in range(2))
+    kept, revoked = (management.create(SHELL.of(people["bela"]), wanted).id for _ in range(2))
     links = [link_of(people["bela"]) for _ in range(2)]
     said("backup", database.parent / "later")
     assert close_account(people["ada"], Cause.STAFF, SHELL)

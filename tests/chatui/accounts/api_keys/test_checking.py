@@ -23,7 +23,7 @@ ADDRESS = "192.0.2.9"
 
 def made(person: User, **wanted: object) -> management.CreatedKey:
     choices: dict[str, object] = {"name": "A script", "for_responses": True, "for_chat": True} | wanted
-    return management.make(Visitor(person, ADDRESS, "page"), NewKeyOptions(**choices))  # type: ignore[arg-type]
+    return management.create(Visitor(person, ADDRESS, "page"), NewKeyOptions(**choices))  # type: ignore[arg-type]
 
 
 def test_a_new_key_lets_its_owner_in_and_the_day_of_its_use_is_noted(ada: User) -> None:
@@ -49,7 +49,7 @@ def test_neither_the_database_nor_the_audit_log_holds_the_key(ada: User) -> None
 def test_a_key_ends_and_the_attempt_is_recorded_by_its_beginning(ending: str, ada: User) -> None:
     key = made(ada)
     live = checking.admit(key.text, ADDRESS)
-    assert checking.is_still_good(live), "the premise"
+    assert checking.is_still_valid(live), "the premise"
     match ending:
         case "revoked":
             management.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get().pk)
@@ -59,7 +59,7 @@ def test_a_key_ends_and_the_attempt_is_recorded_by_its_beginning(ending: str, ad
             User.objects.filter(pk=ada.pk).update(is_active=False)
     with pytest.raises(checking.KeyRefusedError):
         checking.admit(key.text, ADDRESS)
-    assert not checking.is_still_good(live)
+    assert not checking.is_still_valid(live)
     line = AuditEvent.objects.order_by("number").last()
     assert line is not None and (line.action, line.detail, line.way) == ("API key refused", f"{key.text[:11]}, {ending}", "program")
 

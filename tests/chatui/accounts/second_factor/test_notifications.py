@@ -56,7 +56,7 @@ def test_the_owner_is_told_of_codes(ada: User) -> None:
     client.post("/sign-in/second-factor/codes/")
     client.post("/sign-in/second-factor/remove/")
     assert told(ada) == ["codes-set-up", "recovery-codes", "factor-removed"]
-    assert notifications.of(ada)[0].sentence == "The second factor of your account was removed."
+    assert notifications.notifications_of(ada)[0].sentence == "The second factor of your account was removed."
 
 
 def test_of_two_factors_the_codes_are_switched_off(ada: User) -> None:
@@ -70,7 +70,7 @@ def test_of_two_factors_the_codes_are_switched_off(ada: User) -> None:
 
 def test_who_dismisses_none_is_told_of_the_last(ada: User) -> None:
     for _ in range(notifications.MOST + 3):
-        notifications.tell(ada, "passkey-added")
+        notifications.notify(ada, "passkey-added")
     assert len(told(ada)) == notifications.MOST
 
 
@@ -90,7 +90,7 @@ def test_a_mail_goes_to_whoever_has_an_address(
     User.objects.filter(pk=ada.pk).update(email=address, language="de")
     with django_capture_on_commit_callbacks(execute=True):
         enrollment.remove(SHELL, ada)  # there is none: nothing happened
-        notifications.tell(ada, "passkey-removed")
+        notifications.notify(ada, "passkey-removed")
     sending.wait()
     assert [sent.to for sent in mail.outbox] == ([[address]] if address else [])
     assert all("ada" in sent.body for sent in mail.outbox)

@@ -106,4 +106,4 @@ def test_a_code_is_asked_for_once_more_after_the_factor_was_set_up_elsewhere(ada
     code = totp.code_at(enrollment._secret(row), int(time.time()) // totp.STEP_SECONDS)
     assert one.post("/sign-in/code/", {"code": code}).status_code == 200 and who(one) == "ada"
     assert other.post("/sign-in/code/", {"code": code}).status_code == 200 and who(other) is None, "each code is good once"
-    assert totp.written(enrollment._secret(row)) not in other.get("/sign-in/code/").content.decode()
+    assert totp.encoded_secret(enrollment._secret(row)) not in other.get("/sign-in/code/").content.decode()

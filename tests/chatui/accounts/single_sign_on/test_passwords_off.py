@@ -41,13 +41,13 @@ def test_the_form_is_shown_to_whoever_asks_for_it() -> None:
 @pytest.mark.usefixtures("rescue")
 def test_pages_for_passwords_are_closed_to_others(ada: User) -> None:
     assert signed_in(ada).get("/password/").status_code == 404
-    path = password_links.make(SHELL, ada, voids_password=False)
+    path = password_links.create(SHELL, ada, voids_password=False)
     assert Client().get(path).status_code == 404
 
 
 def test_they_are_open_to_the_emergency_account(rescue: User) -> None:
     assert signed_in(rescue).get("/password/").status_code == 200
-    assert Client().get(password_links.make(SHELL, rescue, voids_password=False)).status_code == 200
+    assert Client().get(password_links.create(SHELL, rescue, voids_password=False)).status_code == 200
 
 
 def test_nothing_from_outside_gets_the_name_of_an_emergency_account(rescue: User, provider: ScriptedProvider) -> None:
