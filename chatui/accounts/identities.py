@@ -20,8 +20,7 @@ from chatui.permissions.access import NotFoundError, person_of
 class Identity:
     """An identity as the page shows it.
 
-    ``service``: the provider's name. ``name``: the provider's name for the person. ``may_go``: it can be removed, because another sign-in
-    method would remain.
+    ``service``: the provider's name. ``name``: the provider's name for the person. ``is_removable``: another sign-in method would remain.
     """
 
     id: UUID
@@ -29,7 +28,7 @@ class Identity:
     name: str
     made_at: datetime
     last_used_at: datetime | None
-    may_go: bool
+    is_removable: bool
 
 
 def identities_of(person: User) -> list[Identity]:

@@ -28,7 +28,7 @@ MOST_DAYS = 30
 MOST_PER_HOUR = 200
 """Invitations that one member of staff may create, mailed or not: each can be an unsolicited mail."""
 
-_made = Throttle("invitations", attempts=MOST_PER_HOUR, seconds=3600)
+_throttle = Throttle("invitations", attempts=MOST_PER_HOUR, seconds=3600)
 
 
 class TooManyInvitedError(Exception):
@@ -49,14 +49,14 @@ class TooManyInvitedError(Exception):
         return words % {"count": self.minutes}
 
 
-def admit(maker: User, count: int) -> None:
+def admit(inviter: User, count: int) -> None:
     """Count ``count`` invitations before they are created.
 
     Raises:
         TooManyInvitedError: there are too many for now, or they cannot be counted. None may be created then.
     """
     try:
-        seconds = _made.take(count, str(maker.pk))
+        seconds = _throttle.take(count, str(inviter.pk))
     except CACHE_ERRORS as error:
         log.warning("invitations cannot be counted, and are refused (%s)", type(error).__name__)
         raise TooManyInvitedError(1) from None
@@ -67,10 +67,10 @@ def admit(maker: User, count: int) -> None:
 @transaction.atomic
 def create(visitor: Visitor, *, days: int, group: Group | None, note: str) -> str:
     """Create an invitation and return the path of its link, which is not stored. Recorded."""
-    maker = person_of(visitor)
+    inviter = person_of(visitor)
     ends = timezone.now() + timedelta(days=min(days, MOST_DAYS))
-    row = Invitation.objects.create(made_by=maker, group=group, note=note, expires_at=ends)
-    record("make invitation", visitor, detail=f"for {days} days, {_to(group)}")
+    row = Invitation.objects.create(made_by=inviter, group=group, note=note, expires_at=ends)
+    record("make invitation", visitor, detail=f"for {days} days, {_group_text(group)}")
     return reverse("invitation", args=[row.pk, _token(row)])
 
 
@@ -88,7 +88,12 @@ def accept(visitor: Visitor, invitation_id: UUID | str, token: str, person: User
     row = _find_valid(Invitation.objects.select_for_update(of=("self",)), invitation_id, token)
     row.used_at, row.used_by = timezone.now(), person
     row.save(update_fields=["used_at", "used_by"])
-    record("use invitation", visitor.as_nobody(), person.get_username(), detail=f"made by {row.made_by.get_username()}, {_to(row.group)}")
+    record(
+        "use invitation",
+        visitor.as_nobody(),
+        person.get_username(),
+        detail=f"made by {row.made_by.get_username()}, {_group_text(row.group)}",
+    )
     if row.group is not None:
         person.groups.add(row.group)
     four_eyes.note(row.made_by, [person.pk], "account made with their invitation")
@@ -109,7 +114,7 @@ def revoke(visitor: Visitor, rows: Sequence[Invitation]) -> int:
     for row in rows:
         with transaction.atomic():
             if Invitation.objects.filter(pk=row.pk, used_at=None, revoked_at=None).update(revoked_at=timezone.now()):
-                record("revoke invitation", visitor, detail=f"made by {row.made_by.get_username()}, {_to(row.group)}")
+                record("revoke invitation", visitor, detail=f"made by {row.made_by.get_username()}, {_group_text(row.group)}")
                 count += 1
     return count
 
@@ -125,7 +130,7 @@ def _find_valid(rows: QuerySet[Invitation], invitation_id: UUID | str, token: st
     return row
 
 
-def _to(group: Group | None) -> str:
+def _group_text(group: Group | None) -> str:
     return f"to group {group.name}" if group else "to no group"
 
 

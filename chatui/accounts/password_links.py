@@ -18,7 +18,7 @@ from chatui.models import PasswordLink, User
 from chatui.permissions import four_eyes
 from chatui.permissions.access import NotFoundError
 
-LASTS = timedelta(hours=24)
+LIFETIME = timedelta(hours=24)
 BY_MAIL = "by mail"
 """The creator of a link that was sent for a forgotten password. No account can have this name, because it has a space."""
 
@@ -53,7 +53,7 @@ def create(visitor: Visitor, person: User, *, voids_password: bool) -> str:
         record("make password link", visitor, person.get_username(), detail=detail)
         four_eyes.note(visitor.user, [person.pk], "a link for a new password")
         name = visitor.user.get_username() if visitor.user else ""
-        link = PasswordLink.objects.create(user=person, made_by_name=name, expires_at=timezone.now() + LASTS)
+        link = PasswordLink.objects.create(user=person, made_by_name=name, expires_at=timezone.now() + LIFETIME)
     return reverse("password_link", args=[link.pk, _token(link)])
 
 

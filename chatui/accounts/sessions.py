@@ -45,8 +45,8 @@ def query_person_of(session: SignedIn) -> QuerySet[User]:
 
 def query_person(key: str | Parameter, person: UUID | Parameter, now: datetime | Parameter) -> QuerySet[User]:
     """A query for the person of a session, if they are active and the session is valid at ``now``."""
-    lasts = Session.objects.filter(pk=key, expire_date__gt=now)
-    people: QuerySet[User] = User.objects.filter(Exists(lasts), pk=person, is_active=True)
+    not_expired = Session.objects.filter(pk=key, expire_date__gt=now)
+    people: QuerySet[User] = User.objects.filter(Exists(not_expired), pk=person, is_active=True)
     return people
 
 

@@ -26,7 +26,7 @@ def page(request: HttpRequest, person: User, context: dict[str, object]) -> Http
     shown = context | {
         "person": person,
         "title": _("New password: %(name)s") % {"name": person.get_username()},
-        "hours": password_links.LASTS // timedelta(hours=1),
+        "hours": password_links.LIFETIME // timedelta(hours=1),
     }
     if request.method == "POST":
         visitor = visitor_of(request, "admin")

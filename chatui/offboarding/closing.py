@@ -116,7 +116,7 @@ def _why_kept(person: User, cause: Cause) -> str:
         return ""
     if cause.is_from_outside and (person.is_superuser or password_use.is_emergency(person.get_username())):
         return _APART
-    return account_managers.WHY if account_managers.is_last(person) else ""
+    return account_managers.REASON if account_managers.is_last(person) else ""
 
 
 def _words(cause: Cause, source: str) -> str:

@@ -23,7 +23,7 @@ WAY = "program"
 WINDOW_SECONDS = 60
 
 # A valid key is never refused because of invalid ones from the same address, so this limit can be strict.
-_misses = GuessLimit("API key", address=Scope(free=20, longest=60, window=3600))
+_invalid_keys = GuessLimit("API key", address=Scope(free=20, longest=60, window=3600))
 _refusals = RepeatedAction("API key refused", listed=5, in_all=200)
 _requests = Throttle("api", attempts=0, seconds=WINDOW_SECONDS)
 
@@ -70,7 +70,7 @@ def admit(text: str, address: str) -> LiveKey:
     """
     row = _row(text)
     if row is None:
-        _misses.admit(address)
+        _invalid_keys.admit(address)
         raise KeyRefusedError
     return _admit(row, address)
 
@@ -90,11 +90,11 @@ def valid_among(keys: Iterable[UUID]) -> set[UUID]:
 
 def _admit(row: ApiKey, address: str) -> LiveKey:
     if not is_valid(row):
-        _note_refused(row, address)
+        _record_refused(row, address)
         raise KeyRefusedError
-    if _is_too_often(row):
+    if _exceeds_limit(row):
         raise ThrottledError
-    _note_used(row)
+    _store_last_use(row)
     return LiveKey(
         id=row.pk,
         prefix=row.prefix,
@@ -117,8 +117,8 @@ def is_still_valid(key: LiveKey) -> bool:
 
 def is_valid(row: ApiKey) -> bool:
     """Whether the key is valid: neither revoked nor expired, and of an active account."""
-    is_over = row.expires_at is not None and row.expires_at <= timezone.now()
-    return row.revoked_at is None and not is_over and row.owner.is_active
+    is_expired = row.expires_at is not None and row.expires_at <= timezone.now()
+    return row.revoked_at is None and not is_expired and row.owner.is_active
 
 
 def _views_hidden(row: ApiKey) -> bool:
@@ -135,19 +135,19 @@ def _rows() -> QuerySet[ApiKey]:
     return ApiKey.objects.select_related("owner")
 
 
-def _is_too_often(row: ApiKey) -> bool:
+def _exceeds_limit(row: ApiKey) -> bool:
     try:
         return _requests.count(str(row.pk)) > row.per_minute
     except CACHE_ERRORS:
         return False  # allowed while the cache is unavailable, as for people who are signed in
 
 
-def _note_refused(row: ApiKey, address: str) -> None:
+def _record_refused(row: ApiKey, address: str) -> None:
     why = "revoked" if row.revoked_at else "account closed" if not row.owner.is_active else "expired"
     _refusals.record(Visitor(None, address, WAY), str(row.pk), row.owner.get_username(), f"{row.prefix}, {why}")
 
 
-def _note_used(row: ApiKey) -> None:
+def _store_last_use(row: ApiKey) -> None:
     today = timezone.now().date()
     if row.last_used_on != today:
         unused = Q(last_used_on=None) | Q(last_used_on__lt=today)

@@ -17,8 +17,8 @@ from chatui.models import ApiKey, User
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.programs import reasoning
 
-MADE, REVOKED, REVOKED_BY_ADMIN = "make API key", "revoke API key", "revoke somebody's API key"
-MADE_FOR_ACCOUNT, REVOKED_WITH_PASSWORD = "make API key for an account", "revoke API key with the password"
+CREATED, REVOKED, REVOKED_BY_ADMIN = "make API key", "revoke API key", "revoke somebody's API key"
+CREATED_FOR_ACCOUNT, REVOKED_WITH_PASSWORD = "make API key for an account", "revoke API key with the password"
 REVOKED_WITH_ACCOUNT = "revoke API key with the account"
 NAME_CHARS = 60
 MOST_KEYS = 20
@@ -79,8 +79,8 @@ class ListedKey:
     @property
     def formats(self) -> str:
         """The names of the API formats that the key may use."""
-        spoken = {"Responses": self.for_responses, "Chat Completions": self.for_chat}
-        return " · ".join(name for name, is_spoken in spoken.items() if is_spoken)
+        formats = {"Responses": self.for_responses, "Chat Completions": self.for_chat}
+        return " · ".join(name for name, is_allowed in formats.items() if is_allowed)
 
 
 def create(visitor: Visitor, wanted: NewKeyOptions) -> CreatedKey:
@@ -93,7 +93,7 @@ def create(visitor: Visitor, wanted: NewKeyOptions) -> CreatedKey:
     person = visitor.user
     if person is None or (wanted.views_hidden and not reasoning.may_read(person)):
         raise NotFoundError
-    return _create(visitor, person, wanted, MADE)
+    return _create(visitor, person, wanted, CREATED)
 
 
 def create_for_account(visitor: Visitor, account: User, wanted: NewKeyOptions) -> CreatedKey:
@@ -109,7 +109,7 @@ def create_for_account(visitor: Visitor, account: User, wanted: NewKeyOptions) -
         raise NotFoundError
     if wanted.views_hidden and not (reasoning.may_read(account) and reasoning.may_read(maker)):
         raise NotFoundError
-    return _create(visitor, account, wanted, MADE_FOR_ACCOUNT)
+    return _create(visitor, account, wanted, CREATED_FOR_ACCOUNT)
 
 
 def is_service_account(account: User) -> bool:
@@ -128,7 +128,7 @@ def _create(visitor: Visitor, person: User, wanted: NewKeyOptions, action: str) 
     with transaction.atomic():
         # Locked, so that two simultaneous requests cannot exceed the limit.
         User.objects.select_for_update(no_key=True).get(pk=person.pk)
-        if _working(person).count() >= MOST_KEYS:
+        if _valid_keys(person).count() >= MOST_KEYS:
             raise TooManyKeysError
         row = ApiKey.objects.create(
             owner=person,
@@ -154,7 +154,7 @@ def _create(visitor: Visitor, person: User, wanted: NewKeyOptions, action: str) 
 
 def keys_of(person: User) -> list[ListedKey]:
     """The person's valid keys, the newest first."""
-    return [_listed(row) for row in _working(person).order_by("-created_at")]
+    return [_listed(row) for row in _valid_keys(person).order_by("-created_at")]
 
 
 def revoke_own(visitor: Visitor, key_id: UUID) -> None:
@@ -162,7 +162,7 @@ def revoke_own(visitor: Visitor, key_id: UUID) -> None:
 
     Raises NotFoundError if it is not theirs or no longer valid.
     """
-    row = _working(visitor.user).filter(pk=key_id).first() if visitor.user else None
+    row = _valid_keys(visitor.user).filter(pk=key_id).first() if visitor.user else None
     if row is None:
         raise NotFoundError
     _revoke(visitor, [row], REVOKED)
@@ -178,12 +178,12 @@ def revoke_with_password(visitor: Visitor, person: User) -> int:
 
     Somebody who knew the old password may have created them.
     """
-    return _revoke(visitor, list(_working(person).select_related("owner")), REVOKED_WITH_PASSWORD)
+    return _revoke(visitor, list(_valid_keys(person).select_related("owner")), REVOKED_WITH_PASSWORD)
 
 
 def revoke_with_account(visitor: Visitor, person: User) -> int:
     """Revoke all keys of a person whose account is being closed, and return how many. Recorded."""
-    return _revoke(visitor, list(_working(person).select_related("owner")), REVOKED_WITH_ACCOUNT)
+    return _revoke(visitor, list(_valid_keys(person).select_related("owner")), REVOKED_WITH_ACCOUNT)
 
 
 def _revoke(visitor: Visitor, rows: Sequence[ApiKey], action: str) -> int:
@@ -196,9 +196,9 @@ def _revoke(visitor: Visitor, rows: Sequence[ApiKey], action: str) -> int:
     return revoked
 
 
-def _working(person: User) -> QuerySet[ApiKey]:
-    lasts = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
-    return ApiKey.objects.filter(lasts, owner=person, revoked_at=None)
+def _valid_keys(person: User) -> QuerySet[ApiKey]:
+    not_expired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+    return ApiKey.objects.filter(not_expired, owner=person, revoked_at=None)
 
 
 def _listed(row: ApiKey) -> ListedKey:

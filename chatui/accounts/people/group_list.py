@@ -25,17 +25,18 @@ from chatui.prompts import operators
 class ListedGroup:
     """A group in the list.
 
-    ``members``: the number of open accounts. ``allows``: descriptions of its permissions. ``has``: descriptions of features that settings
-    limit to some groups, including this one. ``is_outside``: the operator's settings require the second factor, so no page can change that.
+    ``members``: the number of open accounts. ``allows``: descriptions of its permissions. ``features``: descriptions of features that
+    settings limit to some groups, including this one. ``is_required_by_settings``: the operator's settings require the second factor, so no
+    page can change that.
     """
 
     id: int
     name: str
     members: int
     allows: tuple[str, ...]
-    has: tuple[str, ...]
+    features: tuple[str, ...]
     needs_second_factor: bool
-    is_outside: bool
+    is_required_by_settings: bool
 
 
 def list_groups(staff: User) -> list[ListedGroup]:
@@ -78,12 +79,12 @@ def _rows(staff: User) -> QuerySet[Group]:
 def _listed(group: Group) -> ListedGroup:
     names = [f"{each.content_type.app_label}.{each.codename}" for each in group.permissions.all()]
     allows = tuple(gettext(catalogue.WORDS[name]) for name in names if name in catalogue.WORDS)
-    is_outside = required.is_set_in_environment(group)
-    needs = is_outside or hasattr(group, "required_factor")
-    return ListedGroup(group.pk, group.name, group.members, allows, _had_by(group), needs, is_outside)  # type: ignore[attr-defined]
+    is_required_by_settings = required.is_set_in_environment(group)
+    needs = is_required_by_settings or hasattr(group, "required_factor")
+    return ListedGroup(group.pk, group.name, group.members, allows, _features_of(group), needs, is_required_by_settings)  # type: ignore[attr-defined]
 
 
-def _had_by(group: Group) -> tuple[str, ...]:
+def _features_of(group: Group) -> tuple[str, ...]:
     """The features of the group, in words. No page shows the text of its instructions."""
     env = environment()
     said = (

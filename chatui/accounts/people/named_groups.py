@@ -42,7 +42,7 @@ def group_references() -> Iterator[GroupReference]:
         LIMITS: (env.group_answers_at_once, "its limit applies to nobody"),
         "CHATUI_TOOLS": ((name for names in env.tools.values() for name in names), "it gives nobody a tool"),
         BACK_ENDS: ((name for spec in configured.base(env) for name in spec.groups), "it gives nobody access to a back end"),
-        SIGN_IN: ((name for provider in sign_in_file().providers for name in provider.managed), "nobody is added to it"),
+        SIGN_IN: ((name for provider in sign_in_file().providers for name in provider.managed_groups), "nobody is added to it"),
     }
     for setting, (names, effect) in said.items():
         yield from (GroupReference(setting, name, effect) for name in sorted(set(names)))

@@ -22,10 +22,10 @@ MOST_CHARS = 16_000
 """The longest accepted response of a browser: twice the length of one with the longest id and the largest key."""
 MOST_ID_BYTES = 1023
 MOST_KEY_BYTES = 1200
-LASTS_SECONDS = 600
+TIMEOUT_SECONDS = 600
 """How long a challenge is valid, and how long the browser waits for the person."""
 
-_Given = TypeVar("_Given")
+_Result = TypeVar("_Result")
 _Encoded = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=12_000)]
 
 
@@ -95,7 +95,7 @@ def registration_options(site: Site, person: User, taken: Iterable[bytes], chall
         user_name=person.get_username(),
         user_id=handle_of(person),
         challenge=challenge,
-        timeout=LASTS_SECONDS * 1000,
+        timeout=TIMEOUT_SECONDS * 1000,
         authenticator_selection=structs.AuthenticatorSelectionCriteria(
             resident_key=structs.ResidentKeyRequirement.REQUIRED, user_verification=structs.UserVerificationRequirement.REQUIRED
         ),
@@ -112,7 +112,7 @@ def authentication_options(site: Site, only: Iterable[bytes], challenge: bytes) 
     options = webauthn.generate_authentication_options(
         rp_id=site.host,
         challenge=challenge,
-        timeout=LASTS_SECONDS * 1000,
+        timeout=TIMEOUT_SECONDS * 1000,
         allow_credentials=[structs.PublicKeyCredentialDescriptor(id=each) for each in only],
         user_verification=structs.UserVerificationRequirement.REQUIRED,
     )
@@ -211,7 +211,7 @@ def _bytes(encoded: str) -> bytes:
         raise RefusedPasskeyError("malformed") from None
 
 
-def _checked(check: Callable[[], _Given]) -> _Given:
+def _checked(check: Callable[[], _Result]) -> _Result:
     try:
         return check()
     except RefusedPasskeyError:

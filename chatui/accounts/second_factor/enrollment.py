@@ -18,7 +18,7 @@ from chatui.models import Passkey, RecoveryCode, SecondFactor, User
 from chatui.permissions import four_eyes
 from chatui.permissions.access import NotFoundError
 
-CODES = 10
+RECOVERY_CODES = 10
 _ALPHABET = "abcdefghjkmnpqrstvwxyz23456789"  # no letters or digits that look alike
 _guesses = GuessLimit("one-time code")
 
@@ -184,7 +184,7 @@ def _secret(row: SecondFactor) -> bytes:
 
 
 def _new_codes(person: User) -> list[str]:
-    codes = ["-".join("".join(secrets.choice(_ALPHABET) for _ in range(5)) for _ in range(3)) for _ in range(CODES)]
+    codes = ["-".join("".join(secrets.choice(_ALPHABET) for _ in range(5)) for _ in range(3)) for _ in range(RECOVERY_CODES)]
     RecoveryCode.objects.filter(user=person).delete()
     RecoveryCode.objects.bulk_create(RecoveryCode(user=person, digest=_digest(code.replace("-", ""))) for code in codes)
     return codes

@@ -36,14 +36,14 @@ class SignInChange:
 
 def notify(person: User, what: str) -> None:
     """Notify the person once the transaction is committed. Call it in the transaction of the change. ``what`` is a key of SENTENCES."""
-    held = User.objects.select_for_update(no_key=True).get(pk=person.pk)
-    lines = [*held.sign_in_news.splitlines(), f"{what} {timezone.now().isoformat()}"]
+    locked = User.objects.select_for_update(no_key=True).get(pk=person.pk)
+    lines = [*locked.sign_in_news.splitlines(), f"{what} {timezone.now().isoformat()}"]
     User.objects.filter(pk=person.pk).update(sign_in_news="\n".join(lines[-MOST:]))
-    with translation.override(held.language or environment().language):
-        words = {"site": brand().name, "name": held.get_username(), "what": _(SENTENCES[what])}
+    with translation.override(locked.language or environment().language):
+        words = {"site": brand().name, "name": locked.get_username(), "what": _(SENTENCES[what])}
         subject = _("Signing in to %(site)s") % words
         body = _("%(what)s\n\nThe account is %(name)s at %(site)s. If it was not you, tell an administrator.") % words
-    sending.send_later(held.email, subject, body)
+    sending.send_later(locked.email, subject, body)
 
 
 def notifications_of(person: User) -> list[SignInChange]:

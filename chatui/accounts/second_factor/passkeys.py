@@ -31,13 +31,13 @@ MOST_NAME_CHARS = 60
 
 @dataclass(frozen=True, slots=True)
 class OwnPasskey:
-    """A passkey as the page shows it. ``may_go``: it can be removed, as another sign-in method (and factor, if required) would remain."""
+    """A passkey as the page shows it. ``is_removable``: another sign-in method (and second factor, if required) would remain."""
 
     id: UUID
     name: str
     made_at: datetime
     last_used_at: datetime | None
-    may_go: bool
+    is_removable: bool
 
 
 def may_have(person: User) -> bool:
@@ -76,14 +76,14 @@ def record_not_added(visitor: Visitor, person: User, error: RefusedPasskeyError)
     record("passkey not added", visitor, person.get_username(), detail=error.why)
 
 
-def _add(held: User, site: Site, new: NewPasskey, name: str) -> None:
-    if not may_have(held) or Passkey.objects.filter(user=held).count() >= MOST:
+def _add(locked: User, site: Site, new: NewPasskey, name: str) -> None:
+    if not may_have(locked) or Passkey.objects.filter(user=locked).count() >= MOST:
         raise RefusedPasskeyError("not for this account, or too many")
     try:
         with transaction.atomic():
             Passkey.objects.create(
-                user=held,
-                name=_bounded(name),
+                user=locked,
+                name=_cleaned_name(name),
                 site=site.host,
                 credential_id=new.credential_id,
                 digest=_digest(new.credential_id),
@@ -110,12 +110,12 @@ def remove(visitor: Visitor, person: User, passkey_id: UUID) -> None:
 def rename(visitor: Visitor, person: User, passkey_id: UUID, name: str) -> None:
     """Rename one of the visitor's own passkeys. Recorded, without the names. Raises NotFoundError if it is not theirs."""
     with transaction.atomic():
-        if not Passkey.objects.filter(pk=passkey_id, user=person).update(name=_bounded(name)):
+        if not Passkey.objects.filter(pk=passkey_id, user=person).update(name=_cleaned_name(name)):
             raise NotFoundError
         record("passkey renamed", visitor, person.get_username())
 
 
-def find_owner(visitor: Visitor, site: Site, said: str, challenges: Collection[bytes], device: str) -> User:
+def find_owner(visitor: Visitor, site: Site, credential: str, challenges: Collection[bytes], device: str) -> User:
     """The person whose passkey was used to sign in. A refusal is recorded. ``device``: as for ``sign_in.admit``.
 
     Raises:
@@ -125,35 +125,35 @@ def find_owner(visitor: Visitor, site: Site, said: str, challenges: Collection[b
     row = None
     try:
         guess = sign_in.admit_passkey(visitor, device)
-        assertion = ceremonies.read_assertion(said, challenges)
+        assertion = ceremonies.read_assertion(credential, challenges)
         row = _row_of(assertion, site)
         # Nobody is known yet, so the authenticator's user handle must match the owner of the passkey.
         if not hmac.compare_digest(assertion.user_handle, ceremonies.handle_of(row.user)):
             raise RefusedPasskeyError("of another account")
         _use(row, site, assertion)
     except (RefusedPasskeyError, MustWaitError) as error:
-        sign_in.record_passkey_refused(visitor, row.user if row else None, _told(error))
+        sign_in.record_passkey_refused(visitor, row.user if row else None, _reason(error))
         raise
     guess.succeeded()
     return row.user
 
 
-def check(visitor: Visitor, person: User, site: Site, said: str, challenges: Collection[bytes]) -> None:
+def check(visitor: Visitor, person: User, site: Site, credential: str, challenges: Collection[bytes]) -> None:
     """Check a passkey in the step after the password: it must be this person's. Raises and records as ``find_owner``."""
     try:
         guess = enrollment.admit(visitor, person)
-        assertion = ceremonies.read_assertion(said, challenges)
+        assertion = ceremonies.read_assertion(credential, challenges)
         row = _row_of(assertion, site)
         if row.user_id != person.pk or (assertion.user_handle and assertion.user_handle != ceremonies.handle_of(person)):
             raise RefusedPasskeyError("of another account")
         _use(row, site, assertion)
     except (RefusedPasskeyError, MustWaitError) as error:
-        sign_in.record_passkey_refused(visitor, person, _told(error))
+        sign_in.record_passkey_refused(visitor, person, _reason(error))
         raise
     guess.succeeded()
 
 
-def _told(error: RefusedPasskeyError | MustWaitError) -> str:
+def _reason(error: RefusedPasskeyError | MustWaitError) -> str:
     return f"passkey: {error.why if isinstance(error, RefusedPasskeyError) else 'had to wait'}"
 
 
@@ -187,7 +187,7 @@ def _may_remove(person: User, passkey_id: UUID) -> bool:
     return OutsideIdentity.objects.filter(user=person, issuer__in=issuers).exists()
 
 
-def _bounded(name: str) -> str:
+def _cleaned_name(name: str) -> str:
     """The name as it is stored: one line, without characters that reorder the text around it."""
     plain = "".join(sign if sign.isprintable() else " " for sign in name)
     return " ".join(plain.split())[:MOST_NAME_CHARS] or "Passkey"

@@ -27,11 +27,11 @@ def site_of(scheme: str, host: str) -> Site | None:
 
     None where browsers do not support passkeys (IP addresses, and http except on this machine), and if our hosts are not configured.
     """
-    asked, public = f"{scheme}://{host}", environment().origins
+    requested, public = f"{scheme}://{host}", environment().origins
     if not public and "*" in settings.ALLOWED_HOSTS:
         return None
     # The host only selects one of our configured origins.
-    origin = asked if not public or asked in public else public[0]
+    origin = requested if not public or requested in public else public[0]
     parts = urlsplit(origin)
     name = parts.hostname or ""
     is_here = name == "localhost" or name.endswith(".localhost")

@@ -29,7 +29,7 @@ def is_set_in_environment(group: Group) -> bool:
 def members_without_factor(group: Group) -> list[User]:
     """The members, by name, who sign in with a password and have no second factor, and so are asked to set one up."""
     open_accounts = group.user_set.filter(is_active=True).order_by("username")
-    return [person for person in _lacking(open_accounts) if person.has_usable_password() and password_use.may_use(person)]
+    return [person for person in _without_factor(open_accounts) if person.has_usable_password() and password_use.may_use(person)]
 
 
 @transaction.atomic
@@ -56,13 +56,13 @@ def set_for(visitor: Visitor, group: Group, *, is_on: bool, ends_sessions: bool 
     if not is_on:
         # Recorded as when a factor is removed: the visitor could now sign in to a member's account with the password alone.
         four_eyes.note(visitor.user, group.user_set.values_list("pk", flat=True), f"group changed: {words}")
-    kept = {staff, *administration.mightier(staff)}
-    ended = [person for person in members_without_factor(group) if person not in kept] if is_on and ends_sessions else []
+    exempt = {staff, *administration.mightier(staff)}
+    ended = [person for person in members_without_factor(group) if person not in exempt] if is_on and ends_sessions else []
     for person in ended:
         session_list.end_all_of(visitor, person)
     return ended
 
 
-def _lacking(people: QuerySet[User]) -> QuerySet[User]:
+def _without_factor(people: QuerySet[User]) -> QuerySet[User]:
     app = SecondFactor.objects.filter(user=OuterRef("pk")).exclude(confirmed_at=None)
     return people.exclude(Exists(app)).exclude(Exists(Passkey.objects.filter(user=OuterRef("pk"))))

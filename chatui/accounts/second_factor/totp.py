@@ -12,7 +12,7 @@ from django.utils.crypto import constant_time_compare
 
 STEP_SECONDS = 30
 DIGITS = 6
-NEIGHBOURS = 1
+ADJACENT_STEPS = 1
 """How many steps before and after the current one are accepted, because clocks differ and typing takes a while."""
 
 
@@ -20,7 +20,7 @@ def step_of(secret: bytes, code: str, now: float | None = None) -> int | None:
     """The step that a code belongs to; None for a wrong code."""
     present = int(time.time() if now is None else now) // STEP_SECONDS
     found = None
-    for step in range(present - NEIGHBOURS, present + NEIGHBOURS + 1):
+    for step in range(present - ADJACENT_STEPS, present + ADJACENT_STEPS + 1):
         if constant_time_compare(code_at(secret, step), code):
             found = step
     return found

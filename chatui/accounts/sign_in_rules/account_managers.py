@@ -14,14 +14,14 @@ from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
 from chatui.models import OutsideIdentity, Passkey, ProvisionedAccount, User
 from chatui.permissions.access import NotFoundError
 
-WHY = "nobody else could look after accounts"
+REASON = "nobody else could look after accounts"
 
 
 class LastAccountManagerError(Exception):
     """The change would leave no account manager. ``name``: the affected account."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(WHY)
+        super().__init__(REASON)
         self.name = name
 
 
@@ -48,7 +48,7 @@ def lock_for(staff: User, more: Collection[UUID] = ()) -> User:
 def is_last(person: User) -> bool:
     """Whether this person is an account manager, and the only one who could sign in. Call it in a transaction that holds the locks."""
     lock([person.pk])
-    return _able() == [person.pk]
+    return _managers_who_can_sign_in() == [person.pk]
 
 
 @contextmanager
@@ -72,13 +72,13 @@ def require_manager_left(name: str, more: Collection[UUID] = ()) -> Iterator[Non
     """As ``keep_last_manager``, around any change on staff pages to the object called ``name``. ``more``: as for ``lock``."""
     with transaction.atomic():
         lock(more)
-        before = _able()
+        before = _managers_who_can_sign_in()
         yield
-        if before and not _able():
+        if before and not _managers_who_can_sign_in():
             raise LastAccountManagerError(name)
 
 
-def _able() -> list[UUID]:
+def _managers_who_can_sign_in() -> list[UUID]:
     return [each.pk for each in _managers() if _can_sign_in(each)]
 
 

@@ -24,7 +24,7 @@ class HeaderRule(BaseModel):
     sign_up: bool = True
 
     @model_validator(mode="after")
-    def _is_closed(self) -> Self:
+    def _check_proxies(self) -> Self:
         if not self.proxies:
             raise ValueError("must list the addresses of the proxies")
         if self.name == self.secret_name:

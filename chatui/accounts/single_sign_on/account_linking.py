@@ -51,7 +51,7 @@ def connect(visitor: Visitor, provider: Provider, person_claims: PersonClaims) -
     """
     claims.admit(provider, person_claims)
     person = visitor.user
-    if person is None or not _may_come_from_outside(person):
+    if person is None or not _may_use_provider(person):
         raise NotAdmittedError("only the password opens this account")
     try:
         with transaction.atomic():
@@ -64,19 +64,19 @@ def connect(visitor: Visitor, provider: Provider, person_claims: PersonClaims) -
 def _find_or_create(visitor: Visitor, provider: Provider, person_claims: PersonClaims, invitation: str) -> User:
     identities = OutsideIdentity.objects.select_for_update(of=("self",)).select_related("user")
     identity = identities.filter(issuer=provider.issuer, subject=person_claims.subject).first()
-    identity = identity or _provisioned(provider, person_claims) or _create(visitor, provider, person_claims, invitation)
+    identity = identity or _link_provisioned(provider, person_claims) or _create(visitor, provider, person_claims, invitation)
     person = identity.user
     if not person.is_active:
         raise ClosedAccountError("the account is not active")
-    if not _may_come_from_outside(person):
+    if not _may_use_provider(person):
         raise NotAdmittedError("only the password opens this account")
     _update(visitor, identity, provider, person_claims)
     if person_claims.groups is not None or not ProvisionedGroup.objects.filter(issuer=provider.issuer).exists():
-        _synchronize(visitor, person, provider, person_claims)  # otherwise the directory has already set the groups
+        _sync_groups(visitor, person, provider, person_claims)  # otherwise the directory has already set the groups
     return person
 
 
-def _synchronize(visitor: Visitor, person: User, provider: Provider, person_claims: PersonClaims) -> None:
+def _sync_groups(visitor: Visitor, person: User, provider: Provider, person_claims: PersonClaims) -> None:
     try:
         group_sync.sync_groups(visitor, person, provider, person_claims)
     except LastAccountManagerError as error:
@@ -84,12 +84,12 @@ def _synchronize(visitor: Visitor, person: User, provider: Provider, person_clai
         record("account not changed", visitor, person.get_username(), detail=f"says {provider.key}: {error}")
 
 
-def _may_come_from_outside(person: User) -> bool:
+def _may_use_provider(person: User) -> bool:
     # A superuser may do everything, so no other server may sign in as one.
     return not person.is_superuser and not password_use.is_emergency(person.get_username())
 
 
-def _provisioned(provider: Provider, person_claims: PersonClaims) -> OutsideIdentity | None:
+def _link_provisioned(provider: Provider, person_claims: PersonClaims) -> OutsideIdentity | None:
     """The new identity of a person whom the provider's directory has already provisioned, found by the directory's id, never by name.
 
     Raises ClosedAccountError if the directory has closed or deleted the account, so that they get no new one.
@@ -107,7 +107,7 @@ def _create(visitor: Visitor, provider: Provider, person_claims: PersonClaims, i
     if not provider.sign_up and not invitation:
         raise NotAdmittedError("no account, and sign-up is off")
     person: User = User.objects.create_user(
-        names.free(person_claims.name or person_claims.email.partition("@")[0]), email=person_claims.email
+        names.free_name(person_claims.name or person_claims.email.partition("@")[0]), email=person_claims.email
     )
     record("account created", visitor, person.get_username(), detail=f"with the first sign-in by {provider.key}")
     if invitation:
@@ -137,7 +137,7 @@ def _update(visitor: Visitor, identity: OutsideIdentity, provider: Provider, per
     """Update the identity. The account's name and e-mail address are updated only if the provider created the account."""
     person = identity.user
     if identity.made_account and person_claims.name and person_claims.name != identity.name:
-        name = names.free(person_claims.name, person)
+        name = names.free_name(person_claims.name, person)
         if name != person.username:
             record("account changed", visitor, person.username, detail=f"is called {name} now, says {provider.key}"[:200])
             person.username = name

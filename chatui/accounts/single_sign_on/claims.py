@@ -41,21 +41,22 @@ def read(provider: Provider, claims: Mapping[str, Any]) -> PersonClaims:
         _name(claims),
         _email(provider, claims),
         _groups(provider, claims),
-        session=_short(claims.get("sid")),
-        directory_id=_short(claims.get(provider.scim_claim)),
+        session=_short_text(claims.get("sid")),
+        directory_id=_short_text(claims.get(provider.scim_claim)),
     )
 
 
-def admit(provider: Provider, said: PersonClaims) -> None:
+def admit(provider: Provider, person_claims: PersonClaims) -> None:
     """Check that the operator admits this person. If both lists are set, both must match. Raises NotAdmittedError."""
-    groups = said.directory_groups if said.groups is None else said.groups
+    groups = person_claims.directory_groups if person_claims.groups is None else person_claims.groups
     if provider.enter_groups and not groups & set(provider.enter_groups):
         raise NotAdmittedError("not in an admitted group")
-    if provider.enter_domains and said.email.rpartition("@")[2].lower() not in {domain.lower() for domain in provider.enter_domains}:
+    domain = person_claims.email.rpartition("@")[2].lower()
+    if provider.enter_domains and domain not in {each.lower() for each in provider.enter_domains}:
         raise NotAdmittedError("no verified address in an admitted domain")
 
 
-def _short(value: object) -> str:
+def _short_text(value: object) -> str:
     return value if isinstance(value, str) and len(value) <= 255 else ""
 
 

@@ -16,7 +16,7 @@ class SingleSignOnError(Exception):
         self.why = why
 
 
-class ProviderAwayError(SingleSignOnError):
+class ProviderUnavailableError(SingleSignOnError):
     """The provider does not respond, or its response is unusable."""
 
     code = ProductCode.SIGN_IN_AWAY

@@ -21,7 +21,7 @@ MOST_CHARS = 64 * 1024
 
 
 def claims_of(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
-    """The claims of a valid token. Raises BadSignInError for an invalid one, and ProviderAwayError if the keys cannot be fetched."""
+    """The claims of a valid token. Raises BadSignInError for an invalid one, and ProviderUnavailableError if the keys cannot be fetched."""
     from joserfc import jwt  # imported late: 7 MB with cryptography, needed only if a provider is configured
 
     registry = jwt.JWTClaimsRegistry(
@@ -34,7 +34,7 @@ def claims_of(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
         iat={"essential": True},
     )
     claims = signed_claims(provider, token, registry)
-    _check_rest(provider, claims)
+    _check_other_claims(provider, claims)
     return claims
 
 
@@ -55,7 +55,7 @@ def signed_claims(provider: Provider, token: object, registry: jwt.JWTClaimsRegi
     return claims
 
 
-def _check_rest(provider: Provider, claims: dict[str, Any]) -> None:
+def _check_other_claims(provider: Provider, claims: dict[str, Any]) -> None:
     audience = claims["aud"]
     others = [audience] if isinstance(audience, str) else audience
     if claims.get("azp", provider.client_id) != provider.client_id or (len(others) > 1 and "azp" not in claims):

@@ -17,11 +17,11 @@ from chatui.throttle import CACHE_ERRORS
 
 EVENT = "http://schemas.openid.net/event/backchannel-logout"
 MOST_AGE_SECONDS = 300
-_AT_WORK_SECONDS = 30
+_RESERVED_SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedOut:
+class ProviderLogout:
     """Whom the provider has signed out: everywhere (``subject``), or in one of its sessions (``session``). One of them may be empty."""
 
     subject: str
@@ -29,20 +29,20 @@ class LoggedOut:
 
 
 @contextlib.contextmanager
-def used(provider: Provider, token: object) -> Iterator[LoggedOut]:
+def use(provider: Provider, token: object) -> Iterator[ProviderLogout]:
     """A context manager around the logout, with the content of the token. A token works once; after a failed logout it may be sent again.
 
     Raises:
         BadSignInError: the token is not valid, or was used before.
-        ProviderAwayError: the keys cannot be fetched.
+        ProviderUnavailableError: the keys cannot be fetched.
     """
-    found, number = _read(provider, token)
-    digest = hashlib.sha256(f"{provider.issuer} {number}".encode()).hexdigest()
+    found, token_id = _read(provider, token)
+    digest = hashlib.sha256(f"{provider.issuer} {token_id}".encode()).hexdigest()
     key = f"chatui:logout:{digest}"
     # While the cache is unavailable, a replayed token can end sessions again; not ending them at all would be worse.
     with contextlib.suppress(*CACHE_ERRORS):
         # Reserved only for a short time at first: if this process dies, the provider's next attempt must still work.
-        if not cache.add(key, 1, _AT_WORK_SECONDS):
+        if not cache.add(key, 1, _RESERVED_SECONDS):
             raise BadSignInError("the logout token was used before")
     try:
         yield found
@@ -54,7 +54,7 @@ def used(provider: Provider, token: object) -> Iterator[LoggedOut]:
         cache.set(key, 1, MOST_AGE_SECONDS + 2 * id_tokens.LEEWAY_SECONDS)
 
 
-def _read(provider: Provider, token: object) -> tuple[LoggedOut, str]:
+def _read(provider: Provider, token: object) -> tuple[ProviderLogout, str]:
     """The content of the token, and its id."""
     from joserfc import jwt  # as in ``id_tokens``
 
@@ -72,16 +72,16 @@ def _read(provider: Provider, token: object) -> tuple[LoggedOut, str]:
         raise BadSignInError("the token is not a logout token")
     if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > MOST_AGE_SECONDS + id_tokens.LEEWAY_SECONDS:
         raise BadSignInError("the logout token is too old")
-    found = LoggedOut(_word(claims.get("sub", "")), _word(claims.get("sid", "")))
+    found = ProviderLogout(_claim_text(claims.get("sub", "")), _claim_text(claims.get("sid", "")))
     if not found.subject and not found.session:
         raise BadSignInError("the logout token has no subject or session")
-    number = _word(claims["jti"])
-    if not number:
+    token_id = _claim_text(claims["jti"])
+    if not token_id:
         raise BadSignInError("the logout token has no id")
-    return found, number
+    return found, token_id
 
 
-def _word(value: object) -> str:
+def _claim_text(value: object) -> str:
     if not isinstance(value, str) or len(value) > 255:
         raise BadSignInError("the logout token is malformed")
     return value

@@ -16,7 +16,7 @@ _NOT_OURS = re.compile(r"[^\w.@+-]+")
 _TRIES = 100
 
 
-def free(wanted: str, account: User | None = None) -> str:
+def free_name(wanted: str, account: User | None = None) -> str:
     """``wanted`` as an account name, with a number appended if another account's name looks alike.
 
     ``account``: an account that may keep its own name. Names of emergency accounts are never chosen.

@@ -43,8 +43,9 @@ def people(request: HttpRequest) -> HttpResponse:
     }
     if show == "invited":
         givable = set(administration.givable(staff).values_list("pk", flat=True))
-        return page(request, Part.PEOPLE, "manage/invited.html", context | {"invited": people_list.invited()[:500], "givable": givable})
-    found = people_list.page(str(context["words"]), show if show in people_list.SHOWS else "", number(request, "page") or 1)
+        invited = people_list.pending_invitations()[:500]
+        return page(request, Part.PEOPLE, "manage/invited.html", context | {"invited": invited, "givable": givable})
+    found = people_list.page(str(context["words"]), show if show in people_list.FILTERS else "", number(request, "page") or 1)
     return page(request, Part.PEOPLE, "manage/people.html", context | {"found": found})
 
 

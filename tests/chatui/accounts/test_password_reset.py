@@ -32,7 +32,7 @@ def _mails(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
         work(*values)
         return Future()
 
-    monkeypatch.setattr(password_reset._behind, "submit", at_once)
+    monkeypatch.setattr(password_reset._queue, "submit", at_once)
 
 
 @pytest.fixture

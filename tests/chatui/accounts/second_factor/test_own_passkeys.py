@@ -101,7 +101,7 @@ def test_a_group_that_requires_a_factor_has_enough_with_a_passkey_and_keeps_the_
     device = Authenticator()
     assert b"recovery-codes" in add(client, device).content and is_in(client)
     first = Passkey.objects.get()
-    assert not passkeys.passkeys_of(ada)[0].may_go
+    assert not passkeys.passkeys_of(ada)[0].is_removable
     assert client.post(f"/sign-in/passkeys/{first.pk}/remove/").status_code == 404 and Passkey.objects.exists()
     add(client, Authenticator(), "Second")
     assert client.post(f"/sign-in/passkeys/{first.pk}/remove/").status_code == 302, "the twin: another one is left"
@@ -149,10 +149,10 @@ def test_the_last_way_in_stays(ada: User) -> None:
     owned(ada)
     ada.set_unusable_password()
     ada.save()
-    assert [each.may_go for each in passkeys.passkeys_of(ada)] == [False]
+    assert [each.is_removable for each in passkeys.passkeys_of(ada)] == [False]
     owner = make_person("olga")
     owned(owner)
-    assert [each.may_go for each in passkeys.passkeys_of(owner)] == [True], "the twin: with a password"
+    assert [each.is_removable for each in passkeys.passkeys_of(owner)] == [True], "the twin: with a password"
 
 
 def test_whoever_looks_after_accounts_and_has_a_passkey_has_a_way_in(ada: User) -> None:

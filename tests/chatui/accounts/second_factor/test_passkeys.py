@@ -114,7 +114,7 @@ def test_a_challenge_is_of_one_browser_one_purpose_and_a_short_time(ada: User, m
     refused(enter(other, device.use(asked)), other)
     step = after_password(ada)
     refused(enter(step, device.use(options(step, "code"))), step)
-    monkeypatch.setattr("chatui.web.sign_in.challenges.LASTS_SECONDS", 0)
+    monkeypatch.setattr("chatui.web.sign_in.challenges.TIMEOUT_SECONDS", 0)
     refused(enter(hers, device.use(options(hers, "sign-in"))), hers)
 
 

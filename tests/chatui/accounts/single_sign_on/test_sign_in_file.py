@@ -29,7 +29,7 @@ def test_a_good_file(tmp_path: Path) -> None:
     file = read_file(path)
     assert file.problems == () and file.passwords == EMERGENCY and file.emergency_accounts == ("rescue",)
     provider = file.providers[0]
-    assert provider.secret() == "s3cret" and provider.managed == {"people", "debuggers"}
+    assert provider.secret() == "s3cret" and provider.managed_groups == {"people", "debuggers"}
     assert provider.groups_for(frozenset({"0d1c-44", "nobody"})) == {"people", "debuggers"}
 
 

@@ -104,7 +104,7 @@ def test_names(what: str, said_of: dict[str, Any], expected: str) -> None:
     plain = said.name or said.email.partition("@")[0]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(names, "_is_free", lambda name, account: True)
-        assert names.free(plain) == expected, what
+        assert names.free_name(plain) == expected, what
 
 
 def test_an_unverified_address_is_not_kept_and_a_verified_one_is(provider: ScriptedProvider) -> None:
@@ -235,7 +235,7 @@ def test_a_new_signing_key_is_found(provider: ScriptedProvider, monkeypatch: pyt
     monkeypatch.setattr(ScriptedProvider, "_signed", signed_as_two)
     asked = provider.asked.count("/keys")
     assert come(provider)[1].status_code == 400 and provider.asked.count("/keys") == asked, "not at will"
-    monkeypatch.setattr(discovery, "LOOK_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(discovery, "RETRY_SECONDS", 0.0)
     assert come(provider)[1].status_code == 302
 
 
