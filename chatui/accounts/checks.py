@@ -17,13 +17,13 @@ from chatui.prompts import operators
 
 
 @register()
-def sign_in_file_is_right(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def sign_in_file_is_valid(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report mistakes in the sign-in file as errors: they could omit a provider, or disable passwords for more people than intended."""
     return [Error(f"CHATUI_SIGN_IN_FILE: {problem}", id="chatui.E050") for problem in sign_in_file().problems]
 
 
 @register()
-def secrets_can_be_read(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def client_secrets_are_readable(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report unreadable client secrets: the provider would refuse the client."""
     return [
         Error(f"CHATUI_SIGN_IN_FILE: the client_secret_file of {provider.key!r} cannot be read.", id="chatui.E051")
@@ -50,13 +50,13 @@ def named_groups_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 @register()
-def group_instructions_are_right(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def group_instructions_are_valid(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report mistakes in the groups' instructions as errors: some people would get no instructions."""
     return [Error(f"CHATUI_GROUP_INSTRUCTIONS_FILE: {problem}.", id="chatui.E053") for problem in operators.of_groups().problems]
 
 
 @register()
-def passkeys_are_for_this_host(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def passkeys_match_host(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report a changed host name: browsers offer a passkey only for the host that it was created for, so old passkeys stop working."""
     hosts = {urlsplit(origin).hostname or "" for origin in environment().origins}
     try:
@@ -82,7 +82,7 @@ def emergency_accounts_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessa
 
 
 @register()
-def mails_name_an_address(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def mail_links_have_address(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report a missing address for links in mails: they use the operator's setting, never the host of a request."""
     if not environment().mail_url or environment().origins:
         return []

@@ -96,7 +96,7 @@ def accept(visitor: Visitor, invitation_id: UUID | str, token: str, person: User
     )
     if row.group is not None:
         person.groups.add(row.group)
-    four_eyes.note(row.made_by, [person.pk], "account made with their invitation")
+    four_eyes.record_change(row.made_by, [person.pk], "account made with their invitation")
 
 
 def create_account(visitor: Visitor, invitation_id: UUID, token: str, name: str, password: str) -> User:

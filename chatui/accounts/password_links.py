@@ -51,7 +51,7 @@ def create(visitor: Visitor, person: User, *, voids_password: bool) -> str:
         PasswordLink.objects.filter(user=person, used_at=None).update(expires_at=timezone.now())
         detail = "the old password does not work any more" if voids_password else ""
         record("make password link", visitor, person.get_username(), detail=detail)
-        four_eyes.note(visitor.user, [person.pk], "a link for a new password")
+        four_eyes.record_change(visitor.user, [person.pk], "a link for a new password")
         name = visitor.user.get_username() if visitor.user else ""
         link = PasswordLink.objects.create(user=person, made_by_name=name, expires_at=timezone.now() + LIFETIME)
     return reverse("password_link", args=[link.pk, _token(link)])

@@ -43,7 +43,7 @@ def _made(request: HttpRequest, account: User, form: KeyForm) -> CreatedKey | No
     try:
         with transaction.atomic():
             made = management.create_for_account(visitor, account_actions.locked(visitor, account.pk), wanted)
-            four_eyes.note(visitor.user, [account.pk], "an API key")
+            four_eyes.record_change(visitor.user, [account.pk], "an API key")
     except TooManyKeysError:
         form.add_error(None, _("This account has as many keys as there may be. Revoke one that is not used any more."))
         return None

@@ -33,7 +33,7 @@ class InvitationForm(forms.Form):
         """Offer only groups without permissions that the member of staff lacks: an invitation must not grant more."""
         super().__init__(*args, **kwargs)
         fields: dict[str, Any] = self.fields
-        fields["group"].queryset = administration.givable(request.user)
+        fields["group"].queryset = administration.assignable_groups(request.user)
 
 
 @admin.register(Invitation)

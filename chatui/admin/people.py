@@ -123,7 +123,7 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
             kwargs |= {"queryset": offered(request), "form_class": PermissionsField}
         elif db_field.name == "groups":
             kwargs["widget"] = CheckboxSelectMultiple
-            kwargs["queryset"] = administration.givable(request.user)
+            kwargs["queryset"] = administration.assignable_groups(request.user)
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -133,11 +133,11 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Not for an account with permissions that the member of staff lacks, which they could gain by taking it over."""
-        return super().has_change_permission(request, obj) and _has_no_more(request, obj)
+        return super().has_change_permission(request, obj) and _has_no_more_permissions(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """As for changes, and never for one's own account."""
-        return super().has_delete_permission(request, obj) and obj != request.user and _has_no_more(request, obj)
+        return super().has_delete_permission(request, obj) and obj != request.user and _has_no_more_permissions(request, obj)
 
     def get_urls(self) -> list[Any]:
         """Add the page for creating an API key for an account that nobody can sign in to."""
@@ -166,8 +166,8 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
         return password_links.page(request, person, self.admin_site.each_context(request))
 
 
-def _has_no_more(request: HttpRequest, obj: Model | None) -> bool:
-    return not isinstance(obj, User) or administration.has_no_more(request.user, obj)
+def _has_no_more_permissions(request: HttpRequest, obj: Model | None) -> bool:
+    return not isinstance(obj, User) or administration.has_no_more_permissions(request.user, obj)
 
 
 admin.site.unregister(Group)
@@ -243,7 +243,7 @@ def _references_to(group: Group) -> list[str]:
 def _group_has_no_more(request: HttpRequest, obj: Group | None) -> bool:
     if obj is None or request.user.is_superuser:
         return True
-    return administration.held_by(Q(group=obj)) <= request.user.get_all_permissions()
+    return administration.permission_names(Q(group=obj)) <= request.user.get_all_permissions()
 
 
 admin.site.register(StoredBackend, StoredBackendAdmin)

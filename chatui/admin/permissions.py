@@ -18,10 +18,10 @@ from chatui.permissions import administration, catalogue
 def offered(request: HttpRequest) -> QuerySet[Permission]:
     """The permissions that the visitor can grant: those in the catalogue that they have."""
     meaningful = Q(pk__in=[])
-    for name in catalogue.WORDS:
+    for name in catalogue.DESCRIPTIONS:
         app, codename = name.split(".")
         meaningful |= Q(content_type__app_label=app, codename=codename)
-    return _with_type(administration.held(request.user).filter(meaningful))
+    return _with_type(administration.held_permissions(request.user).filter(meaningful))
 
 
 class _GroupedIterator(ModelChoiceIterator):  # type: ignore[type-arg]
@@ -41,7 +41,7 @@ class PermissionsField(ModelMultipleChoiceField):  # type: ignore[type-arg]
 
     def label_from_instance(self, obj: Any) -> str:
         """The description of the permission."""
-        return gettext(catalogue.WORDS[_name(obj)])
+        return gettext(catalogue.DESCRIPTIONS[_name(obj)])
 
 
 def _name(row: Permission) -> str:

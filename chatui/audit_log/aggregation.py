@@ -84,7 +84,7 @@ def is_open(key: str) -> bool:
     return CountedLine.objects.filter(key=key).exists()
 
 
-def number_open(person: User, prefix: str) -> int:
+def count_open(person: User, prefix: str) -> int:
     """The number of a person's open counters whose key has that prefix."""
     return CountedLine.objects.filter(person_id=person.pk, key__startswith=prefix, ends_at__gt=timezone.now()).count()
 
@@ -110,7 +110,7 @@ def end_all_of(person: User) -> None:
     _end_all(open_rows.filter(Q(person_id=person.pk) | Q(line__in=about.values("number"))).values_list("key", flat=True))
 
 
-def words_of(row: CountedLine) -> str:
+def counts_in_words(row: CountedLine) -> str:
     """The sum in words, such as ``3 × page, 1 × stream; last 2026-11-20 10:14:03``."""
     if not row.last_at:
         return "nothing was shown"
@@ -150,7 +150,7 @@ def sums_after(lines: Iterable[int]) -> dict[int, tuple[str, int | None]]:
         if is_sum_of(detail, row.line):
             found[row.line] = detail.partition(": ")[2], row.sum_line
         elif row.sum_line is None and row.last_at:
-            found[row.line] = f"so far {words_of(row)}", None
+            found[row.line] = f"so far {counts_in_words(row)}", None
     return found
 
 
@@ -216,7 +216,7 @@ def _sum_of(row: CountedLine, began: AuditEvent, visitor: Visitor | None) -> Aud
         conversation_id=None if is_elsewhere else began.conversation_id,
         owner_name="" if is_elsewhere else began.owner_name,
         address=address[:64],
-        detail=f"{SUM_BEGINS}{row.line}: {words_of(row)}"[:200],
+        detail=f"{SUM_BEGINS}{row.line}: {counts_in_words(row)}"[:200],
     )
 
 

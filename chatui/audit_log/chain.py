@@ -42,7 +42,7 @@ class Report:
     count: int = 0
 
     @property
-    def is_whole(self) -> bool:
+    def is_intact(self) -> bool:
         """Whether there is no problem."""
         return not self.count
 

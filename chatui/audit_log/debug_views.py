@@ -11,7 +11,7 @@ from chatui.audit_log import aggregation
 from chatui.audit_log.lines import Filters, rows
 from chatui.models import CountedLine
 
-PAGE_LOOKS = 50
+PAGE_VIEWS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class DebugView:
 class Page:
     """Debug views, the newest first. ``older``: the next page has those below this line number; None on the last page."""
 
-    looks: tuple[DebugView, ...]
+    views: tuple[DebugView, ...]
     older: int | None
 
 
@@ -44,11 +44,11 @@ def page(filters: Filters, below: int | None = None) -> Page:
     if below is not None:
         found = found.filter(number__lt=below)
     columns = ("number", "at", "actor_name", "owner_name", "conversation_id", "detail")
-    taken = list(found.order_by("-number").values_list(*columns)[: PAGE_LOOKS + 1])
-    shown = taken[:PAGE_LOOKS]
+    taken = list(found.order_by("-number").values_list(*columns)[: PAGE_VIEWS + 1])
+    shown = taken[:PAGE_VIEWS]
     seen = _seen(row[0] for row in shown)
-    looks = tuple(replace(DebugView(*row), seen=seen.get(row[0], "")) for row in shown)
-    return Page(looks, shown[-1][0] if len(taken) > PAGE_LOOKS else None)
+    views = tuple(replace(DebugView(*row), seen=seen.get(row[0], "")) for row in shown)
+    return Page(views, shown[-1][0] if len(taken) > PAGE_VIEWS else None)
 
 
 def count(filters: Filters) -> int:

@@ -124,7 +124,7 @@ def _with_sum(line: Line, words: str, number: int | None) -> Line:
     return replace(line, sum=words.replace(f"last {line.at:%Y-%m-%d} ", "last "), sum_number=number)
 
 
-def named(column: str) -> list[str]:
+def distinct_values(column: str) -> list[str]:
     """Every distinct value of a column, in order, with one index lookup for each value, however many lines have it."""
     return list(_values(column))
 

@@ -100,19 +100,19 @@ def own_conversations(
     return list(mine.order_by("-is_pinned", "-active_at", "-pk")[:limit])
 
 
-def own_folder(user: User, folder_id: object, *, held: bool = False) -> Folder:
-    """The person's own folder with that id. ``held``: lock it until the transaction ends. Raises NotFoundError if there is none."""
-    folders = Folder.objects.select_for_update(no_key=True) if held else Folder.objects
+def own_folder(user: User, folder_id: object, *, locked: bool = False) -> Folder:
+    """The person's own folder with that id. ``locked``: lock it until the transaction ends. Raises NotFoundError if there is none."""
+    folders = Folder.objects.select_for_update(no_key=True) if locked else Folder.objects
     try:
         return folders.get(owner=user, pk=_key(folder_id))
     except Folder.DoesNotExist:
         raise NotFoundError from None
 
 
-def own_folders(user: User, *, whole: bool = False) -> list[Folder]:
-    """The person's folders by name; with their instructions if ``whole``. ``has_news``: a conversation in it has an unseen answer."""
+def own_folders(user: User, *, with_instructions: bool = False) -> list[Folder]:
+    """The person's folders by name. Each has ``has_news``: a conversation in it has an unseen answer."""
     unseen = listed(user).filter(has_news=True, deleted_at=None, archived_at=None, folder=OuterRef("pk"))
-    found = Folder.objects.filter(owner=user).defer(*() if whole else ("instructions",)).annotate(has_news=Exists(unseen))
+    found = Folder.objects.filter(owner=user).defer(*() if with_instructions else ("instructions",)).annotate(has_news=Exists(unseen))
     return sorted(found, key=lambda folder: (folder.name.casefold(), folder.pk))
 
 

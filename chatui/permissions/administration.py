@@ -21,7 +21,7 @@ class Part(StrEnum):
     SERVERS = "servers"
     FAILURES = "failures"
     REQUESTS = "requests"
-    LOOKS = "looks"
+    DEBUG_VIEWS = "looks"
     USAGE = "usage"
     SETTINGS = "settings"
     SYSTEM = "system"
@@ -36,7 +36,7 @@ def parts_of(user: User | None) -> tuple[Part, ...]:
         Part.SERVERS: access.can_see_failures(user),
         Part.FAILURES: access.can_see_failures(user),
         Part.REQUESTS: access.can_see_hidden(user),
-        Part.LOOKS: access.can_read_audit(user),
+        Part.DEBUG_VIEWS: access.can_read_audit(user),
         Part.USAGE: usage_reading.can_read_usage(user),
         # People who may configure model servers manage the whole installation. The first account has this permission.
         Part.SETTINGS: user.has_perm("chatui.change_storedbackend"),
@@ -45,7 +45,7 @@ def parts_of(user: User | None) -> tuple[Part, ...]:
     return tuple(part for part, is_open in opened.items() if is_open)
 
 
-def keeper(user: User | None, part: Part | None = None) -> User:
+def require_part(user: User | None, part: Part | None = None) -> User:
     """This person, if they may use that part (without ``part``: any part). Raises NotFoundError for everybody else."""
     parts = parts_of(user)
     if user is None or not parts or (part is not None and part not in parts):
@@ -71,32 +71,32 @@ def may_make_groups(staff: User) -> bool:
 def group_permissions(staff: User) -> QuerySet[Permission]:
     """The permissions that they may grant to a group: those in the catalogue that they hold themselves."""
     named = Q(pk__in=[])
-    for name in catalogue.WORDS:
+    for name in catalogue.DESCRIPTIONS:
         app, codename = name.split(".")
         named |= Q(content_type__app_label=app, codename=codename)
-    return held(staff).filter(named).select_related("content_type")
+    return held_permissions(staff).filter(named).select_related("content_type")
 
 
 def may_change_group(staff: User, group: Group) -> bool:
     """Whether they may change that group: only if it has no permission that they lack."""
     if not (may_see_groups(staff) and staff.has_perm("auth.change_group")):
         return False
-    return staff.is_superuser or held_by(Q(group=group)) <= staff.get_all_permissions()
+    return staff.is_superuser or permission_names(Q(group=group)) <= staff.get_all_permissions()
 
 
-def has_no_more(staff: User | AnonymousUser, person: User) -> bool:
+def has_no_more_permissions(staff: User | AnonymousUser, person: User) -> bool:
     """Whether the account has no permission that the member of staff lacks, which they could gain by taking the account over."""
     if staff.is_superuser or person == staff:
         return True
-    return not person.is_superuser and held_by(Q(user=person) | Q(group__user=person)) <= staff.get_all_permissions()
+    return not person.is_superuser and permission_names(Q(user=person) | Q(group__user=person)) <= staff.get_all_permissions()
 
 
-def mightier(staff: User) -> QuerySet[User]:
-    """Everybody for whom ``has_no_more`` is false, each once."""
+def people_with_more_permissions(staff: User) -> QuerySet[User]:
+    """Everybody for whom ``has_no_more_permissions`` is false, each once."""
     nobody: QuerySet[User] = User.objects.none()
     if staff.is_superuser:
         return nobody
-    beyond = Permission.objects.exclude(pk__in=held(staff))
+    beyond = Permission.objects.exclude(pk__in=held_permissions(staff))
     some = Q(is_superuser=True) | Q(user_permissions__in=beyond) | Q(groups__permissions__in=beyond)
     found: QuerySet[User] = User.objects.filter(some).exclude(pk=staff.pk).distinct()
     return found
@@ -105,31 +105,31 @@ def mightier(staff: User) -> QuerySet[User]:
 def may_change(staff: User, person: User) -> bool:
     """Whether they may change that account on the admin pages. Never their own: people change theirs on the settings page."""
     can = staff.is_active and staff.is_staff and staff.has_perm("chatui.change_user")
-    return can and person != staff and has_no_more(staff, person)
+    return can and person != staff and has_no_more_permissions(staff, person)
 
 
 def may_erase(staff: User, person: User) -> bool:
     """Whether they may erase that account. Never their own."""
     can = staff.is_active and staff.is_staff and staff.has_perm("chatui.delete_user")
-    return can and person != staff and has_no_more(staff, person)
+    return can and person != staff and has_no_more_permissions(staff, person)
 
 
-def movable(staff: User, group: Group, people: Collection[UUID]) -> set[UUID]:
+def movable_people(staff: User, group: Group, people: Collection[UUID]) -> set[UUID]:
     """Which of these accounts they may add to that group, or remove from it."""
-    if not staff.has_perms(("chatui.view_user", "chatui.change_user")) or not givable(staff).filter(pk=group.pk).exists():
+    if not staff.has_perms(("chatui.view_user", "chatui.change_user")) or not assignable_groups(staff).filter(pk=group.pk).exists():
         return set()
-    return set(people) - {staff.pk} - set(mightier(staff).filter(pk__in=people).values_list("pk", flat=True))
+    return set(people) - {staff.pk} - set(people_with_more_permissions(staff).filter(pk__in=people).values_list("pk", flat=True))
 
 
-def held_by(whose: Q) -> set[str]:
-    """The names of the permissions that match ``whose``, from the database.
+def permission_names(condition: Q) -> set[str]:
+    """The names of the permissions that match ``condition``, from the database.
 
     Django reports none for a deactivated account, although it would regain them when it is reactivated.
     """
-    return {f"{app}.{name}" for app, name in Permission.objects.filter(whose).values_list("content_type__app_label", "codename")}
+    return {f"{app}.{name}" for app, name in Permission.objects.filter(condition).values_list("content_type__app_label", "codename")}
 
 
-def held(staff: User | AnonymousUser) -> QuerySet[Permission]:
+def held_permissions(staff: User | AnonymousUser) -> QuerySet[Permission]:
     """The permissions that a member of staff holds, and so may grant; all permissions for a superuser."""
     if staff.is_superuser:
         return Permission.objects.all()
@@ -138,7 +138,7 @@ def held(staff: User | AnonymousUser) -> QuerySet[Permission]:
     return Permission.objects.filter(pk__in=[row.pk for row in rows if f"{row.content_type.app_label}.{row.codename}" in names])
 
 
-def givable(staff: User | AnonymousUser) -> QuerySet[Group]:
+def assignable_groups(staff: User | AnonymousUser) -> QuerySet[Group]:
     """The groups that they may add people to: those that have no permission that they lack."""
     groups = Group.objects.order_by("name")
-    return groups if staff.is_superuser else groups.exclude(permissions__in=Permission.objects.exclude(pk__in=held(staff)))
+    return groups if staff.is_superuser else groups.exclude(permissions__in=Permission.objects.exclude(pk__in=held_permissions(staff)))

@@ -29,20 +29,20 @@ log = logging.getLogger(__name__)
 LISTED_PER_HOUR = 20
 """How many lines attempts from one network address (in IPv6, one /64 network) get, if nobody is signed in. Further ones are not listed."""
 
-LISTED_PER_HOUR_IN_ALL = 500
+LISTED_PER_HOUR_TOTAL = 500
 """The same limit for all such addresses together, so that attempts from many addresses cannot flood the log either."""
 
 LISTED_OF_PERSON = 20
 """For how many targets (such as conversations) a person's attempts within an hour get separate lines."""
 
-COUNTED_TOGETHER = timedelta(hours=1)
+COUNTING_PERIOD = timedelta(hours=1)
 """How long repetitions are counted after a first attempt. Then one line says how many there were."""
 
 NOT_LISTED = "further attempts not listed"
 ONLY_COUNTED = "further attempts on other conversations are only counted"
 
 _by_address = Throttle("stranger", attempts=LISTED_PER_HOUR, seconds=3600)
-_in_all = Throttle("strangers", attempts=LISTED_PER_HOUR_IN_ALL, seconds=3600)
+_total = Throttle("strangers", attempts=LISTED_PER_HOUR_TOTAL, seconds=3600)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def record_attempt(visitor: Visitor, target: Conversation | UUID | None, action:
     aggregation.end_overdue()
     visitor = Visitor(visitor.user, visitor.address, visitor.cause or visitor.way, visitor.cause)
     if visitor.user is None:
-        _record_stranger(visitor, target, action)
+        _record_anonymous(visitor, target, action)
         return
     _record_person(visitor, visitor.user, target, action)
     if visitor.cause is Cause.PERSON:
@@ -99,24 +99,24 @@ def _record_person(visitor: Visitor, person: User, target: Conversation | UUID |
     # Attempts that another site caused have a separate limit, so that no site can use up the lines for a person's own attempts.
     kind = f"{'attempt' if visitor.cause is Cause.PERSON else 'caused'}:{person.pk}:"
     conversation_id = target.pk if isinstance(target, Conversation) else target
-    key, ends_at = f"{kind}{visitor.way}:{action}:{conversation_id or ''}", timezone.now() + COUNTED_TOGETHER
+    key, ends_at = f"{kind}{visitor.way}:{action}:{conversation_id or ''}", timezone.now() + COUNTING_PERIOD
 
     def line(detail: str = "") -> AuditEvent:
         return record(action, visitor, target, code=Code.PERM_VISIBILITY, detail=detail)
 
     with transaction.atomic():
         lock()
-        if aggregation.is_open(key) or aggregation.number_open(person, kind) < LISTED_OF_PERSON:
+        if aggregation.is_open(key) or aggregation.count_open(person, kind) < LISTED_OF_PERSON:
             aggregation.count(key, aggregation.MORE, visitor, ends_at, line)
         else:
             aggregation.count(f"further {kind}", aggregation.MORE_ELSEWHERE, visitor, ends_at, lambda: line(ONLY_COUNTED))
 
 
-def _record_stranger(visitor: Visitor, target: Conversation | UUID | None, action: str) -> None:
+def _record_anonymous(visitor: Visitor, target: Conversation | UUID | None, action: str) -> None:
     over = _by_address.count(address_group(visitor.address)) - LISTED_PER_HOUR
     if over < 1:
         # Counted only while the address is within its own limit, so that one stranger cannot use up the limit for all.
-        over = _in_all.count() - LISTED_PER_HOUR_IN_ALL
+        over = _total.count() - LISTED_PER_HOUR_TOTAL
     if over > 1:
         return
     # The first line over the limit says that further attempts are not listed.

@@ -47,8 +47,9 @@ class NotIndependentError(Exception):
 class ShownRequest:
     """A request as a page shows it, without any text of the conversation.
 
-    ``is_own``: it is the viewer's own request, which they cannot decide. ``is_tied``: the viewer cannot approve it, because they created or
-    changed the requester's account, or the other way round. ``account_permissions``: sentences that say what the two may do with accounts.
+    ``is_own``: it is the viewer's own request, which they cannot decide. ``is_linked``: the viewer cannot approve it, because they created
+    or changed the requester's account, or the other way round. ``account_permissions``: sentences that say what the two may do with
+    accounts.
     """
 
     id: str
@@ -59,12 +60,12 @@ class ShownRequest:
     minutes: int
     asked_at: datetime
     is_own: bool
-    is_tied: bool
+    is_linked: bool
     account_permissions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpenDebugView:
     """An open debug view. ``seconds``: the time until it closes. ``approved_by`` is empty if it needed no approval."""
 
     reason: str
@@ -131,14 +132,14 @@ def _close(requests: QuerySet[DebugRequest], now: datetime, visitor: Visitor | N
     return len(taken), debug_views.end(taken, visitor)
 
 
-def requests_to_open() -> QuerySet[DebugRequest]:
+def _pending() -> QuerySet[DebugRequest]:
     """All requests that are waiting for a second person."""
     return DebugRequest.objects.filter(
         expires_at=None, decided_at=None, closed_at=None, asked_at__gt=timezone.now() - REQUEST_LASTS, conversation__deleted_at=None
     ).select_related("conversation__owner", "person")
 
 
-def waiting(visitor: Visitor) -> list[ShownRequest]:
+def pending_requests(visitor: Visitor) -> list[ShownRequest]:
     """The pending requests for conversations that this person may view, and their own requests; the oldest first.
 
     Raises:
@@ -150,7 +151,7 @@ def waiting(visitor: Visitor) -> list[ShownRequest]:
     return [_shown(asked, user) for asked in _listed(user).order_by("asked_at")[:_SHOWN]]
 
 
-def to_decide(user: User | None) -> int | None:
+def count_to_decide(user: User | None) -> int | None:
     """How many requests this person can decide; None if they may not decide any."""
     if user is None or not environment().debug_approval or not access.can_see_hidden(user):
         return None
@@ -159,17 +160,17 @@ def to_decide(user: User | None) -> int | None:
 
 def own_request(visitor: Visitor, conversation: Conversation) -> ShownRequest | None:
     """The visitor's pending request for this conversation."""
-    asked = requests_to_open().filter(conversation=conversation, person=visitor.user).first()
+    asked = _pending().filter(conversation=conversation, person=visitor.user).first()
     return _shown(asked, visitor.user) if asked else None
 
 
-def open_view(visitor: Visitor, conversation: Conversation) -> Open | None:
+def open_view(visitor: Visitor, conversation: Conversation) -> OpenDebugView | None:
     """The visitor's open debug view of a conversation; None if there is none."""
     found = access.open_request(visitor, conversation)
     if found is None or found.expires_at is None:
         return None
     left = (found.expires_at - timezone.now()).total_seconds()
-    return Open(found.reason, found.expires_at, max(0, int(left)), found.decided_by.get_username() if found.decided_by else "")
+    return OpenDebugView(found.reason, found.expires_at, max(0, int(left)), found.decided_by.get_username() if found.decided_by else "")
 
 
 def decide(visitor: Visitor, conversation_id: object, request_id: UUID, *, approves: bool) -> None:
@@ -182,7 +183,7 @@ def decide(visitor: Visitor, conversation_id: object, request_id: UUID, *, appro
     """
     action = "approve debug view" if approves else "decline debug view"
     conversation = access.debuggable_conversation(visitor, conversation_id, action=action)
-    found = requests_to_open().filter(conversation=conversation, pk=request_id)
+    found = _pending().filter(conversation=conversation, pk=request_id)
     if found.filter(person=visitor.user).exists():
         access.refuse(visitor, conversation.pk, action)
     with transaction.atomic():
@@ -190,17 +191,17 @@ def decide(visitor: Visitor, conversation_id: object, request_id: UUID, *, appro
         asked = found.select_for_update(of=("self",)).first()
         if asked is None or (approves and not access.may_view_hidden(asked.person, conversation)):
             raise NotFoundError
-        is_tied = approves and four_eyes.are_tied(asked.person, access.person_of(visitor))
-        if not is_tied:
+        is_linked = approves and four_eyes.are_linked(asked.person, access.person_of(visitor))
+        if not is_linked:
             _decide(asked, visitor, approves=approves)
-            record(action, visitor, conversation, detail=_about(asked, visitor, approves=approves))
-    if is_tied:
+            record(action, visitor, conversation, detail=_decision_detail(asked, visitor, approves=approves))
+    if is_linked:
         record(action, visitor, conversation, code=ProductCode.FOUR_EYES, detail=f"for {asked.person.get_username()}")
         raise NotIndependentError
 
 
 def _listed(user: User) -> QuerySet[DebugRequest]:
-    asked = requests_to_open()
+    asked = _pending()
     return asked if access.can_view_any(user) else asked.filter(Q(conversation__owner=user) | Q(person=user))
 
 
@@ -214,7 +215,7 @@ def _decide(asked: DebugRequest, visitor: Visitor, *, approves: bool) -> None:
     asked.save(update_fields=["decided_by", "decided_at", "expires_at", "closed_at"])
 
 
-def _about(asked: DebugRequest, visitor: Visitor, *, approves: bool) -> str:
+def _decision_detail(asked: DebugRequest, visitor: Visitor, *, approves: bool) -> str:
     """The detail of the audit line: whose request it is, for an approval which of the two may create or change accounts, and the reason.
 
     The reason comes last because it may be long.
@@ -237,12 +238,12 @@ def _shown(asked: DebugRequest, user: User | None) -> ShownRequest:
         minutes=asked.minutes,
         asked_at=asked.asked_at,
         is_own=asked.person == user,
-        is_tied=user is not None and four_eyes.are_tied(asked.person, user),
-        account_permissions=tuple(_may(name, words) for name, words in account_permissions if words),
+        is_linked=user is not None and four_eyes.are_linked(asked.person, user),
+        account_permissions=tuple(_permission_sentence(name, words) for name, words in account_permissions if words),
     )
 
 
-def _may(name: str, words: Sequence[str]) -> str:
+def _permission_sentence(name: str, words: Sequence[str]) -> str:
     """The sentence that says what the person may do with accounts, in the page's language."""
     listed = pgettext("between the things of a list", ", ").join(gettext(word) for word in words)
     return gettext("%(name)s may %(what)s") % {"name": name, "what": listed}

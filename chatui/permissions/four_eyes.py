@@ -23,7 +23,7 @@ ACCOUNT_PERMISSIONS = {
 _LONGEST_CHAIN = 8
 
 
-def note(changer: User | None, changed: Iterable[UUID], what: str) -> None:
+def record_change(changer: User | None, changed: Iterable[UUID], what: str) -> None:
     """Record that ``changer`` created or changed these accounts, except their own. Nothing is recorded for the operator (None)."""
     if changer is not None:
         AccountChange.objects.bulk_create(
@@ -31,7 +31,7 @@ def note(changer: User | None, changed: Iterable[UUID], what: str) -> None:
         )
 
 
-def are_tied(one: User, other: User) -> bool:
+def are_linked(one: User, other: User) -> bool:
     """Whether one created or changed the other's account within ``CHATUI_FOUR_EYES_DAYS``, directly or through accounts in between."""
     return _reaches(one.pk, other.pk) or _reaches(other.pk, one.pk)
 

@@ -6,7 +6,7 @@ from chatui.models import Conversation, User
 from chatui.permissions import access
 
 
-def own_kept(user: User | None, conversation_id: object) -> Conversation:
+def own_permanent(user: User | None, conversation_id: object) -> Conversation:
     """The person's own permanent conversation, which can be listed, renamed, moved, shared and exported.
 
     Raises:

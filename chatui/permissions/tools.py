@@ -49,7 +49,7 @@ def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) 
     return combinations.combine(wanted, used, has_foreign_text=has_foreign_text)
 
 
-def server_tools_go_with(tools: Collection[Tool], conversation: Conversation | None) -> bool:
+def server_tools_combine_with(tools: Collection[Tool], conversation: Conversation | None) -> bool:
     """Whether a model server may run its own tools together with these tools in that conversation (None: a new one).
 
     We do not know what a server's tools read, or where they send their input. So they exclude tools that read private data or send it, and

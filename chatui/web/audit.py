@@ -57,7 +57,7 @@ class FilterForm(forms.Form):
         for name in ("action", "code", "way"):
             # An old link may name a value that is not in the log: it matches nothing, but is not a form error.
             asked = str(self.data.get(name, ""))
-            values = sorted({*lines.named(name), *([asked] if asked.isprintable() else [])} - {""})
+            values = sorted({*lines.distinct_values(name), *([asked] if asked.isprintable() else [])} - {""})
             self.fields[name].choices = [("", _("Any")), *((value, value) for value in values)]  # type: ignore[attr-defined]
         for name in ("person", "whose", "conversation"):
             self.fields[name].widget.attrs |= {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}

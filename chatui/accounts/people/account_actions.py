@@ -42,7 +42,7 @@ def set_member(visitor: Visitor, person_id: UUID, group: Group, *, is_in: bool) 
         LastAccountManagerError: as ``set_groups``.
     """
     with _changing(visitor, person_id) as person:
-        if not administration.givable(User.objects.get(pk=person_of(visitor).pk)).filter(pk=group.pk).exists():
+        if not administration.assignable_groups(User.objects.get(pk=person_of(visitor).pk)).filter(pk=group.pk).exists():
             raise NotFoundError
         before = changes.snapshot(person)
         (person.groups.add if is_in else person.groups.remove)(group)
@@ -131,7 +131,7 @@ def _changing(visitor: Visitor, person_id: UUID) -> Iterator[User]:
 
 def _set_groups(visitor: Visitor, person: User, chosen: Collection[int], *, is_staff: bool) -> None:
     before = changes.snapshot(person)
-    given = set(administration.givable(User.objects.get(pk=person_of(visitor).pk)).values_list("pk", flat=True))
+    given = set(administration.assignable_groups(User.objects.get(pk=person_of(visitor).pk)).values_list("pk", flat=True))
     others = set(person.groups.values_list("pk", flat=True)) - given
     person.groups.set(others | (given & set(chosen)))
     User.objects.filter(pk=person.pk).update(is_staff=is_staff)

@@ -68,7 +68,7 @@ def _record(visitor: Visitor, row: User | Group, what: str, about: AccountSnapsh
     record(f"{kind} {what}", visitor, about.name, detail=detail)
     # Changing a group changes what its members may do.
     changed = row.user_set.values_list("pk", flat=True) if isinstance(row, Group) else [row.pk]
-    four_eyes.note(visitor.user, changed, f"{kind} {what}: {detail}" if detail else f"{kind} {what}")
+    four_eyes.record_change(visitor.user, changed, f"{kind} {what}: {detail}" if detail else f"{kind} {what}")
 
 
 def _changes(before: AccountSnapshot, now: AccountSnapshot) -> Iterator[str]:
@@ -88,4 +88,4 @@ def _changes(before: AccountSnapshot, now: AccountSnapshot) -> Iterator[str]:
 
 def _words(permissions: object) -> frozenset[str]:
     rows = Permission.objects.filter(pk__in=permissions).values_list("content_type__app_label", "codename", "name")  # type: ignore[misc]
-    return frozenset(catalogue.WORDS.get(f"{app}.{codename}", name) for app, codename, name in rows)
+    return frozenset(catalogue.DESCRIPTIONS.get(f"{app}.{codename}", name) for app, codename, name in rows)

@@ -78,7 +78,7 @@ def _rows(staff: User) -> QuerySet[Group]:
 
 def _listed(group: Group) -> ListedGroup:
     names = [f"{each.content_type.app_label}.{each.codename}" for each in group.permissions.all()]
-    allows = tuple(gettext(catalogue.WORDS[name]) for name in names if name in catalogue.WORDS)
+    allows = tuple(gettext(catalogue.DESCRIPTIONS[name]) for name in names if name in catalogue.DESCRIPTIONS)
     is_required_by_settings = required.is_set_in_environment(group)
     needs = is_required_by_settings or hasattr(group, "required_factor")
     return ListedGroup(group.pk, group.name, group.members, allows, _features_of(group), needs, is_required_by_settings)  # type: ignore[attr-defined]

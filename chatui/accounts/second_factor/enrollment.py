@@ -162,7 +162,7 @@ def remove(visitor: Visitor, person: User) -> None:
     if was_on:
         record("second factor removed", visitor, person.get_username())
         notifications.notify(person, "factor-removed")
-        four_eyes.note(visitor.user, [person.pk], "second factor removed")
+        four_eyes.record_change(visitor.user, [person.pk], "second factor removed")
 
 
 def admit(visitor: Visitor, person: User) -> Guess:

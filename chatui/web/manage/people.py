@@ -42,7 +42,7 @@ def people(request: HttpRequest) -> HttpResponse:
         "debug_groups": people_list.debug_groups() if show == "debug" else (),
     }
     if show == "invited":
-        givable = set(administration.givable(staff).values_list("pk", flat=True))
+        givable = set(administration.assignable_groups(staff).values_list("pk", flat=True))
         invited = people_list.pending_invitations()[:500]
         return page(request, Part.PEOPLE, "manage/invited.html", context | {"invited": invited, "givable": givable})
     found = people_list.page(str(context["words"]), show if show in people_list.FILTERS else "", number(request, "page") or 1)

@@ -60,7 +60,7 @@ def test_an_invited_person_makes_an_account_and_is_signed_in(asker: User, reader
         ("use invitation", "nora", "made by olga, to group readers"),
         ("sign in", "", "by invitation"),
     ]
-    assert four_eyes.are_tied(asker, nora)
+    assert four_eyes.are_linked(asker, nora)
     assert Client().get(path).status_code == 404 and Client().post(path, NEW | {"username": "two"}).status_code == 404
 
 

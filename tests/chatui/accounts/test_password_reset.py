@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.accounts import password_reset
-from chatui.accounts.checks import mails_name_an_address
+from chatui.accounts.checks import mail_links_have_address
 from chatui.models import AuditEvent, PasswordLink, User
 from tests.chatui.conftest import PASSWORD
 from tests.support.environment import change
@@ -132,7 +132,7 @@ def test_whoever_asks_does_not_choose_where_the_link_leads(monkeypatch: pytest.M
     assert link()
     change(monkeypatch, {"origins": []})
     assert client.get("/password/forgotten/").status_code == 404
-    assert [said.id for said in mails_name_an_address(None)] == ["chatui.W055"]
+    assert [said.id for said in mail_links_have_address(None)] == ["chatui.W055"]
 
 
 def test_without_a_mail_server_there_is_no_such_page(monkeypatch: pytest.MonkeyPatch, ada: User) -> None:

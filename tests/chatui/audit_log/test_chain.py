@@ -220,7 +220,7 @@ def test_the_database_takes_the_next_line(noted: Head, grace: User) -> None:
 def test_a_line_holds_nothing_that_moves_a_cursor_or_turns_text_around(grace: User) -> None:
     written = record("act", Visitor(grace, "192.0.2.7", "page"), "a\x9b2J", detail="15 min: \x1b[2Ja\u202eb c é — 火")
     assert (written.owner_name, written.detail) == ("a\ufffd2J", "15 min: \ufffd[2Ja\ufffdb c é — 火")
-    assert chain.verify().is_whole
+    assert chain.verify().is_intact
 
 
 def test_an_account_can_be_deleted_although_its_lines_stay(noted: Head, grace: User) -> None:

@@ -24,7 +24,7 @@ def test_whoever_finds_the_number_taken_writes_under_the_next_one(grace: User, m
     monkeypatch.setattr(record, "_append", taken_at_first)
     record.record("act", Visitor(grace, "192.0.2.7", "page"))
     assert len(refused) == 3 and AuditEvent.objects.count() == 1
-    assert chain.verify().is_whole
+    assert chain.verify().is_intact
 
 
 def test_a_line_that_can_never_be_written_is_an_error_in_the_end(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,7 @@ def test_everything_that_lets_somebody_in_ends(root: User) -> None:
     assert Client().get(invitation).status_code == 404 and Invitation.objects.get().revoked_at is not None
     assert not DebugRequest.objects.filter(person=person, closed_at=None).exists()
     assert not PasswordLink.objects.filter(expires_at__gt=timezone.now() + timedelta(seconds=1)).exists()
-    assert ("account closed", "by staff") in lines_about("vera") and chain.verify().is_whole
+    assert ("account closed", "by staff") in lines_about("vera") and chain.verify().is_intact
 
 
 def test_a_share_link_rests_while_its_maker_is_away(ada: User) -> None:

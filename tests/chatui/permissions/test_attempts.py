@@ -72,7 +72,7 @@ def test_a_network_of_ipv6_addresses_is_one_stranger(conversation: Conversation)
 
 
 def test_many_addresses_together_do_not_flood_the_log_either(conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "LISTED_PER_HOUR_IN_ALL", 40)
+    monkeypatch.setattr(attempts, "LISTED_PER_HOUR_TOTAL", 40)
     for number in range(60):
         attempt(None, conversation.pk, f"192.0.2.{number}")
     lines = list(AuditEvent.objects.order_by("number").values_list("detail", flat=True))
@@ -109,7 +109,7 @@ def test_the_first_attempt_of_a_person_is_a_line_at_once_and_repetitions_are_one
     assert lines()[1:] == [("bela", "ada", f"after line 1: 59 more; from 3 networks; last {last:%Y-%m-%d %H:%M:%S}"), ("bela", "ada", "")]
     summed = AuditEvent.objects.get(number=2)
     assert (summed.code, summed.action, summed.way, summed.conversation_id) == ("E-PERM-VISIBILITY", "debug page", "page", conversation.pk)
-    assert attempts.attempts_of(bela) == 61 and chain.verify().is_whole
+    assert attempts.attempts_of(bela) == 61 and chain.verify().is_intact
 
 
 def test_an_attempt_that_is_not_repeated_needs_no_second_line(

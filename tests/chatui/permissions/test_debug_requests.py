@@ -132,7 +132,7 @@ def test_a_declined_request_opens_nothing_for_ever(asked: DebugRequest, grace: U
     debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=False)
     with pytest.raises(NotFoundError):
         debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
-    assert not can_look(grace, conversation) and debug_requests.waiting(visitor(vera)) == []
+    assert not can_look(grace, conversation) and debug_requests.pending_requests(visitor(vera)) == []
     assert lines()[-1] == ("decline debug view", "", "vera", f"for grace: {REASON}")
 
 
@@ -217,7 +217,7 @@ def test_e_perm_visibility_without_the_permission_for_this_conversation_nobody_a
 def test_approval_after_the_approvers_permission_is_withdrawn_is_refused(
     asked: DebugRequest, grace: User, vera: User, conversation: Conversation
 ) -> None:
-    assert len(debug_requests.waiting(visitor(vera))) == 1, "the premise: the page was open"
+    assert len(debug_requests.pending_requests(visitor(vera))) == 1, "the premise: the page was open"
     vera.user_permissions.clear()
     with pytest.raises(RefusedError):
         debug_requests.decide(visitor(User.objects.get(pk=vera.pk)), conversation.pk, asked.pk, approves=True)
@@ -236,24 +236,24 @@ def test_an_approved_view_is_worth_nothing_once_the_permission_is_withdrawn(
 def test_the_list_shows_each_person_what_they_may_decide_and_nothing_of_a_conversation(
     asked: DebugRequest, grace: User, hank: User, vera: User, sam: User, ada: User, conversation: Conversation
 ) -> None:
-    (shown,) = debug_requests.waiting(visitor(vera))
+    (shown,) = debug_requests.pending_requests(visitor(vera))
     assert (shown.person_name, shown.owner_name, shown.reason, shown.minutes, shown.is_own) == ("grace", "ada", REASON, 60, False)
     assert conversation.title not in repr(shown)
-    assert [debug_requests.to_decide(person) for person in (vera, grace, hank, sam, ada, None)] == [1, 0, 0, None, None, None]
-    assert [item.is_own for item in debug_requests.waiting(visitor(grace))] == [True]
-    assert debug_requests.waiting(visitor(hank)) == [], "he may not look into conversations of others"
+    assert [debug_requests.count_to_decide(person) for person in (vera, grace, hank, sam, ada, None)] == [1, 0, 0, None, None, None]
+    assert [item.is_own for item in debug_requests.pending_requests(visitor(grace))] == [True]
+    assert debug_requests.pending_requests(visitor(hank)) == [], "he may not look into conversations of others"
     for person in (ada, sam, None):
         with pytest.raises(NotFoundError):
-            debug_requests.waiting(visitor(person))
+            debug_requests.pending_requests(visitor(person))
 
 
 def test_asking_again_leaves_one_request_and_withdrawing_leaves_none(
     asked: DebugRequest, grace: User, vera: User, conversation: Conversation
 ) -> None:
     debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, 15)
-    assert [item.minutes for item in debug_requests.waiting(visitor(vera))] == [15]
+    assert [item.minutes for item in debug_requests.pending_requests(visitor(vera))] == [15]
     debug_requests.close_debug_view(visitor(grace), conversation.pk)
-    assert debug_requests.waiting(visitor(vera)) == []
+    assert debug_requests.pending_requests(visitor(vera)) == []
 
 
 def test_asking_for_more_time_leaves_the_view_open_that_was_approved(
@@ -266,9 +266,9 @@ def test_asking_for_more_time_leaves_the_view_open_that_was_approved(
 
 
 def test_a_request_for_a_deleted_conversation_is_not_listed(asked: DebugRequest, vera: User, conversation: Conversation) -> None:
-    assert len(debug_requests.waiting(visitor(vera))) == 1 == debug_requests.to_decide(vera)
+    assert len(debug_requests.pending_requests(visitor(vera))) == 1 == debug_requests.count_to_decide(vera)
     Conversation.objects.update(deleted_at=timezone.now())
-    assert debug_requests.waiting(visitor(vera)) == [] and debug_requests.to_decide(vera) == 0
+    assert debug_requests.pending_requests(visitor(vera)) == [] and debug_requests.count_to_decide(vera) == 0
 
 
 def test_a_longest_time_that_was_lowered_meanwhile_holds_for_the_approval(

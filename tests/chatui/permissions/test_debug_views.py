@@ -70,7 +70,7 @@ def test_a_look_is_one_line_at_once_and_one_with_its_pages_and_streams_when_it_i
     debug_requests.close_debug_view(visitor(grace), conversation.pk)
     said = f"after line 1: 40 × page, 40 × stream, 40 × raw frame; last {START:%Y-%m-%d} 10:03:20"
     assert lines()[1:] == [("close debug view", "page", "grace", "ada", said)]
-    assert chain.verify().is_whole and CountedLine.objects.get().counts == {}
+    assert chain.verify().is_intact and CountedLine.objects.get().counts == {}
 
 
 def test_what_died_is_summed_up_by_whoever_comes_next(
@@ -158,7 +158,7 @@ def test_a_sum_survives_the_conversation_and_the_one_who_looked(
     erasing.erase(SHELL, grace)
     said = f"after line 1: 1 × page; last {START:%Y-%m-%d} 10:00:00"
     assert lines()[2] == ("debug view ended", "server", "grace", "ada", said)
-    assert chain.verify().is_whole and not CountedLine.objects.exclude(person_id=None).exists()
+    assert chain.verify().is_intact and not CountedLine.objects.exclude(person_id=None).exists()
 
 
 def test_looks_at_what_an_erased_person_wrote_are_summed_up_before_they_go(ada: User, grace: User, conversation: Conversation) -> None:
@@ -168,7 +168,7 @@ def test_looks_at_what_an_erased_person_wrote_are_summed_up_before_they_go(ada: 
     actions = [line[0] for line in lines()]
     assert actions == ["open debug view", "account erased", "debug view ended"], "no line is written about them afterwards"
     call_command("purge")
-    assert AuditEvent.objects.filter(number__gt=3).exclude(owner_name="").count() == 0 and chain.verify().is_whole
+    assert AuditEvent.objects.filter(number__gt=3).exclude(owner_name="").count() == 0 and chain.verify().is_intact
 
 
 # --- what the page shows ----------------------------------------------------------------------------------------------------------------

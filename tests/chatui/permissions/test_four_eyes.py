@@ -164,7 +164,7 @@ def test_rights_that_could_make_one_of_two_are_named_on_the_page_and_in_the_log(
 
 
 def test_a_change_with_many_words_is_remembered_in_as_many_as_there_is_room_for(asker: User, approver: User) -> None:
-    four_eyes.note(asker, [approver.pk], "group changed: " + "x" * 400)
+    four_eyes.record_change(asker, [approver.pk], "group changed: " + "x" * 400)
     kept = AccountChange.objects.get()
     kept.full_clean()
-    assert kept.what == ("group changed: " + "x" * 400)[:200] and four_eyes.are_tied(asker, approver)
+    assert kept.what == ("group changed: " + "x" * 400)[:200] and four_eyes.are_linked(asker, approver)

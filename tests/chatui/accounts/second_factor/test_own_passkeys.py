@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts.checks import passkeys_are_for_this_host
+from chatui.accounts.checks import passkeys_match_host
 from chatui.accounts.second_factor import enrollment, passkeys
 from chatui.accounts.sign_in_rules import account_managers
 from chatui.audit_log.record import SHELL
@@ -199,9 +199,9 @@ def test_a_stranger_adds_nothing(db: None) -> None:
 def test_the_operator_is_told_of_passkeys_of_another_host(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     owned(ada)
     change(monkeypatch, {"origins": ["https://chat.example.org"]})
-    assert [message.id for message in passkeys_are_for_this_host(None)] == ["chatui.W057"]
+    assert [message.id for message in passkeys_match_host(None)] == ["chatui.W057"]
     Passkey.objects.update(site="chat.example.org")
-    assert passkeys_are_for_this_host(None) == []
+    assert passkeys_match_host(None) == []
 
 
 def _later(person: User) -> Client:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import Group
 
-from chatui.accounts.checks import group_instructions_are_right, named_groups_exist
+from chatui.accounts.checks import group_instructions_are_valid, named_groups_exist
 from chatui.accounts.people import named_groups
 from chatui.models import StoredBackend, User
 from chatui.permissions.by_group import sharing
@@ -131,4 +131,4 @@ def test_the_pages_of_groups_say_what_each_has_and_no_text(groups: list[Group]) 
 
 def test_a_file_with_a_mistake_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     change(monkeypatch, {"group_instructions_file": tmp_path / "none.toml"})
-    assert [said.id for said in group_instructions_are_right(None)] == ["chatui.E053"]
+    assert [said.id for said in group_instructions_are_valid(None)] == ["chatui.E053"]
