@@ -25,7 +25,7 @@ from chatui.models import StoredBackend
 from chatui.permissions import access
 from chatui.web.visitors import visitor_of
 
-_TOLD_FIRST = ("address", "other settings", "kind", "name of the key", "groups", "summaries", "summarizer")
+_LISTED_FIRST = ("address", "other settings", "kind", "name of the key", "groups", "summaries", "summarizer")
 _VALUE_CHARS = 80
 _DESCRIPTION_CHARS = 180
 
@@ -83,7 +83,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
             spec = configured.of_row(row, (group.name for group in cleaned["groups"]))
         except SpecError as error:
             for problem in error.problems:
-                self._say(problem)
+                self._add_problem(problem)
             return cleaned
         self._check(spec)
         return cleaned
@@ -94,7 +94,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
             self.add_error("name", _("A back end with this name is set up outside the admin pages, and takes precedence."))
         if spec.summarizer and find([*configured.combined(env, configured.rows()), spec], spec.summarizer) is None:
             self.add_error("summarizer", _("There is no such back end."))
-        if not self.may_see_hidden and self._moves_reasoning(spec):
+        if not self.may_see_hidden and self._redirects_reasoning(spec):
             words = _("Only those who may see hidden channels can say where reasoning is sent, or that a server's summaries are not raw.")
             self.add_error("summaries", words)
         try:
@@ -102,7 +102,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
         except KeyUnusableError as error:
             self.add_error("key_name", _("This key cannot be used: %(reason)s.") % {"reason": error})
 
-    def _moves_reasoning(self, spec: BackendSpec) -> bool:
+    def _redirects_reasoning(self, spec: BackendSpec) -> bool:
         """Whether the change affects where reasoning is sent or whose summaries are trusted: only staff who may see reasoning may do that.
 
         Several servers call the raw chain of thought a summary, so trusting their summaries can reveal it; and a summarizer receives all of
@@ -115,7 +115,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
             return True
         return bool(changed & {"name", "url", "kind", "other_settings", "is_enabled"}) and spec.name in _summarizers()
 
-    def _say(self, problem: str) -> None:
+    def _add_problem(self, problem: str) -> None:
         """Show the problem at the field whose name its sentence begins with, and without that name; otherwise at the top."""
         name, _, rest = problem.partition(" ")
         field = {"models": "model_names", **dict.fromkeys(configured.OTHER_SETTINGS, "other_settings")}.get(name, name.removesuffix(":"))
@@ -168,7 +168,7 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             words = _("Back end %(name)s is offered to nobody until somebody who may see hidden channels confirms it.")
             self.message_user(request, words % {"name": obj.name}, messages.WARNING)
         before = StoredBackend.objects.get(pk=obj.pk) if change else None
-        form.before, form.waited_for = (_standing(before), before.unconfirmed_by) if before else ({}, "")
+        form.before, form.unconfirmed_before = (_values_by_label(before), before.unconfirmed_by) if before else ({}, "")
         super().save_model(request, obj, form, change)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
@@ -181,10 +181,10 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         transaction.on_commit(connected.forget_rows)
 
     def _record_changes(self, request: HttpRequest, form: Any) -> None:
-        for name, value in _standing(form.instance).items():
+        for name, value in _values_by_label(form.instance).items():
             if form.before.get(name) != value:
                 _record(request, form.instance, "changed", f"{name} is now {value or 'empty'}")
-        if form.instance.unconfirmed_by != form.waited_for:
+        if form.instance.unconfirmed_by != form.unconfirmed_before:
             _record(request, form.instance, *_confirmation(form.instance))
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
@@ -206,10 +206,10 @@ def _description(row: StoredBackend) -> str:
 
     The first values are those that affect where text is sent.
     """
-    usual = {str(field.verbose_name): str(field.get_default()) for field in StoredBackend._meta.fields}
-    told = {name: value for name, value in _standing(row).items() if value != usual.get(name, "") and name != "name"}
-    parts = [f"{name} {value if len(value) <= _VALUE_CHARS else value[:_VALUE_CHARS] + '…'}" for name, value in told.items()]
-    parts.sort(key=lambda part: not part.startswith(_TOLD_FIRST))
+    defaults = {str(field.verbose_name): str(field.get_default()) for field in StoredBackend._meta.fields}
+    listed = {name: value for name, value in _values_by_label(row).items() if value != defaults.get(name, "") and name != "name"}
+    parts = [f"{name} {value if len(value) <= _VALUE_CHARS else value[:_VALUE_CHARS] + '…'}" for name, value in listed.items()]
+    parts.sort(key=lambda part: not part.startswith(_LISTED_FIRST))
     words = "waits for confirmation" if row.unconfirmed_by else "confirmed"
     while parts and len(words) + len(parts[0]) < _DESCRIPTION_CHARS:
         words += f"; {parts.pop(0)}"
@@ -232,7 +232,7 @@ def _summarizers() -> set[str]:
 
 
 @translation.override(SOURCE)
-def _standing(row: StoredBackend) -> dict[str, str]:
+def _values_by_label(row: StoredBackend) -> dict[str, str]:
     """The row's values by their labels, in English like the rest of the audit log. None of them is a secret."""
     fields = [field for field in StoredBackend._meta.fields if field.editable]
     words = {str(field.verbose_name): " ".join(str(getattr(row, field.name)).split()) for field in fields}

@@ -35,7 +35,7 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     @admin.action(description=_("Close the chosen accounts"), permissions=["change"])
     def close_accounts(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         """Close the selected accounts: all access ends at once, and nothing is erased. Each is recorded."""
-        closed = sum(self._close(request, person) for person in self.others(request, queryset))
+        closed = sum(self._close(request, person) for person in self.except_own(request, queryset))
         words = ngettext("%(count)d account was closed.", "%(count)d accounts were closed.", closed)
         messages.success(request, words % {"count": closed})
 
@@ -43,7 +43,7 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def reopen_accounts(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         """Reopen the selected accounts. Each is recorded."""
         visitor = visitor_of(request, "admin")
-        opened = sum(self._reopen(visitor, person) for person in self.others(request, queryset))
+        opened = sum(self._reopen(visitor, person) for person in self.except_own(request, queryset))
         words = ngettext("%(count)d account was opened again.", "%(count)d accounts were opened again.", opened)
         messages.success(request, words % {"count": opened})
 
@@ -53,7 +53,7 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         found = closing.closed_by(person)
         return f"{gettext(_CAUSES[found[0]])} {found[1]}".strip() if found else "-"
 
-    def carry_out(self, request: HttpRequest, person: User, before: AccountSnapshot) -> None:
+    def before_recording(self, request: HttpRequest, person: User, before: AccountSnapshot) -> None:
         """Close or reopen the account if the *active* check box was changed."""
         was_active = "active" in before.states
         if was_active == person.is_active:
@@ -65,7 +65,7 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         else:
             closing.reopen_account(person, visitor_of(request, "admin"))
 
-    def others(self, request: HttpRequest, queryset: QuerySet[User]) -> list[User]:
+    def except_own(self, request: HttpRequest, queryset: QuerySet[User]) -> list[User]:
         """Those of the accounts that the member of staff may change, except their own."""
         return [person for person in queryset if person != request.user and self.has_change_permission(request, person)]
 

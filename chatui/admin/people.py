@@ -32,7 +32,7 @@ from chatui.admin.backends import StoredBackendAdmin
 from chatui.admin.closing import ClosingAdmin
 from chatui.admin.erasure import ErasingAdmin
 from chatui.admin.last_manager import LastManagerGuardAdmin
-from chatui.admin.permissions import PermissionsField, offered
+from chatui.admin.permissions import PermissionsField, grantable_permissions
 from chatui.admin.read_only import ReadOnlyAdmin
 from chatui.models import Conversation, StoredBackend, User
 from chatui.permissions import access, administration
@@ -47,13 +47,13 @@ class RecordedAdmin(LastManagerGuardAdmin):
         """Save related rows, and then record the differences from the snapshot that ``save_model`` took."""
         super().save_related(request, form, formsets, change)
         if change:
-            self.carry_out(request, form.instance, form.before)
+            self.before_recording(request, form.instance, form.before)
             changes.record_changed(visitor_of(request, "admin"), form.instance, form.before)
         else:
             changes.record_created(visitor_of(request, "admin"), form.instance)
-        _tell_sockets(form.instance)
+        _notify_sockets(form.instance)
 
-    def carry_out(self, request: HttpRequest, row: Any, before: changes.AccountSnapshot) -> None:
+    def before_recording(self, request: HttpRequest, row: Any, before: changes.AccountSnapshot) -> None:
         """A hook for the side effects of a change. It runs in the same transaction, before the change is recorded."""
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
@@ -65,7 +65,7 @@ class RecordedAdmin(LastManagerGuardAdmin):
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         """Delete one row, from its page. Recorded."""
         changes.record_deleted(visitor_of(request, "admin"), obj)
-        _tell_sockets(obj)
+        _notify_sockets(obj)
         super().delete_model(request, obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
@@ -73,17 +73,17 @@ class RecordedAdmin(LastManagerGuardAdmin):
         with transaction.atomic():
             for obj in queryset:
                 changes.record_deleted(visitor_of(request, "admin"), obj)
-                _tell_sockets(obj)
+                _notify_sockets(obj)
             super().delete_queryset(request, queryset)
 
 
-def _tell_sockets(row: User | Group) -> None:
+def _notify_sockets(row: User | Group) -> None:
     """Tell sockets to check permissions after the commit, so that a removed permission ends open streams at once."""
     keys = [row.pk] if isinstance(row, User) else list(row.user_set.filter(is_staff=True).values_list("pk", flat=True))
-    transaction.on_commit(partial(_tell, keys))
+    transaction.on_commit(partial(_notify, keys))
 
 
-def _tell(keys: list[UUID]) -> None:
+def _notify(keys: list[UUID]) -> None:
     for key in keys:
         people.notify_sockets(User(pk=key))
 
@@ -111,7 +111,7 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
     @admin.action(description=_("Remove the second factor of the chosen people"), permissions=["change"])
     def remove_second_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         """Remove the second factor of the selected people whose accounts this member of staff may change. Each is recorded."""
-        for person in self.others(request, queryset):
+        for person in self.except_own(request, queryset):
             try:
                 account_actions.remove_second_factor(visitor_of(request, "admin"), person.pk)
             except account_managers.LastAccountManagerError:
@@ -120,7 +120,7 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Offer only permissions that this product uses and the member of staff has, and only groups without other permissions."""
         if db_field.name == "user_permissions":
-            kwargs |= {"queryset": offered(request), "form_class": PermissionsField}
+            kwargs |= {"queryset": grantable_permissions(request), "form_class": PermissionsField}
         elif db_field.name == "groups":
             kwargs["widget"] = CheckboxSelectMultiple
             kwargs["queryset"] = administration.assignable_groups(request.user)
@@ -222,16 +222,16 @@ class PeopleGroupAdmin(RecordedAdmin, GroupAdmin):
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any) -> Any:
         """As for accounts: offer only permissions that the member of staff has."""
         if db_field.name == "permissions" and request is not None:
-            kwargs |= {"queryset": offered(request), "form_class": PermissionsField}
+            kwargs |= {"queryset": grantable_permissions(request), "form_class": PermissionsField}
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
         """Not for a group with permissions that the member of staff lacks: the form omits those, so saving it would remove them."""
-        return super().has_change_permission(request, obj) and _group_has_no_more(request, obj)
+        return super().has_change_permission(request, obj) and _group_has_no_more_permissions(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
         """As for changes."""
-        return super().has_delete_permission(request, obj) and _group_has_no_more(request, obj)
+        return super().has_delete_permission(request, obj) and _group_has_no_more_permissions(request, obj)
 
 
 def _references_to(group: Group) -> list[str]:
@@ -240,7 +240,7 @@ def _references_to(group: Group) -> list[str]:
     return [*settings_that_name(group.name), *(f"{StoredBackend._meta.verbose_name} {row.name}" for row in back_ends)]
 
 
-def _group_has_no_more(request: HttpRequest, obj: Group | None) -> bool:
+def _group_has_no_more_permissions(request: HttpRequest, obj: Group | None) -> bool:
     if obj is None or request.user.is_superuser:
         return True
     return administration.permission_names(Q(group=obj)) <= request.user.get_all_permissions()

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from chatui.permissions import administration, catalogue
 
 
-def offered(request: HttpRequest) -> QuerySet[Permission]:
+def grantable_permissions(request: HttpRequest) -> QuerySet[Permission]:
     """The permissions that the visitor can grant: those in the catalogue that they have."""
     meaningful = Q(pk__in=[])
     for name in catalogue.DESCRIPTIONS:

@@ -52,16 +52,16 @@ class ChatUiAdminSite(AdminSite):
         """Wrap every admin view with our CSP and error handling."""
         directives = settings.CONTENT_SECURITY_POLICY["DIRECTIVES"]
         own = {name: value for name, value in directives.items() if name not in _TRUSTED_TYPES}
-        return csp(own)(super().admin_view(_bounded(view), cacheable))
+        return csp(own)(super().admin_view(_with_error_handling(view), cacheable))
 
 
-def _bounded(view: Any) -> Any:
+def _with_error_handling(view: Any) -> Any:
     """The view with error handling: a number too large for the database or an invalid lookup field becomes a bad request (400), and
     NotFoundError a forbidden one (403), instead of a server error.
     """
 
     @wraps(view)
-    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def handle(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if {fields.get(TO_FIELD_VAR, "id") for fields in (request.GET, request.POST)} != {"id"}:
             raise BadRequest  # Django loads the row before it checks whether the field exists
         from chatui.permissions.access import NotFoundError  # models cannot be imported yet when Django loads this module
@@ -75,7 +75,7 @@ def _bounded(view: Any) -> Any:
         except NotFoundError:
             raise PermissionDenied from None  # the member of staff lost a permission while the request ran
 
-    return answer
+    return handle
 
 
 class ChatUiAdminConfig(AdminConfig):

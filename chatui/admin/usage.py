@@ -15,11 +15,11 @@ from chatui.models import ModelPrice, UsageLimit, User
 from chatui.usage import limits
 from chatui.web.visitors import visitor_of
 
-_NAMES = ("group", "model", "since")
+_IDENTIFYING_FIELDS = ("group", "model", "since")
 """The columns that identify a row."""
 
 
-class _ForLimits(admin.ModelAdmin):  # type: ignore[type-arg]
+class _LimitsAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Rows for staff who may set limits. Changes apply at once in this process, and soon in every other."""
 
     noun = ""
@@ -62,9 +62,9 @@ class _ForLimits(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def _record(self, request: HttpRequest, row: Model, what: str) -> None:
         # An audit line has 200 characters, and a model's name may be as long: the numbers come first, and names only once.
-        fields = [field for field in row._meta.concrete_fields if not field.primary_key and field.name not in _NAMES]
-        said = ", ".join(f"{field.name} {value}" for field in fields if (value := field.value_from_object(row)) is not None)
-        record(f"{self.noun} {what}", visitor_of(request, "admin"), detail=f"{said or 'nothing'}: {row}"[:200])
+        fields = [field for field in row._meta.concrete_fields if not field.primary_key and field.name not in _IDENTIFYING_FIELDS]
+        values = ", ".join(f"{field.name} {value}" for field in fields if (value := field.value_from_object(row)) is not None)
+        record(f"{self.noun} {what}", visitor_of(request, "admin"), detail=f"{values or 'nothing'}: {row}"[:200])
         limits.forget()
 
 
@@ -80,7 +80,7 @@ class UsageLimitForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(UsageLimit)
-class UsageLimitAdmin(_ForLimits):
+class UsageLimitAdmin(_LimitsAdmin):
     """Usage limits of groups, and of everybody else."""
 
     form = UsageLimitForm
@@ -92,7 +92,7 @@ class UsageLimitAdmin(_ForLimits):
 
 
 @admin.register(ModelPrice)
-class ModelPriceAdmin(_ForLimits):
+class ModelPriceAdmin(_LimitsAdmin):
     """Prices of models, with the day from which each applies."""
 
     noun = "model price"

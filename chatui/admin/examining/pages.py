@@ -18,7 +18,7 @@ from chatui.web.manage.parts import for_part, page
 from chatui.web.people import person_of
 from chatui.web.visitors import visitor_of
 
-_begun = Throttle("examinations", attempts=30, seconds=600)
+_throttle = Throttle("examinations", attempts=30, seconds=600)
 
 
 @for_part(Part.SERVERS, "GET", "POST")
@@ -36,7 +36,7 @@ def _begin(request: HttpRequest, spec: BackendSpec) -> HttpResponse:
     staff = person_of(request)
     if not administration.may_examine(staff):
         raise NotFoundError
-    _begun.check(str(staff.pk))
+    _throttle.check(str(staff.pk))
     try:
         runs.begin(visitor_of(request, "admin"), spec)
     except BusyError:

@@ -13,7 +13,7 @@ from chatui.doctor.faults import Fault, Finding, Level
 from chatui.doctor.report import FormatReport, Report
 
 PRODUCTS = ("llama.cpp", "vLLM", "Ollama", "SGLang", "LiteLLM")
-_OF_US = frozenset(
+_SAFE_EVIDENCE = frozenset(
     {
         Fault.BROKEN_OFF,
         Fault.BUSY,
@@ -103,13 +103,13 @@ class ShownReport:
     formats: tuple[ShownFormat, ...]
 
 
-def kept(reports: Sequence[Report], of: str) -> dict[str, Any]:
+def to_stored(reports: Sequence[Report], of: str) -> dict[str, Any]:
     """The reports of a server's addresses as plain values for JSON. ``of``: a digest of the server's configuration at that time."""
-    first, *others = [_kept_report(report) for report in reports]
+    first, *others = [_stored_report(report) for report in reports]
     return first | {"others": others, "of": of}
 
 
-def shown(stored: dict[str, Any]) -> tuple[ShownReport, ...]:
+def from_stored(stored: dict[str, Any]) -> tuple[ShownReport, ...]:
     """The reports for a page, one for each address. Findings that only another release knows are omitted."""
     return tuple(_shown(each) for each in (stored, *stored.get("others", ())))
 
@@ -141,7 +141,7 @@ def _shown(stored: dict[str, Any]) -> ShownReport:
     )
 
 
-def _kept_report(report: Report) -> dict[str, Any]:
+def _stored_report(report: Report) -> dict[str, Any]:
     identity, best = report.identity, report.best
     return {
         "level": report.level.value,
@@ -151,18 +151,18 @@ def _kept_report(report: Report) -> dict[str, Any]:
         "configured": report.configured,
         "best": best.kind if best else "",
         "seconds": round(report.seconds, 1),
-        "general": [_kept(finding) for finding in report.general],
-        "formats": [_kept_format(one) for one in report.formats],
+        "general": [_stored_finding(finding) for finding in report.general],
+        "formats": [_stored_format(one) for one in report.formats],
     }
 
 
-def _kept(finding: Finding) -> list[str | int]:
-    return [finding.fault.value, finding.level.value, finding.seen[:_SEEN_CHARS] if finding.fault in _OF_US else ""]
+def _stored_finding(finding: Finding) -> list[str | int]:
+    return [finding.fault.value, finding.level.value, finding.seen[:_SEEN_CHARS] if finding.fault in _SAFE_EVIDENCE else ""]
 
 
-def _kept_format(one: FormatReport) -> dict[str, Any]:
+def _stored_format(one: FormatReport) -> dict[str, Any]:
     first = None if one.first_seconds is None else round(one.first_seconds, 2)
-    findings = [_kept(finding) for finding in one.findings]
+    findings = [_stored_finding(finding) for finding in one.findings]
     return {"kind": one.kind, "tried": not one.not_tried, "works": one.works, "first_seconds": first, "findings": findings}
 
 
