@@ -188,7 +188,7 @@ async def test_a_socket_needs_the_header_as_well(lines: list[tuple[bytes, bytes]
 @for_each(
     [
         ({"secret": ""}, "a proxy on another machine needs a secret"),
-        ({"proxies": []}, "name the addresses"),
+        ({"proxies": []}, "list the addresses"),
         ({"name": "X_Remote_User"}, "name: String should match"),
         ({"secret_name": "X-Remote-User"}, "a header of its own"),
         ({"role_header": "X-Role"}, "role_header: Extra inputs"),
