@@ -17,7 +17,7 @@ from chatui.guess_limits import GuessLimit, MustWaitError, Scope
 from chatui.models.user import LOOKS_TAKEN
 
 # Codes belong to no account, so guesses are counted by network address only.
-CODES = GuessLimit("code", address=Scope(free=9, longest=600, window=3600))
+CODE_GUESSES = GuessLimit("code", address=Scope(free=9, longest=600, window=3600))
 
 USERNAME_HELP = _("The name to sign in with, such as anna.schmidt: letters, digits and the characters @ . + - _, without spaces.")
 
@@ -56,7 +56,7 @@ class FirstAccountForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-
         """Check the code. After too many guesses no code is checked, so that a right one looks the same as a wrong one."""
         code: str = self.cleaned_data["code"]
         try:
-            guess = CODES.admit(self._address)
+            guess = CODE_GUESSES.admit(self._address)
         except MustWaitError as wait:
             raise forms.ValidationError(wait.sentence) from None
         if not first_account.is_valid_code(code):

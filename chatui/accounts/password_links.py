@@ -57,7 +57,7 @@ def create(visitor: Visitor, person: User, *, voids_password: bool) -> str:
     return reverse("password_link", args=[link.pk, _token(link)])
 
 
-def person_of(link_id: UUID, token: str) -> User:
+def person_for(link_id: UUID, token: str) -> User:
     """The person that a link is for. Raises NotFoundError if the link was never valid or is no longer valid."""
     return _find_valid(link_id, token).user
 
@@ -66,7 +66,7 @@ def use(visitor: Visitor, link_id: UUID, token: str, password: str) -> User:
     """Set the password that the person has chosen, and revoke the keys that were created with the old one. A link works once. Recorded.
 
     Raises:
-        NotFoundError: as ``person_of``; also if the link was used in the meantime.
+        NotFoundError: as ``person_for``; also if the link was used in the meantime.
     """
     with transaction.atomic():
         link = _find_valid(link_id, token, locks=True)

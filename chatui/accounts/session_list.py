@@ -39,11 +39,11 @@ class OwnSession:
 
 def record_start(person: User, key: str, visitor: Visitor, user_agent: str, sign_in_method: str) -> None:
     """Record a new session, and delete the records of the person's ended sessions."""
-    lasting = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
+    active_keys = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
     with transaction.atomic():
-        BegunSession.objects.filter(user=person).exclude(key__in=lasting).delete()
-        where = {"user": person, "address": visitor.address[:64], "device": device_of(user_agent), "way": sign_in_method[:60]}
-        BegunSession.objects.update_or_create(key=key, defaults=where)
+        BegunSession.objects.filter(user=person).exclude(key__in=active_keys).delete()
+        details = {"user": person, "address": visitor.address[:64], "device": device_of(user_agent), "way": sign_in_method[:60]}
+        BegunSession.objects.update_or_create(key=key, defaults=details)
 
 
 def store_provider_session(key: str | None, outside_id: str) -> None:
@@ -77,8 +77,8 @@ def sign_in_method_of(provider: str) -> str:
 
 def delete_ended() -> None:
     """Delete the records of ended sessions."""
-    lasting = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
-    BegunSession.objects.exclude(key__in=lasting).delete()
+    active_keys = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
+    BegunSession.objects.exclude(key__in=active_keys).delete()
 
 
 def change_key(before: str | None, key: str | None) -> None:
@@ -86,12 +86,15 @@ def change_key(before: str | None, key: str | None) -> None:
     BegunSession.objects.filter(key=before).update(key=key)
 
 
-def sessions_of(person: User, this: str | None) -> list[OwnSession]:
-    """The person's sessions, the newest first. ``this``: the key of the current one. Sessions older than this feature are not listed."""
+def sessions_of(person: User, current_key: str | None) -> list[OwnSession]:
+    """The person's sessions, the newest first. Sessions older than this feature are not listed."""
     ends = Session.objects.filter(session_key=OuterRef("key"), expire_date__gt=timezone.now()).values("expire_date")
     rows = BegunSession.objects.filter(user=person).annotate(ends_at=Subquery(ends)).exclude(ends_at=None).order_by("-begun_at")
     names = {sign_in_method_of(provider.key): provider.name for provider in sign_in_file().providers}
-    return [OwnSession(row.pk, row.begun_at, row.ends_at, row.address, row.device, names.get(row.way, ""), row.key == this) for row in rows]
+    return [
+        OwnSession(row.pk, row.begun_at, row.ends_at, row.address, row.device, names.get(row.way, ""), is_this=row.key == current_key)
+        for row in rows
+    ]
 
 
 def end(visitor: Visitor, session_id: UUID) -> None:
@@ -106,12 +109,12 @@ def end(visitor: Visitor, session_id: UUID) -> None:
         row.delete()
 
 
-def end_others(visitor: Visitor, this: str | None) -> None:
-    """End all of the visitor's own sessions except this one, including those that are not listed. Recorded."""
+def end_others(visitor: Visitor, current_key: str | None) -> None:
+    """End all of the visitor's own sessions except the current one, including those that are not listed. Recorded."""
     person = person_of(visitor)
     record("end session", visitor, person.get_username(), detail="all others of their own")
-    sessions.end_all(person, but=this)
-    BegunSession.objects.filter(user=person).exclude(key=this).delete()
+    sessions.end_all(person, except_key=current_key)
+    BegunSession.objects.filter(user=person).exclude(key=current_key).delete()
 
 
 def end_all_of(visitor: Visitor, person: User) -> int:

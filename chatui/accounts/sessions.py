@@ -66,13 +66,13 @@ def signed_in_user(cookies: dict[str, str]) -> User | None:
     return user if isinstance(user, User) else None
 
 
-def end_all(person: User, but: str | None = None) -> int:
-    """End every session of a person, except the one with the key ``but``. Returns how many were ended."""
+def end_all(person: User, except_key: str | None = None) -> int:
+    """End every session of a person, except the one with the key ``except_key``. Returns how many were ended."""
     # Between password and second factor there is no session to end yet: that step expires by itself (web.entrance.second_step).
     User.objects.filter(pk=person.pk).update(sessions_ended_at=timezone.now())
     ended = 0
     # The owner is stored inside the session, so each session is read.
-    for row in Session.objects.exclude(pk=but).iterator(chunk_size=500):
+    for row in Session.objects.exclude(pk=except_key).iterator(chunk_size=500):
         if row.get_decoded().get(auth.SESSION_KEY) == str(person.pk):
             row.delete()
             ended += 1

@@ -33,8 +33,8 @@ _old_passwords = GuessLimit("old password")
 _provider_responses = GuessLimit("single sign-on", address=Scope(free=20, longest=300, window=3600))
 _passkeys = GuessLimit("passkey", address=Scope(free=20, longest=300, window=3600))
 _logouts = GuessLimit("provider logout", address=Scope(free=20, longest=60, window=3600))
-_own_actions = {action: RepeatedAction(action, listed=20, in_all=5000) for action in (SIGNED_IN, SIGNED_OUT)}
-_refusals = {action: RepeatedAction(action, listed=10, in_all=500) for action in (REFUSED, PASSWORD_REFUSED)}
+_own_actions = {action: RepeatedAction(action, per_key=20, total=5000) for action in (SIGNED_IN, SIGNED_OUT)}
+_refusals = {action: RepeatedAction(action, per_key=10, total=500) for action in (REFUSED, PASSWORD_REFUSED)}
 
 
 def admit(visitor: Visitor, name: str, device: str) -> Guess:

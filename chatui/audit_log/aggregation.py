@@ -19,17 +19,17 @@ from chatui.audit_log.record import Visitor, append, lock
 from chatui.guess_limits import address_group
 from chatui.models import AuditEvent, CountedLine, User
 
-BY_PRODUCT = "server"
+SERVER_WAY = "server"
 """The value of ``way`` in lines that the product writes by itself."""
 
 MORE = "more"
 MORE_ELSEWHERE = "more on other conversations"
 """What repeated attempts are counted as. All other counts belong to debug views, and are named after the action."""
 
-SUM_BEGINS = "after line "
+SUM_PREFIX = "after line "
 MOST_NETWORKS = 20
-_CLOSED_AT_ONCE = 50
-_MORE = re.compile(rf"{SUM_BEGINS}\d+: (\d+) more\b.*; last (\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d)")
+_MAX_CLOSED = 50
+_ATTEMPTS_SUM = re.compile(rf"{SUM_PREFIX}\d+: (\d+) more\b.*; last (\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Attempts:
     last_at: datetime
 
 
-def begin(line: AuditEvent, key: str, person: User | None, ends_at: datetime) -> CountedLine:
+def open_counter(line: AuditEvent, key: str, person: User | None, ends_at: datetime) -> CountedLine:
     """Start a counter with that key for repetitions after this line. No other open counter may have the key."""
     return CountedLine.objects.create(
         line=line.number,
@@ -66,15 +66,15 @@ def count(key: str, what: str, visitor: Visitor, ends_at: datetime, first: Calla
     """
     with transaction.atomic():
         lock()
-        row = _open(key)
+        row = _find(key)
         if row is not None and row.ends_at <= timezone.now():
             _close(row)
             row = None
         if row is not None:
             return _count(row, what, address_group(visitor.address))
-        began = first()
-        row = begin(began, key, visitor.user, ends_at)
-        if not began.code:
+        first_line = first()
+        row = open_counter(first_line, key, visitor.user, ends_at)
+        if not first_line.code:
             _count(row, what, address_group(visitor.address))
     return None
 
@@ -89,25 +89,25 @@ def count_open(person: User, prefix: str) -> int:
     return CountedLine.objects.filter(person_id=person.pk, key__startswith=prefix, ends_at__gt=timezone.now()).count()
 
 
-def end(key: str, visitor: Visitor | None = None) -> AuditEvent | None:
+def close_counter(key: str, visitor: Visitor | None = None) -> AuditEvent | None:
     """Close the counter with this key, if any, and write its sum line, as ``visitor`` or (None) as the product. Returns the line."""
     with transaction.atomic():
         lock()
-        row = _open(key)
+        row = _find(key)
         return _close(row, visitor) if row else None
 
 
-def end_overdue(most: int = _CLOSED_AT_ONCE) -> None:
+def close_expired(most: int = _MAX_CLOSED) -> None:
     """Write the sum lines of expired counters, of at most ``most``."""
     overdue = CountedLine.objects.filter(sum_line=None, ends_at__lte=timezone.now()).order_by("ends_at")
-    _end_all(overdue.values_list("key", flat=True)[:most])
+    _close_all(overdue.values_list("key", flat=True)[:most])
 
 
-def end_all_of(person: User) -> None:
+def close_all_of(person: User) -> None:
     """Write the sum lines of all open counters of a person or about their conversations, before their account is erased."""
     open_rows = CountedLine.objects.filter(sum_line=None)
     about = AuditEvent.objects.filter(number__in=open_rows.values("line"), owner_name=person.get_username())
-    _end_all(open_rows.filter(Q(person_id=person.pk) | Q(line__in=about.values("number"))).values_list("key", flat=True))
+    _close_all(open_rows.filter(Q(person_id=person.pk) | Q(line__in=about.values("number"))).values_list("key", flat=True))
 
 
 def counts_in_words(row: CountedLine) -> str:
@@ -121,7 +121,7 @@ def counts_in_words(row: CountedLine) -> str:
 
 def attempts_in(detail: str) -> Attempts:
     """The attempts that a sum line stands for, read from its detail; 0 for a debug view."""
-    found = _MORE.match(detail)
+    found = _ATTEMPTS_SUM.match(detail)
     return (
         Attempts(int(found[1]), datetime.fromisoformat(found[2]).replace(tzinfo=UTC))
         if found
@@ -129,7 +129,7 @@ def attempts_in(detail: str) -> Attempts:
     )
 
 
-def sums_among(lines: Iterable[int]) -> dict[int, int]:
+def sum_lines_among(lines: Iterable[int]) -> dict[int, int]:
     """The sum lines among these lines: their numbers, each with the number of its first line."""
     rows = CountedLine.objects.filter(sum_line__in=list(lines)).values_list("sum_line", "line")
     return {sum_line: line for sum_line, line in rows if sum_line is not None}
@@ -137,10 +137,10 @@ def sums_among(lines: Iterable[int]) -> dict[int, int]:
 
 def is_sum_of(detail: str, line: int) -> bool:
     """Whether a line with this detail is the sum line for that first line."""
-    return detail.startswith(f"{SUM_BEGINS}{line}: ")
+    return detail.startswith(f"{SUM_PREFIX}{line}: ")
 
 
-def sums_after(lines: Iterable[int]) -> dict[int, tuple[str, int | None]]:
+def counts_after(lines: Iterable[int]) -> dict[int, tuple[str, int | None]]:
     """The counts after these lines, by line number: in words, and the number of the sum line (None while counting continues)."""
     rows = list(CountedLine.objects.filter(line__in=list(lines)))
     summed = dict(AuditEvent.objects.filter(number__in=[row.sum_line for row in rows if row.sum_line]).values_list("number", "detail"))
@@ -164,7 +164,7 @@ def _attempts(row: CountedLine) -> int:
     return sum(row.counts.get(what, 0) for what in (MORE, MORE_ELSEWHERE))
 
 
-def _open(key: str) -> CountedLine | None:
+def _find(key: str) -> CountedLine | None:
     return CountedLine.objects.filter(key=key).first()
 
 
@@ -180,47 +180,47 @@ def _count(row: CountedLine, what: str, network: str) -> Repetition:
     return Repetition(number, is_new)
 
 
-def _end_all(keys: Iterable[str | None]) -> None:
+def _close_all(keys: Iterable[str | None]) -> None:
     for key in list(keys):
         if key is not None:
-            end(key)
+            close_counter(key)
 
 
 def _close(row: CountedLine, visitor: Visitor | None = None) -> AuditEvent | None:
     """Write the sum line, except after an attempt without repetitions. A debug view always gets one."""
-    began = AuditEvent.objects.get(number=row.line)
-    if began.code and not row.counts:
+    first_line = AuditEvent.objects.get(number=row.line)
+    if first_line.code and not row.counts:
         row.delete()
         return None
-    line = append(_sum_of(row, began, visitor))
+    line = append(_sum_of(row, first_line, visitor))
     row.sum_line, row.key, row.person_id, row.counts, row.networks, row.last_at = line.number, None, None, {}, [], None
     row.save()
     return line
 
 
-def _sum_of(row: CountedLine, began: AuditEvent, visitor: Visitor | None) -> AuditEvent:
+def _sum_of(row: CountedLine, first_line: AuditEvent, visitor: Visitor | None) -> AuditEvent:
     """The sum line: with the same person, conversation and owner as the first line, even if they no longer exist."""
-    if began.code:
-        action, way, address = began.action, began.way, began.address
+    if first_line.code:
+        action, way, address = first_line.action, first_line.way, first_line.address
     elif visitor:
         action, way, address = "close debug view", visitor.way, visitor.address
     else:
-        action, way, address = "debug view ended", BY_PRODUCT, ""
+        action, way, address = "debug view ended", SERVER_WAY, ""
     is_elsewhere = MORE_ELSEWHERE in row.counts
     return AuditEvent(
         action=action,
-        code=began.code,
+        code=first_line.code,
         way=way,
-        actor_id=began.actor_id,
-        actor_name=began.actor_name,
-        conversation_id=None if is_elsewhere else began.conversation_id,
-        owner_name="" if is_elsewhere else began.owner_name,
+        actor_id=first_line.actor_id,
+        actor_name=first_line.actor_name,
+        conversation_id=None if is_elsewhere else first_line.conversation_id,
+        owner_name="" if is_elsewhere else first_line.owner_name,
         address=address[:64],
-        detail=f"{SUM_BEGINS}{row.line}: {counts_in_words(row)}"[:200],
+        detail=f"{SUM_PREFIX}{row.line}: {counts_in_words(row)}"[:200],
     )
 
 
 def _listed(counts: dict[str, int]) -> str:
     attempts = [f"{number} {what}" for what, number in counts.items() if what in (MORE, MORE_ELSEWHERE)]
-    looks = [f"{number} × {what.removeprefix('debug ')}" for what, number in counts.items() if what not in (MORE, MORE_ELSEWHERE)]
-    return ", ".join([*attempts, *looks])
+    views = [f"{number} × {what.removeprefix('debug ')}" for what, number in counts.items() if what not in (MORE, MORE_ELSEWHERE)]
+    return ", ".join([*attempts, *views])

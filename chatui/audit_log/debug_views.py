@@ -57,4 +57,4 @@ def count(filters: Filters) -> int:
 
 
 def _seen(numbers: Iterable[int]) -> dict[int, str]:
-    return {number: words for number, (words, _sum) in aggregation.sums_after(numbers).items()}
+    return {number: words for number, (words, _sum) in aggregation.counts_after(numbers).items()}

@@ -28,7 +28,7 @@ def csv_lines(filters: Filters) -> Iterator[str]:
     """A row of column names, then a row for each line of the log, oldest first (RFC 4180). No cell is a formula."""
     yield csv_row(_NAMES)
     for row in _rows(filters):
-        yield csv_row([cell(_plain(value)) for value in row])
+        yield csv_row([safe_cell(_plain(value)) for value in row])
 
 
 FORMATS: dict[str, Callable[[Filters], Iterator[str]]] = {"jsonl": json_lines, "csv": csv_lines}
@@ -44,7 +44,7 @@ def _plain(value: object) -> object:
     return str(value) if isinstance(value, UUID) else value
 
 
-def cell(value: object) -> object:
+def safe_cell(value: object) -> object:
     """The value, with an apostrophe before it if a spreadsheet would read it as a formula."""
     # People choose their names and reasons: "=HYPERLINK(…)" must not become active in an auditor's spreadsheet.
     return f"'{value}" if isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA) else value

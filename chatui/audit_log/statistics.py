@@ -54,14 +54,14 @@ _COLUMNS = {
 
 def _add_repetitions(times: Counter[tuple[str, ...]], filters: Filters, found: QuerySet[AuditEvent], names: list[str]) -> None:
     """Replace sum lines by the attempts that they stand for, on the day of the last one, and add the attempts in open counters."""
-    sums = found.filter(code__gt="", detail__startswith=aggregation.SUM_BEGINS)
+    sums = found.filter(code__gt="", detail__startswith=aggregation.SUM_PREFIX)
     for detail, *group in sums.values_list("detail", *names).iterator():
         times[tuple(group)] -= 1
         _add(times, dict(zip(names, group, strict=True)), aggregation.attempts_in(detail), filters.since)
     counting = aggregation.attempts_after()
     # Counters that are still open may have started before the requested period.
-    began = _grouped(replace(filters, since=None), names).filter(number__in=counting)
-    for number, *group in began.values_list("number", *names):
+    first_lines = _grouped(replace(filters, since=None), names).filter(number__in=counting)
+    for number, *group in first_lines.values_list("number", *names):
         _add(times, dict(zip(names, group, strict=True)), counting[number], filters.since)
 
 

@@ -133,7 +133,7 @@ def continue_watching(visitor: Visitor, before: Following) -> Following:
         raise SignedOutError
     following = _following(access.recheck_hidden(visitor, before.conversation_id))
     if following.turn_id != before.turn_id:
-        access.recheck_hidden(visitor, before.conversation_id, more="debug stream")
+        access.recheck_hidden(visitor, before.conversation_id, newly_shown="debug stream")
     return following
 
 

@@ -52,8 +52,8 @@ def as_person(user: object) -> User | None:
     return user if isinstance(user, User) else None
 
 
-def own_conversation(user: User | None, conversation_id: object, *, deleted: bool = False, **also: Combinable) -> Conversation:
-    """The person's own conversation with that id. ``deleted``: look in the bin instead. ``also``: annotations to read with it.
+def own_conversation(user: User | None, conversation_id: object, *, deleted: bool = False, **annotations: Combinable) -> Conversation:
+    """The person's own conversation with that id. ``deleted``: look in the bin instead. ``annotations``: values to compute with it.
 
     Raises:
         NotFoundError: there is none, or nobody is signed in.
@@ -61,7 +61,7 @@ def own_conversation(user: User | None, conversation_id: object, *, deleted: boo
     if user is None or not user.is_active:
         raise NotFoundError
     try:
-        return owned_by(user.pk, _key(conversation_id), deleted=deleted).annotate(**also).get()
+        return owned_by(user.pk, _key(conversation_id), deleted=deleted).annotate(**annotations).get()
     except Conversation.DoesNotExist:
         raise NotFoundError from None
 
@@ -163,20 +163,20 @@ def own_conversations_of(user: User, keys: Iterable[UUID]) -> dict[UUID, Convers
     return listed(user).filter(deleted_at=None).in_bulk(list(keys))
 
 
-def message_of(conversation: Conversation, message_id: object, **also: Combinable) -> Message:
-    """The message with that id in the conversation. ``also``: annotations to read with it.
+def message_of(conversation: Conversation, message_id: object, **annotations: Combinable) -> Message:
+    """The message with that id in the conversation. ``annotations``: values to compute in the same statement.
 
     Raises NotFoundError if there is none, also for an id from another conversation.
     """
     try:
-        return Message.objects.annotate(**also).get(pk=_key(message_id), conversation=conversation)
+        return Message.objects.annotate(**annotations).get(pk=_key(message_id), conversation=conversation)
     except Message.DoesNotExist:
         raise NotFoundError from None
 
 
-def turn_of(conversation: Conversation, turn_id: object, **also: Combinable) -> Turn:
-    """The turn with that id in the conversation. ``also``: annotations to read with it. Raises NotFoundError."""
-    turns = Turn.objects.annotate(**also).select_related("question", "continued_message").defer("request")
+def turn_of(conversation: Conversation, turn_id: object, **annotations: Combinable) -> Turn:
+    """The turn with that id in the conversation. ``annotations``: values to compute in the same statement. Raises NotFoundError."""
+    turns = Turn.objects.annotate(**annotations).select_related("question", "continued_message").defer("request")
     try:
         return turns.get(pk=_key(turn_id), conversation=conversation)
     except Turn.DoesNotExist:
@@ -256,8 +256,8 @@ def view_hidden(visitor: Visitor, conversation_id: object, *, action: str) -> Co
     return conversation
 
 
-def recheck_hidden(visitor: Visitor, conversation_id: UUID, *, more: str = "") -> Conversation:
-    """Check that an open debug stream may continue. ``more``: what it shows in addition from now on, such as another turn; recorded.
+def recheck_hidden(visitor: Visitor, conversation_id: UUID, *, newly_shown: str = "") -> Conversation:
+    """Check that an open debug stream may continue. ``newly_shown``: what it also shows from now on, such as another turn; recorded.
 
     Raises as ``view_hidden``, but records no attempt: it is the product that checks again, and the person may have lost the permission.
     """
@@ -265,8 +265,8 @@ def recheck_hidden(visitor: Visitor, conversation_id: UUID, *, more: str = "") -
     request = open_request(visitor, conversation)
     if not request:
         raise OptInNeededError
-    if more:
-        debug_views.record_access(visitor, request, more)
+    if newly_shown:
+        debug_views.record_access(visitor, request, newly_shown)
     return conversation
 
 

@@ -60,7 +60,7 @@ def record_attempt(visitor: Visitor, target: Conversation | UUID | None, action:
 
     ``target``: the conversation, or the id of one that does not exist.
     """
-    aggregation.end_overdue()
+    aggregation.close_expired()
     visitor = Visitor(visitor.user, visitor.address, visitor.cause or visitor.way, visitor.cause)
     if visitor.user is None:
         _record_anonymous(visitor, target, action)

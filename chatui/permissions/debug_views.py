@@ -21,14 +21,14 @@ LISTED_DOWNLOADS = 20
 def begin(line: AuditEvent, request: DebugRequest) -> None:
     """Start counting accesses. ``line``: the audit line of the opened debug view."""
     if request.expires_at:
-        aggregation.begin(line, _key(request), request.person, request.expires_at)
+        aggregation.open_counter(line, _key(request), request.person, request.expires_at)
 
 
 def record_access(visitor: Visitor, request: DebugRequest, action: str) -> None:
     """Record one access in an open debug view. Raises a database error if that fails."""
     if not request.expires_at:
         raise ValueError("the debug view is not open")
-    aggregation.end_overdue()
+    aggregation.close_expired()
     is_download = action in DOWNLOADS
 
     def first() -> AuditEvent:
@@ -44,7 +44,7 @@ def record_access(visitor: Visitor, request: DebugRequest, action: str) -> None:
 
 def end(requests: Iterable[DebugRequest], visitor: Visitor | None = None) -> bool:
     """Write the counts of debug views that are closed, by a visitor or (None) by the product. Returns whether any line was written."""
-    lines = [aggregation.end(_key(request), visitor) for request in requests]
+    lines = [aggregation.close_counter(_key(request), visitor) for request in requests]
     return any(lines)
 
 

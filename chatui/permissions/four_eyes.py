@@ -20,7 +20,7 @@ ACCOUNT_PERMISSIONS = {
 }
 """The permissions with which one person can act as two."""
 
-_LONGEST_CHAIN = 8
+_MAX_CHAIN_LENGTH = 8
 
 
 def record_change(changer: User | None, changed: Iterable[UUID], what: str) -> None:
@@ -44,13 +44,13 @@ def account_permissions(person: User) -> tuple[str, ...]:
 def _reaches(changer: UUID, changed: UUID) -> bool:
     """Whether a chain of changes leads from one account to the other: whoever creates an account may use it to change a third one."""
     since = timezone.now() - timedelta(days=environment().four_eyes_days)
-    reached = front = {changer}
-    for _ in range(_LONGEST_CHAIN):
-        found = set(AccountChange.objects.filter(changer_id__in=front, at__gt=since).values_list("changed_id", flat=True))
+    reached = frontier = {changer}
+    for _ in range(_MAX_CHAIN_LENGTH):
+        found = set(AccountChange.objects.filter(changer_id__in=frontier, at__gt=since).values_list("changed_id", flat=True))
         if changed in found:
             return True
-        front = found - reached
-        if not front:
+        frontier = found - reached
+        if not frontier:
             return False
-        reached = reached | front
+        reached = reached | frontier
     return True  # the chain is too long to follow, so to be safe the two accounts count as one person

@@ -103,7 +103,7 @@ def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
         words = _("More than %(count)s lines. Narrow the filter, or use manage.py audit export.")
         asked.add_error(None, words % {"count": number_format(EXPORT_MOST, force_grouping=True)})
         return _page(request, asked, lines.Page((), None, None), status=400)
-    aggregation.end_overdue()
+    aggregation.close_expired()
     record("audit export", visitor, detail=f"{kind}: {filters}")
     response = HttpResponse("".join(islice(files.FORMATS[kind](filters), EXPORT_MOST + 2)), content_type=f"{_KINDS[kind]}; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="audit-log-{timezone.now():%Y-%m-%d}.{kind}"'

@@ -24,7 +24,7 @@ WINDOW_SECONDS = 60
 
 # A valid key is never refused because of invalid ones from the same address, so this limit can be strict.
 _invalid_keys = GuessLimit("API key", address=Scope(free=20, longest=60, window=3600))
-_refusals = RepeatedAction("API key refused", listed=5, in_all=200)
+_refusals = RepeatedAction("API key refused", per_key=5, total=200)
 _requests = Throttle("api", attempts=0, seconds=WINDOW_SECONDS)
 
 

@@ -220,7 +220,7 @@ def _checked(check: Callable[[], _Result]) -> _Result:
         raise RefusedPasskeyError("not valid") from None
 
 
-def as_json(options: str) -> dict[str, Any]:
+def as_dict(options: str) -> dict[str, Any]:
     """The options as a dictionary, for a JSON response."""
     found: dict[str, Any] = json.loads(options)
     return found

@@ -59,7 +59,7 @@ def has_passkeys(person: User) -> bool:
     return Passkey.objects.filter(user=person).exists()
 
 
-def begin(person: User) -> None:
+def start_setup(person: User) -> None:
     """Start the setup of one-time codes with a new secret: somebody who knew the password may have seen the last unconfirmed one."""
     SecondFactor.objects.filter(user=person, confirmed_at=None).delete()
 
@@ -91,7 +91,7 @@ def confirm(visitor: Visitor, person: User, code: str) -> list[str]:
             raise WrongCodeError
         record("second factor set up", visitor, person.get_username())
         notifications.notify(person, "codes-set-up")
-        return _new_codes(person)
+        return _create_codes(person)
 
 
 def check(visitor: Visitor, person: User, code: str) -> None:
@@ -117,7 +117,7 @@ def check(visitor: Visitor, person: User, code: str) -> None:
 
 
 @transaction.atomic
-def new_codes(visitor: Visitor, person: User) -> list[str]:
+def replace_codes(visitor: Visitor, person: User) -> list[str]:
     """Replace all recovery codes with new ones. Recorded."""
     # Of two simultaneous requests, the second waits and replaces the codes of the first.
     User.objects.select_for_update(no_key=True).get(pk=person.pk)
@@ -125,12 +125,12 @@ def new_codes(visitor: Visitor, person: User) -> list[str]:
         raise WrongCodeError
     record("recovery codes made", visitor, person.get_username())
     notifications.notify(person, "recovery-codes")
-    return _new_codes(person)
+    return _create_codes(person)
 
 
-def first_codes(person: User) -> list[str]:
+def create_first_codes(person: User) -> list[str]:
     """Create recovery codes for a person who has none; empty for others. Call it in the transaction that adds a factor."""
-    return [] if RecoveryCode.objects.filter(user=person).exists() else _new_codes(person)
+    return [] if RecoveryCode.objects.filter(user=person).exists() else _create_codes(person)
 
 
 def delete_unneeded_codes(person: User) -> None:
@@ -183,7 +183,7 @@ def _secret(row: SecondFactor) -> bytes:
     return hmac.new(settings.SECRET_KEY.encode(), b"chatui.second_factor " + row.pk.bytes, hashlib.sha256).digest()[:20]
 
 
-def _new_codes(person: User) -> list[str]:
+def _create_codes(person: User) -> list[str]:
     codes = ["-".join("".join(secrets.choice(_ALPHABET) for _ in range(5)) for _ in range(3)) for _ in range(RECOVERY_CODES)]
     RecoveryCode.objects.filter(user=person).delete()
     RecoveryCode.objects.bulk_create(RecoveryCode(user=person, digest=_digest(code.replace("-", ""))) for code in codes)

@@ -68,7 +68,7 @@ def add(visitor: Visitor, person: User, site: Site, new: NewPasskey, name: str) 
         _add(User.objects.select_for_update(no_key=True).get(pk=person.pk), site, new, name)
         record("passkey added", visitor, person.get_username())
         notifications.notify(person, "passkey-added")
-        return enrollment.first_codes(person)
+        return enrollment.create_first_codes(person)
 
 
 def record_not_added(visitor: Visitor, person: User, error: RefusedPasskeyError) -> None:

@@ -25,20 +25,20 @@ class LastAccountManagerError(Exception):
         self.name = name
 
 
-def lock(more: Collection[UUID] = ()) -> None:
-    """Lock the rows of all account managers and of ``more``, in a fixed order, so that two changes cannot each rely on the other's account.
+def lock(others: Collection[UUID] = ()) -> None:
+    """Lock the rows of all account managers and of ``others``, in a fixed order, so that two changes cannot rely on each other's account.
 
     Call it in a transaction. Check conditions again afterwards: data read before the lock may be out of date.
     """
-    list(User.objects.select_for_update(no_key=True).filter(Q(pk__in=_managers()) | Q(pk__in=more)).order_by("pk").values_list("pk"))
+    list(User.objects.select_for_update(no_key=True).filter(Q(pk__in=_managers()) | Q(pk__in=others)).order_by("pk").values_list("pk"))
 
 
-def lock_for(staff: User, more: Collection[UUID] = ()) -> User:
+def lock_for(staff: User, others: Collection[UUID] = ()) -> User:
     """As ``lock``, for the acting member of staff as well. Returns them as read after locking.
 
     They may have lost permissions since their request began. Raises NotFoundError if their account is gone or closed.
     """
-    lock([staff.pk, *more])
+    lock([staff.pk, *others])
     now: User | None = User.objects.filter(pk=staff.pk, is_active=True).first()
     if now is None:
         raise NotFoundError
@@ -68,10 +68,10 @@ def keep_last_manager(person: User) -> Iterator[None]:
 
 
 @contextmanager
-def require_manager_left(name: str, more: Collection[UUID] = ()) -> Iterator[None]:
-    """As ``keep_last_manager``, around any change on staff pages to the object called ``name``. ``more``: as for ``lock``."""
+def require_manager_left(name: str, others: Collection[UUID] = ()) -> Iterator[None]:
+    """As ``keep_last_manager``, around any change on staff pages to the object called ``name``. ``others``: as for ``lock``."""
     with transaction.atomic():
-        lock(more)
+        lock(others)
         before = _managers_who_can_sign_in()
         yield
         if before and not _managers_who_can_sign_in():

@@ -81,7 +81,7 @@ class Command(BaseCommand):
     def _export(self, options: dict[str, Any]) -> None:
         filters = _filters(options)
         lines = files.FORMATS[options["format"]]
-        aggregation.end_overdue(_ALL)
+        aggregation.close_expired(_ALL)
         if options["file"] == "-":
             record("audit export", SHELL, detail=f"{options['format']}: {filters}")
             for line in lines(filters):

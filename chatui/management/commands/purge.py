@@ -37,7 +37,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Remove, and say how many."""
-        aggregation.end_overdue(_ALL)
+        aggregation.close_expired(_ALL)
         before = timezone.now() - timedelta(days=options["days"])
         count = erasure.count_expired(before)
         old = hidden_text.too_old()

@@ -52,7 +52,7 @@ def options(request: HttpRequest, what: str) -> JsonResponse:
         )
     else:
         raise NotFoundError
-    return JsonResponse(ceremonies.as_json(options))
+    return JsonResponse(ceremonies.as_dict(options))
 
 
 @sensitive_post_parameters()

@@ -103,7 +103,7 @@ def new_codes(request: HttpRequest) -> HttpResponse:
         return redirect("sign_in_confirm")
     session_start.admit_change(person_of(request))
     try:
-        codes = enrollment.new_codes(visitor_of(request, "page"), person_of(request))
+        codes = enrollment.replace_codes(visitor_of(request, "page"), person_of(request))
     except WrongCodeError:
         raise NotFoundError from None
     return render(request, "ways/recovery_codes.html", {"codes": codes, "after": ""})
@@ -124,7 +124,7 @@ def remove(request: HttpRequest) -> HttpResponse:
 
 def _set_up(request: HttpRequest, person: User) -> HttpResponse:
     if request.method == "GET":
-        enrollment.begin(person)
+        enrollment.start_setup(person)
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
