@@ -1,4 +1,4 @@
-"""Signing in by a trusted proxy's header: who is believed, and every way in which somebody else tries to be."""
+"""Sign-in by a trusted proxy's header: who is trusted, and every attempt to forge the header."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trusted proxy's header at the server as it is really served: what the server itself makes of repeated headers and of underscores."""
+"""A trusted proxy's header at the real server: how the server itself handles repeated headers and underscores."""
 
 from __future__ import annotations
 

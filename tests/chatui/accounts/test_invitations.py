@@ -1,4 +1,4 @@
-"""Invitations: a link makes one account, in the group that it was made for, and ends in every way in which it should."""
+"""Invitations: a link creates one account, in the group that it was created for, and stops working when it should."""
 
 from __future__ import annotations
 

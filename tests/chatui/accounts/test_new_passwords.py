@@ -1,4 +1,4 @@
-"""What is wrong with a new password is said at the field where it was chosen."""
+"""Problems with a new password are shown at the field where it was typed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A link instead of a password: staff learn none, and the person reads who made the link and what became of it."""
+"""Password links: staff never learn a password, and the person sees who created a link and whether it was used."""
 
 from __future__ import annotations
 

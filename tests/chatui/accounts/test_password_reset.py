@@ -1,4 +1,4 @@
-"""A link by e-mail for a forgotten password: to the account's own address, for an hour, and the same page for everybody."""
+"""Password reset by e-mail: to the account's own address, valid for an hour, with the same page for everybody."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""New passwords: long, of any characters, and none that is guessed first."""
+"""New passwords: long, of any characters, and none that attackers try first."""
 
 from __future__ import annotations
 

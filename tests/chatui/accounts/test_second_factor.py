@@ -1,4 +1,4 @@
-"""The second factor: nobody with a password alone gets in, each code is good once, and groups can demand it."""
+"""The second factor: a password alone does not sign in, each code works once, and groups can require it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of one's own sessions: what is in it, and what ends with a session."""
+"""The list of a person's sessions: what it shows, and what ends with a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Back ends on the admin pages: who may change them, what the form refuses, what is recorded, and that no key is ever there."""
+"""Back ends on the admin pages: who may change them, what the form refuses, what is recorded, and that no key is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A back end that somebody made or changed who may not see hidden channels waits for somebody who may."""
+"""A back end that was changed by somebody who may not see hidden channels waits for the confirmation of somebody who may."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The admin page of failed answers: found by its number, with a cause that quotes nothing, and only for those who look after back ends."""
+"""The admin page of failed answers: searchable by number, with a cause that quotes nothing, only for staff who see back ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The proof that the audit log is whole: what an attacker with the database in hand does to it, and what ``audit verify`` says."""
+"""The integrity of the audit log: what an attacker with database access can do, and what ``audit verify`` reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing a line of the audit log: beside other writers, and with values that are too long or move a cursor."""
+"""Writing a line of the audit log: with concurrent writers, and with values that are too long or contain control characters."""
 
 from __future__ import annotations
 

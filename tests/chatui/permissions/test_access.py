@@ -1,4 +1,4 @@
-"""Who may see hidden channels, and that every look and every attempt is on record before anything is shown."""
+"""Who may see hidden channels, and that every access and attempt is recorded before anything is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What owners are told of staff who opened their conversation: by a setting, when and nothing else, until they put it away."""
+"""Owners are told when staff opened their conversation, if the setting is on, but not who or why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attempts at hidden channels: strangers cannot flood the log, and staff hear of a person who goes on trying."""
+"""Attempts to see hidden channels: strangers cannot flood the log, and staff are warned of people who keep trying."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening a debug view: a reason, a time, and, where the operator wants it, a second person. Never oneself, never twice, never too late."""
+"""Opening a debug view needs a reason, a duration and, if the operator wants it, another person, who can decide once and in time."""
 
 from __future__ import annotations
 

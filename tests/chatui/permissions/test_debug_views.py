@@ -1,4 +1,4 @@
-"""Looks at hidden channels: on record at once, with pages and streams counted, and summed up in one line however they end."""
+"""Debug views are recorded at once, their pages and streams are counted, and however they end, a line gives the counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Four eyes are two people: whoever made or changed an account does not approve for it, nor it for them."""
+"""The four-eyes rule: whoever created or changed an account cannot approve its requests, nor the other way round."""
 
 from __future__ import annotations
 

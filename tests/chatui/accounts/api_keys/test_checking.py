@@ -1,4 +1,4 @@
-"""A key works until it is taken back, ends or its owner's account is closed; wrong ones are counted, and nothing stores the key itself."""
+"""A key works until it is revoked, expires or its owner's account is closed; invalid keys are counted; no key is stored."""
 
 from __future__ import annotations
 

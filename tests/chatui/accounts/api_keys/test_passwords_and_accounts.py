@@ -1,4 +1,4 @@
-"""What becomes of keys when a password is another one, and keys of accounts at which nobody can sign in."""
+"""What happens to keys when a password changes, and keys for accounts that nobody can sign in to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work behind a page is done in its order, and neither a piece that fails nor one that hangs holds anything up."""
+"""Background jobs run in order, and neither a failing nor a hanging job blocks anything."""
 
 from __future__ import annotations
 

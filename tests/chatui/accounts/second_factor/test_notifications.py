@@ -1,4 +1,4 @@
-"""People are told of changes of their ways in, and what was half done ends with their sessions."""
+"""People are notified when their sign-in methods change, and half-finished sign-ins end with their sessions."""
 
 from __future__ import annotations
 

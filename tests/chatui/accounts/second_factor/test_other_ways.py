@@ -1,4 +1,4 @@
-"""A second factor that a group demands, beside a provider and a proxy that sign people in: no way leads around it with a password."""
+"""A second factor that a group requires, with a provider and a proxy that also sign people in: no password gets around it."""
 
 from __future__ import annotations
 

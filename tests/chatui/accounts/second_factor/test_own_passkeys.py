@@ -1,4 +1,4 @@
-"""A person's own passkeys: adding, naming, removing, who may, and what else knows of them."""
+"""A person's own passkeys: who may add, rename and remove them, and where they have effects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signing in with a passkey: the right one opens, and whatever is wrong is refused in one sentence that says nothing."""
+"""Sign-in with a passkey: the right one works, and any other is refused with the same message."""
 
 from __future__ import annotations
 

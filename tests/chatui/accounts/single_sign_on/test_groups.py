@@ -1,4 +1,4 @@
-"""Who may enter, and the groups that a provider decides about."""
+"""Who is admitted, and the groups that a provider manages."""
 
 from __future__ import annotations
 

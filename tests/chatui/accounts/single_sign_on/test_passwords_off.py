@@ -1,4 +1,4 @@
-"""With single sign-on, passwords are for emergency accounts alone: whoever else has one, and whatever page takes one."""
+"""With single sign-on, only emergency accounts have passwords, and the password pages refuse everybody else."""
 
 from __future__ import annotations
 

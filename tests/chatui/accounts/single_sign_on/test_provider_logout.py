@@ -1,4 +1,4 @@
-"""A provider says that it has signed somebody out: what ends here, and what tokens nobody believes."""
+"""A provider reports that somebody has signed out: which sessions end, and which tokens are refused."""
 
 from __future__ import annotations
 

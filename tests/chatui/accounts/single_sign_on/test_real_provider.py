@@ -1,4 +1,4 @@
-"""Against a certified provider, ``oidc-provider`` of npm: what our own scripted one accepts, a real one does as well."""
+"""A certified provider, ``oidc-provider`` of npm, accepts what our scripted provider accepts."""
 
 from __future__ import annotations
 

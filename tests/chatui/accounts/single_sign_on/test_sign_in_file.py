@@ -1,4 +1,4 @@
-"""The operator's file: what is wrong in it is said, without a value, and never makes the product more open."""
+"""The operator's file: mistakes are reported without quoting a value, and never make the product more permissive."""
 
 from __future__ import annotations
 

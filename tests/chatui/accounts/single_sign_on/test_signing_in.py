@@ -1,4 +1,4 @@
-"""Signing in with a provider: whose account it is, what it makes, and every answer that is not one."""
+"""Sign-in with a provider: which account it opens, what it creates, and every invalid response."""
 
 from __future__ import annotations
 

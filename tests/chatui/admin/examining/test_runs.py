@@ -1,4 +1,4 @@
-"""Examinations: one at a time for each server and in each process, and what is kept of a report holds no word of a server."""
+"""Examinations: one at a time for each server and each process, and a stored report has no text of a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model server is examined from the administration page, as it is really served, with a peer that answers by a script."""
+"""A model server is examined from the admin page at the real server, with a scripted model server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Share links are made by members of the groups of CHATUI_SHARE_GROUPS alone, and those of anybody else open for nobody."""
+"""Only members of the groups of CHATUI_SHARE_GROUPS can create share links, and nobody can read the links of others."""
 
 from __future__ import annotations
 
