@@ -23,7 +23,7 @@ groups = { "/chat" = "people", "0d1c-44" = ["people", "debuggers"] }
 """
 
 
-def test_a_good_file(tmp_path: Path) -> None:
+def test_a_valid_file(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("s3cret\n")
     (path := tmp_path / "sign-in.toml").write_text(GOOD)
     file = read_file(path)
@@ -45,7 +45,7 @@ def test_a_good_file(tmp_path: Path) -> None:
         ("[[provider]]", "[[providers]]", "providers: unknown setting"),
     ],
 )
-def test_a_mistake_leaves_the_provider_out(old: str, new: str, problem: str) -> None:
+def test_a_mistake_omits_the_provider(old: str, new: str, problem: str) -> None:
     assert old in GOOD
     file = parsed(GOOD.replace(old, new), Path("/"))
     assert file.providers == () and problem in file.problems[0] and "hush" not in str(file.problems)
@@ -62,16 +62,16 @@ def test_a_mistake_leaves_the_provider_out(old: str, new: str, problem: str) -> 
         ('passwords = "emergency"', EMERGENCY),
     ],
 )
-def test_a_mistake_never_opens_passwords(text: str, passwords: str) -> None:
+def test_a_mistake_never_enables_passwords(text: str, passwords: str) -> None:
     file = parsed(text, Path("/"))
     assert file.passwords == passwords and bool(file.problems) == (text not in ("", 'passwords = "everybody"'))
 
 
-def test_a_file_that_cannot_be_read_lets_nobody_in_with_a_password(tmp_path: Path) -> None:
+def test_an_unreadable_file_disables_passwords(tmp_path: Path) -> None:
     assert read_file(tmp_path / "none").passwords == EMERGENCY and read_file(tmp_path / "none").problems
 
 
-def test_a_provider_is_named_once() -> None:
+def test_a_repeated_provider_is_reported_and_ignored() -> None:
     table = GOOD[GOOD.index("[[") :]
     file = parsed(GOOD + table, Path("/"))
     assert len(file.providers) == 1 and "twice" in file.problems[0]

@@ -51,7 +51,7 @@ def row_of(**values: object) -> Examination:
     return row
 
 
-def test_while_another_process_examines_the_server_nobody_begins(kim: User) -> None:
+def test_no_examination_starts_while_another_process_examines_the_server(kim: User) -> None:
     row_of()
     client = signed_in(kim)
     assert "3 of at most 10 questions" in client.get(PAGE).content.decode()
@@ -60,7 +60,7 @@ def test_while_another_process_examines_the_server_nobody_begins(kim: User) -> N
     assert not AuditEvent.objects.exists() and not runs._examination_lock.locked()
 
 
-def test_a_run_of_a_process_that_is_gone_makes_room(kim: User) -> None:
+def test_a_run_of_a_dead_process_does_not_block_the_next(kim: User) -> None:
     row = row_of(lease_until=timezone.now() - timedelta(seconds=1))
     client = signed_in(kim)
     page = client.get(PAGE).content.decode()
@@ -78,7 +78,7 @@ def test_a_process_examines_one_server_at_a_time(kim: User) -> None:
     assert not Examination.objects.exists()
 
 
-def test_only_whoever_may_change_back_ends_begins_one(kim: User, ada: User) -> None:
+def test_only_staff_who_may_change_back_ends_can_start_one(kim: User, ada: User) -> None:
     reader = signed_in(make_person("reader", "view_storedbackend", staff=True))
     page = reader.get(PAGE).content.decode()
     assert "Whoever may change back ends can examine it." in page and reader.post(PAGE).status_code == 404
@@ -90,13 +90,13 @@ def test_only_whoever_may_change_back_ends_begins_one(kim: User, ada: User) -> N
     assert not Examination.objects.exists()
 
 
-def test_the_demo_is_not_examined_and_others_are_offered_it(kim: User) -> None:
+def test_the_demo_has_no_examination_page_and_other_servers_have(kim: User) -> None:
     page = signed_in(kim).get("/manage/servers/").content.decode()
     assert f'href="{PAGE}"' in page and "/manage/servers/demo/" not in page
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_cannot_be_asked_ends_with_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_with_a_missing_key_gets_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "PROGRESS_SECONDS", 0.05)
     spec = BackendSpec(name="keyless", url="http://127.0.0.1:9", key_env="NO_SUCH_KEY_IS_SET")
     root = User.objects.create_superuser("root", password="correct horse battery")
@@ -110,7 +110,7 @@ def test_what_cannot_be_asked_ends_with_a_report(monkeypatch: pytest.MonkeyPatch
     assert not runs._examination_lock.locked()
 
 
-def test_no_word_of_a_server_is_kept() -> None:
+def test_no_text_of_a_server_is_stored() -> None:
     findings = tuple(Finding(fault, Level.FAULT, HOSTILE) for fault in Fault if fault not in stored_report._SAFE_EVIDENCE)
     identity = Identity("place", HOSTILE, HOSTILE, (HOSTILE,), HOSTILE, 4096, True, HOSTILE)
     own = Finding(Fault.KEY_REFUSED, Level.UNUSABLE, "HTTP 401.")
@@ -122,13 +122,13 @@ def test_no_word_of_a_server_is_kept() -> None:
     assert not shown.formats[1].was_tried
 
 
-def test_a_fault_that_only_another_release_knows_is_left_out() -> None:
+def test_a_fault_that_only_another_release_knows_is_omitted() -> None:
     stored = stored_report.to_stored([busy()], "mark")
     stored["general"].append(["not-known-yet", 1, "words"])
     assert [finding.fault for finding in stored_report.from_stored(stored)[0].general] == ["busy"]
 
 
-def test_a_report_of_another_address_is_not_taken_for_this_one(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_of_another_address_is_outdated(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
     healthy = stored_report.to_stored([Report("one", "chat", Identity("place"))], runs._configuration_digest(SPEC))
     row_of(finished_at=timezone.now(), report=healthy)
     client, words = signed_in(kim), "were changed since"
@@ -147,7 +147,7 @@ def test_a_report_of_another_address_is_not_taken_for_this_one(kim: User, monkey
             assert (words in client.get(PAGE).content.decode()) is is_said, changed
 
 
-def test_each_address_has_a_report_and_the_worst_speaks_for_the_server(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_address_has_a_report_and_the_worst_counts_for_the_server(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = SPEC.model_copy(update={"more_urls": ("http://127.0.0.1:10", "http://127.0.0.1:11")})
     asked: list[str] = []
 
@@ -168,7 +168,7 @@ def test_each_address_has_a_report_and_the_worst_speaks_for_the_server(kim: User
     assert [f"(address {number} of 3)" in page for number in (1, 2, 3, 4)] == [True, True, True, False]
 
 
-def test_numbers_without_end_are_not_kept() -> None:
+def test_very_large_numbers_are_not_stored() -> None:
     context = 10**4000
     found = Finding(Fault.IDS_INCOMPLETE, Level.UNUSABLE, f"It counts {context} tokens.")
     stored = stored_report.to_stored([Report("one", "chat", Identity("place", context=context), (found,))], "mark")
