@@ -32,11 +32,11 @@ def page(request: HttpRequest, account: User, context: dict[str, object]) -> Htt
     shown = context | {"account": account, "form": form, "title": _("New API key: %(name)s") % {"name": account.get_username()}}
     shown["is_service_account"] = is_service_account(account)
     if request.method == "POST":
-        shown["made"] = _made(request, account, form)
+        shown["made"] = _create_key(request, account, form)
     return render(request, "admin/api_key.html", shown, status=400 if form.errors else 200)
 
 
-def _made(request: HttpRequest, account: User, form: KeyForm) -> CreatedKey | None:
+def _create_key(request: HttpRequest, account: User, form: KeyForm) -> CreatedKey | None:
     wanted, visitor = form.wanted(), visitor_of(request, "admin")
     if wanted is None:
         return None
