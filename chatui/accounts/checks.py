@@ -17,13 +17,13 @@ from chatui.prompts import operators
 
 
 @register()
-def sign_in_file_is_right(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def sign_in_file_is_valid(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report mistakes in the sign-in file as errors: they could omit a provider, or disable passwords for more people than intended."""
     return [Error(f"CHATUI_SIGN_IN_FILE: {problem}", id="chatui.E050") for problem in sign_in_file().problems]
 
 
 @register()
-def secrets_can_be_read(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def client_secrets_are_readable(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report unreadable client secrets: the provider would refuse the client."""
     return [
         Error(f"CHATUI_SIGN_IN_FILE: the client_secret_file of {provider.key!r} cannot be read.", id="chatui.E051")
@@ -34,34 +34,36 @@ def secrets_can_be_read(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def named_groups_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Report settings that name a missing group: they have no effect. Other checks cover the settings of back ends and answer limits."""
+    """Report settings that name a missing group, and so have no effect. Other checks cover the settings of back ends and answer limits."""
     try:
-        missing = [naming for naming in named_groups.missing() if naming.setting not in (named_groups.BACK_ENDS, named_groups.LIMITS)]
+        missing = [
+            reference for reference in named_groups.missing() if reference.setting not in (named_groups.BACK_ENDS, named_groups.LIMITS)
+        ]
     except DatabaseError:
         return []  # the database is not migrated yet, or down: other checks report that
     known = {named_groups.SIGN_IN: "chatui.W052", named_groups.FACTOR: "chatui.W054"}
     words = "{}: there is no group {!r}, so {}."
     return [
-        checks.Warning(words.format(naming.setting, naming.group, naming.effect), id=known.get(naming.setting, "chatui.W058"))
-        for naming in missing
+        checks.Warning(words.format(reference.setting, reference.group, reference.effect), id=known.get(reference.setting, "chatui.W058"))
+        for reference in missing
     ]
 
 
 @register()
-def group_instructions_are_right(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Report mistakes in the groups' instructions as errors: somebody would get no instructions."""
+def group_instructions_are_valid(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Report mistakes in the groups' instructions as errors: some people would get no instructions."""
     return [Error(f"CHATUI_GROUP_INSTRUCTIONS_FILE: {problem}.", id="chatui.E053") for problem in operators.of_groups().problems]
 
 
 @register()
-def passkeys_are_for_this_host(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def passkeys_match_host(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report a changed host name: browsers offer a passkey only for the host that it was created for, so old passkeys stop working."""
     hosts = {urlsplit(origin).hostname or "" for origin in environment().origins}
     try:
         elsewhere = Passkey.objects.exclude(site__in=hosts).count() if hosts else 0
     except DatabaseError:
         return []
-    words = "{} passkeys were made for another host than those of CHATUI_ORIGINS, and work no more."
+    words = "{} passkeys were created for a host that is not in CHATUI_ORIGINS, and no longer work."
     return [checks.Warning(words.format(elsewhere), id="chatui.W057")] if elsewhere else []
 
 
@@ -80,8 +82,8 @@ def emergency_accounts_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessa
 
 
 @register()
-def mails_name_an_address(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def mail_links_have_address(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report a missing address for links in mails: they use the operator's setting, never the host of a request."""
     if not environment().mail_url or environment().origins:
         return []
-    return [checks.Warning("CHATUI_MAIL_URL: without CHATUI_ORIGINS nobody can have a link for a new password sent.", id="chatui.W055")]
+    return [checks.Warning("CHATUI_MAIL_URL: without CHATUI_ORIGINS, no password reset links can be mailed.", id="chatui.W055")]

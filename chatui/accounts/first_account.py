@@ -28,14 +28,14 @@ def new_code() -> str | None:
     return code
 
 
-def code_is_good(code: str) -> bool:
-    """Whether a server printed this code and it is unused."""
+def is_valid_code(code: str) -> bool:
+    """Whether this code was printed by a server and is unused."""
     return FirstAccountCode.objects.filter(digest=_digest(code)).exists()
 
 
 @transaction.atomic
-def make(username: str, password: str) -> User | None:
-    """Create the first account: staff, with every permission of the product. None if another request was faster. All codes are deleted."""
+def create(username: str, password: str) -> User | None:
+    """Create the first account, as staff with every permission of the product, and delete all codes. None if another request was faster."""
     # Reading the codes locks them: of two people with a valid code, only one gets the account.
     taken = list(FirstAccountCode.objects.select_for_update())
     if not taken or not is_needed():
@@ -43,7 +43,7 @@ def make(username: str, password: str) -> User | None:
     FirstAccountCode.objects.all().delete()
     person: User = User.objects.create_user(username, password=password, is_staff=True)
     rows = Permission.objects.select_related("content_type")
-    person.user_permissions.set([row for row in rows if f"{row.content_type.app_label}.{row.codename}" in catalogue.WORDS])
+    person.user_permissions.set([row for row in rows if f"{row.content_type.app_label}.{row.codename}" in catalogue.DESCRIPTIONS])
     return person
 
 

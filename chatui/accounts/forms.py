@@ -17,21 +17,21 @@ from chatui.guess_limits import GuessLimit, MustWaitError, Scope
 from chatui.models.user import LOOKS_TAKEN
 
 # Codes belong to no account, so guesses are counted by network address only.
-CODES = GuessLimit("code", address=Scope(free=9, longest=600, window=3600))
+CODE_GUESSES = GuessLimit("code", address=Scope(free=9, longest=600, window=3600))
 
 USERNAME_HELP = _("The name to sign in with, such as anna.schmidt: letters, digits and the characters @ . + - _, without spaces.")
 
 
 class NewPassword:
-    """A form with a new password and its repetition. Errors are shown at the first field, not at the repetition."""
+    """A form with a new password, entered twice. Errors are shown at the first of the two fields."""
 
     def validate_password_for_user(self, user: Any, password_field_name: str = "password2") -> None:  # noqa: S107 - a field
-        """As in Django, which shows the error at the second field."""
+        """Validate as Django does, but show the error at the first field."""
         super().validate_password_for_user(user, password_field_name.removesuffix("2") + "1")  # type: ignore[misc]
 
 
 class FirstAccountForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-arg]
-    """Name, password twice, and the code from the console."""
+    """The form for the first account: user name, password twice, and the code from the console."""
 
     code = forms.CharField(
         label=_("Code from the server's console"),
@@ -41,7 +41,7 @@ class FirstAccountForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-
     field_order = ["code", "username", "password1", "password2"]
 
     def __init__(self, *args: Any, address: str = "", **kwargs: Any) -> None:
-        """The code is the first field. ``address``: the visitor's network address."""
+        """Put the code first. ``address``: the visitor's network address."""
         super().__init__(*args, **kwargs)
         self._address = address
         self.fields["username"].help_text = USERNAME_HELP
@@ -56,17 +56,17 @@ class FirstAccountForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-
         """Check the code. After too many guesses no code is checked, so that a right one looks the same as a wrong one."""
         code: str = self.cleaned_data["code"]
         try:
-            guess = CODES.admit(self._address)
+            guess = CODE_GUESSES.admit(self._address)
         except MustWaitError as wait:
             raise forms.ValidationError(wait.sentence) from None
-        if not first_account.code_is_good(code):
+        if not first_account.is_valid_code(code):
             raise forms.ValidationError(_("This is not the code that the server printed."))
         guess.succeeded()
         return code
 
 
 class InvitedForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-arg]
-    """Name, and password twice, for an invited person."""
+    """The form for an invited person: user name, and password twice."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -85,10 +85,10 @@ class InvitedForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-arg]
 
 
 class SignInForm(AuthenticationForm):
-    """Name and password."""
+    """The sign-in form: user name and password."""
 
     def __init__(self, *args: Any, visitor: Visitor, device: str = "", **kwargs: Any) -> None:
-        """``device``: the cookie that tells whether somebody signed in with this browser before."""
+        """``device``: the cookie that identifies a browser in which somebody has signed in before."""
         super().__init__(*args, **kwargs)
         # Lets browsers offer passkeys in the name field.
         self.fields["username"].widget.attrs["autocomplete"] = "username webauthn"
@@ -96,7 +96,7 @@ class SignInForm(AuthenticationForm):
         self._device = device
 
     def clean(self) -> dict[str, Any]:
-        """Count the guess before checking it, so that simultaneous guesses count, too."""
+        """Count the guess before checking it, so that simultaneous guesses are also counted."""
         name = self.cleaned_data.get("username", "")
         if not name or not self.cleaned_data.get("password"):
             return super().clean()
@@ -107,7 +107,7 @@ class SignInForm(AuthenticationForm):
             raise forms.ValidationError(wait.sentence) from None
         try:
             cleaned = super().clean()
-            # The same message: somebody who does not know the password must not learn who may use one.
+            # The same message as for a wrong password: it must not reveal who may use a password.
             if not password_use.may_use(self.get_user()):
                 raise self.get_invalid_login_error()
         except forms.ValidationError:
@@ -118,7 +118,7 @@ class SignInForm(AuthenticationForm):
 
 
 class PasswordForm(NewPassword, PasswordChangeForm):
-    """The old password, and a new one twice; a person with API keys is asked whether to revoke them as well."""
+    """The form that changes a password: the old one, and the new one twice. People with API keys can choose to revoke them as well."""
 
     also = forms.MultipleChoiceField(
         label=_("If somebody else may have known the old one"),
@@ -131,12 +131,12 @@ class PasswordForm(NewPassword, PasswordChangeForm):
         """``visitor``: the owner of the password, and their address."""
         super().__init__(*args, **kwargs)
         self._visitor = visitor
-        if not (visitor.user and management.of(visitor.user)):
+        if not (visitor.user and management.keys_of(visitor.user)):
             del self.fields["also"]
 
     @property
     def revokes_keys(self) -> bool:
-        """Whether the person wants to revoke their API keys as well. Only for a valid form."""
+        """Whether the person wants to revoke their API keys as well. The form must be valid."""
         return bool(self.cleaned_data.get("also"))
 
     def clean_old_password(self) -> str:
@@ -156,4 +156,4 @@ class PasswordForm(NewPassword, PasswordChangeForm):
 
 
 class LinkedPasswordForm(NewPassword, SetPasswordForm):  # type: ignore[type-arg]
-    """A new password twice, for a person with a one-time link."""
+    """The form for a person with a one-time link: a new password, twice."""

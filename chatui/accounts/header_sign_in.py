@@ -20,10 +20,10 @@ from chatui.audit_log.record import Visitor
 from chatui.models import User
 
 SESSION_KEY = "by_header"
-"""The key in a session that a header started, for the name in the header. The session is valid only while the header has the same name."""
+"""The session key that stores the name in the header that started the session, which is valid only while the header has the same name."""
 
 Headers = Iterable[tuple[bytes, bytes]]
-"""The raw headers, each line by itself."""
+"""The raw headers, one pair for each line."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,149}")
 _MOST_SECRET_BYTES = 1000
@@ -43,29 +43,29 @@ def rule() -> HeaderRule | None:
 
 
 def name_in(headers: Headers, peer: str) -> str | None:
-    """The name that a trusted proxy passes on; None if there is no such header. ``peer``: the address at the other end of the connection.
+    """The name that a trusted proxy passes on; None without such a header. ``peer``: the address at the other end of the connection.
 
     Raises:
-        ForgedHeaderError: the header comes from another peer, occurs twice, holds more than a name, or lacks the secret.
+        ForgedHeaderError: the header comes from another peer, occurs twice, is not just a name, or lacks the secret.
     """
-    said = rule()
-    if said is None:
+    header_rule = rule()
+    if header_rule is None:
         return None
     found = list(headers)
     # Some proxies pass on "X_Remote_User" next to their own "X-Remote-User", and some servers treat both as one name.
-    alike = [(name, value) for name, value in found if name.lower().replace(b"_", b"-") == said.name.encode()]
+    alike = [(name, value) for name, value in found if name.lower().replace(b"_", b"-") == header_rule.name.encode()]
     if not alike:
         return None
-    if not said.is_from_proxy(peer):
-        raise ForgedHeaderError("the header of the proxy came from elsewhere")
+    if not header_rule.is_from_proxy(peer):
+        raise ForgedHeaderError("the proxy's header did not come from a proxy")
     if len(alike) != 1 or b"_" in alike[0][0]:
-        raise ForgedHeaderError("the header of the proxy came twice, or with an underscore")
-    if not _has_secret(said, found):
-        raise ForgedHeaderError("the header of the proxy came without its secret")
+        raise ForgedHeaderError("the proxy's header was sent twice, or with an underscore")
+    if not _has_secret(header_rule, found):
+        raise ForgedHeaderError("the proxy's header was sent without its secret")
     name = alike[0][1].decode("latin-1")
     # Two names can also arrive as one value with a comma, if a proxy joined them.
     if not _NAME.fullmatch(name):
-        raise ForgedHeaderError("the header of the proxy holds no name")
+        raise ForgedHeaderError("the proxy's header contains no valid name")
     return name
 
 
@@ -74,19 +74,23 @@ def find_or_create_account(visitor: Visitor, name: str) -> User:
 
     Raises as in ``account_linking``; accounts are never found by user name.
     """
-    said = rule()
+    header_rule = rule()
     provider = Provider.model_construct(
-        key="header", name="header", issuer=f"header:{said.name if said else ''}", client_id="", sign_up=said is not None and said.sign_up
+        key="header",
+        name="header",
+        issuer=f"header:{header_rule.name if header_rule else ''}",
+        client_id="",
+        sign_up=header_rule is not None and header_rule.sign_up,
     )
     return account_linking.find_or_create_account(visitor, provider, PersonClaims(name, name, "", None))
 
 
 def session_of(scope: Mapping[str, Any]) -> SignedIn | None:
-    """The session of a socket's handshake; none if the proxy's header names another person or is forged."""
-    return signed_in(scope["cookies"]) if _agrees(scope) else None
+    """The session of a socket's handshake; None if the proxy's header names another person or is forged."""
+    return signed_in(scope["cookies"]) if _header_matches(scope) else None
 
 
-def _agrees(scope: Mapping[str, Any]) -> bool:
+def _header_matches(scope: Mapping[str, Any]) -> bool:
     if rule() is None:
         return True
     client = scope.get("client") or [""]
@@ -99,13 +103,13 @@ def _agrees(scope: Mapping[str, Any]) -> bool:
     return bool(began == name)
 
 
-def _has_secret(said: HeaderRule, headers: list[tuple[bytes, bytes]]) -> bool:
+def _has_secret(header_rule: HeaderRule, headers: list[tuple[bytes, bytes]]) -> bool:
     try:
-        expected = said.expected_secret()
+        expected = header_rule.expected_secret()
     except (OSError, UnicodeDecodeError):
         return False
     if not expected:
-        # Without a secret, only proxies on this machine are accepted; the file may also be empty by mistake.
-        return said.secret_file is None
-    sent = [value for name, value in headers if name.lower() == said.secret_name.encode()]
+        # A rule without a secret accepts only proxies on this machine. An empty secret file is a mistake, so it refuses every header.
+        return header_rule.secret_file is None
+    sent = [value for name, value in headers if name.lower() == header_rule.secret_name.encode()]
     return len(sent) == 1 and len(sent[0]) <= _MOST_SECRET_BYTES and constant_time_compare(sent[0], expected.encode())

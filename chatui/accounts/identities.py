@@ -1,4 +1,4 @@
-"""A person's identities at sign-in services: lists them, and removes one."""
+"""Lists a person's identities at sign-in services, and removes them."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ from chatui.permissions.access import NotFoundError, person_of
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """An identity as the page shows it. ``service``: the provider's name. ``name``: the provider's name for the person. ``may_go``: it
-    can be removed, because another sign-in method is left."""
+    """An identity as the page shows it.
+
+    ``service``: the provider's name. ``name``: the provider's name for the person. ``is_removable``: another sign-in method would remain.
+    """
 
     id: UUID
     service: str
     name: str
     made_at: datetime
     last_used_at: datetime | None
-    may_go: bool
+    is_removable: bool
 
 
-def of(person: User) -> list[Identity]:
+def identities_of(person: User) -> list[Identity]:
     """The person's identities, the oldest first."""
     rows = OutsideIdentity.objects.filter(user=person).order_by("made_at")
     names = {provider.issuer: provider.name for provider in sign_in_file().providers}
@@ -48,7 +50,7 @@ def connectable(person: User) -> Sequence[tuple[str, str]]:
 
 
 def may_remove(person: User, identity_id: UUID) -> bool:
-    """Whether another sign-in method is left without this identity.
+    """Whether another sign-in method would remain without this identity.
 
     An identity of a provider that is no longer configured does not count.
     """
@@ -62,7 +64,7 @@ def remove(visitor: Visitor, identity_id: UUID) -> None:
     """Remove one of the visitor's own identities. Recorded. Raises NotFoundError if it is not theirs, or is their last sign-in method."""
     person = person_of(visitor)
     with transaction.atomic():
-        User.objects.select_for_update(no_key=True).get(pk=person.pk)  # if two are removed at once, one must remain
+        User.objects.select_for_update(no_key=True).get(pk=person.pk)  # the second of two simultaneous removals must see the first
         row = OutsideIdentity.objects.filter(pk=identity_id, user=person).first()
         if row is None or not may_remove(person, row.pk):
             raise NotFoundError

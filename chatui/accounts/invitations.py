@@ -28,7 +28,7 @@ MOST_DAYS = 30
 MOST_PER_HOUR = 200
 """Invitations that one member of staff may create, mailed or not: each can be an unsolicited mail."""
 
-_made = Throttle("invitations", attempts=MOST_PER_HOUR, seconds=3600)
+_throttle = Throttle("invitations", attempts=MOST_PER_HOUR, seconds=3600)
 
 
 class TooManyInvitedError(Exception):
@@ -40,7 +40,7 @@ class TooManyInvitedError(Exception):
 
     @property
     def sentence(self) -> str:
-        """The message for the person who wanted to invite."""
+        """The message for the person who tried to invite."""
         words = ngettext(
             "That is more than you can invite within an hour. Nobody was invited. Go on in %(count)d minute, or with fewer people.",
             "That is more than you can invite within an hour. Nobody was invited. Go on in %(count)d minutes, or with fewer people.",
@@ -49,14 +49,14 @@ class TooManyInvitedError(Exception):
         return words % {"count": self.minutes}
 
 
-def admit(maker: User, count: int) -> None:
+def admit(inviter: User, count: int) -> None:
     """Count ``count`` invitations before they are created.
 
     Raises:
-        TooManyInvitedError: there are too many for now, or they cannot be counted: then none may be created.
+        TooManyInvitedError: there are too many for now, or they cannot be counted. None may be created then.
     """
     try:
-        seconds = _made.take(count, str(maker.pk))
+        seconds = _throttle.take(count, str(inviter.pk))
     except CACHE_ERRORS as error:
         log.warning("invitations cannot be counted, and are refused (%s)", type(error).__name__)
         raise TooManyInvitedError(1) from None
@@ -65,56 +65,61 @@ def admit(maker: User, count: int) -> None:
 
 
 @transaction.atomic
-def make(visitor: Visitor, *, days: int, group: Group | None, note: str) -> str:
+def create(visitor: Visitor, *, days: int, group: Group | None, note: str) -> str:
     """Create an invitation and return the path of its link, which is not stored. Recorded."""
-    maker = person_of(visitor)
+    inviter = person_of(visitor)
     ends = timezone.now() + timedelta(days=min(days, MOST_DAYS))
-    row = Invitation.objects.create(made_by=maker, group=group, note=note, expires_at=ends)
-    record("make invitation", visitor, detail=f"for {days} days, {_to(group)}")
+    row = Invitation.objects.create(made_by=inviter, group=group, note=note, expires_at=ends)
+    record("make invitation", visitor, detail=f"for {days} days, {_group_text(group)}")
     return reverse("invitation", args=[row.pk, _token(row)])
 
 
-def good(invitation_id: UUID | str, token: str) -> Invitation:
-    """The invitation of a link. Raises NotFoundError if it is not valid or no longer valid."""
-    return _good(Invitation.objects.all(), invitation_id, token)
+def find_valid(invitation_id: UUID | str, token: str) -> Invitation:
+    """The invitation of a link. Raises NotFoundError if the link was never valid or is no longer valid."""
+    return _find_valid(Invitation.objects.all(), invitation_id, token)
 
 
 def accept(visitor: Visitor, invitation_id: UUID | str, token: str, person: User) -> None:
     """Use an invitation for an account that has just been created. Call it in the transaction that creates the account. Recorded.
 
     Raises:
-        NotFoundError: as ``good``; also if somebody else was faster.
+        NotFoundError: as ``find_valid``; also if somebody else has just used it.
     """
-    row = _good(Invitation.objects.select_for_update(of=("self",)), invitation_id, token)
+    row = _find_valid(Invitation.objects.select_for_update(of=("self",)), invitation_id, token)
     row.used_at, row.used_by = timezone.now(), person
     row.save(update_fields=["used_at", "used_by"])
-    record("use invitation", visitor.as_nobody(), person.get_username(), detail=f"made by {row.made_by.get_username()}, {_to(row.group)}")
+    record(
+        "use invitation",
+        visitor.as_nobody(),
+        person.get_username(),
+        detail=f"made by {row.made_by.get_username()}, {_group_text(row.group)}",
+    )
     if row.group is not None:
         person.groups.add(row.group)
-    four_eyes.note(row.made_by, [person.pk], "account made with their invitation")
+    four_eyes.record_change(row.made_by, [person.pk], "account made with their invitation")
 
 
 def create_account(visitor: Visitor, invitation_id: UUID, token: str, name: str, password: str) -> User:
     """Create the account of an invited person, with the name and password that they chose. Raises NotFoundError as ``accept``."""
     with transaction.atomic():
-        good(invitation_id, token)
+        find_valid(invitation_id, token)
         person: User = User.objects.create_user(name, password=password)
         accept(visitor, invitation_id, token, person)
     return person
 
 
 def revoke(visitor: Visitor, rows: Sequence[Invitation]) -> int:
-    """Revoke those that are still valid; returns how many. Recorded, each."""
+    """Revoke those of these invitations that are still valid, and return how many. Each is recorded."""
     count = 0
     for row in rows:
         with transaction.atomic():
             if Invitation.objects.filter(pk=row.pk, used_at=None, revoked_at=None).update(revoked_at=timezone.now()):
-                record("revoke invitation", visitor, detail=f"made by {row.made_by.get_username()}, {_to(row.group)}")
+                record("revoke invitation", visitor, detail=f"made by {row.made_by.get_username()}, {_group_text(row.group)}")
                 count += 1
     return count
 
 
-def _good(rows: QuerySet[Invitation], invitation_id: UUID | str, token: str) -> Invitation:
+def _find_valid(rows: QuerySet[Invitation], invitation_id: UUID | str, token: str) -> Invitation:
     found = rows.filter(pk=invitation_id, used_at=None, revoked_at=None, expires_at__gt=timezone.now(), made_by__is_active=True)
     row = found.select_related("made_by", "group").first()
     if row is None or not constant_time_compare(_token(row), token):
@@ -125,7 +130,7 @@ def _good(rows: QuerySet[Invitation], invitation_id: UUID | str, token: str) -> 
     return row
 
 
-def _to(group: Group | None) -> str:
+def _group_text(group: Group | None) -> str:
     return f"to group {group.name}" if group else "to no group"
 
 

@@ -18,7 +18,7 @@ from chatui.models import PasswordLink, User
 from chatui.permissions import four_eyes
 from chatui.permissions.access import NotFoundError
 
-LASTS = timedelta(hours=24)
+LIFETIME = timedelta(hours=24)
 BY_MAIL = "by mail"
 """The creator of a link that was sent for a forgotten password. No account can have this name, because it has a space."""
 
@@ -34,14 +34,14 @@ class Notice:
 
     @property
     def is_by_mail(self) -> bool:
-        """Whether it was requested on the sign-in page."""
+        """Whether the link was requested on the sign-in page."""
         return self.made_by == BY_MAIL
 
 
-def make(visitor: Visitor, person: User, *, voids_password: bool) -> str:
+def create(visitor: Visitor, person: User, *, voids_password: bool) -> str:
     """Create a link and return its path; earlier links become invalid.
 
-    ``voids_password``: the password, all sessions and all API keys end at once. Recorded.
+    ``voids_password``: the password, all sessions and all API keys stop working at once. Recorded.
     """
     with transaction.atomic():
         if voids_password:
@@ -51,25 +51,25 @@ def make(visitor: Visitor, person: User, *, voids_password: bool) -> str:
         PasswordLink.objects.filter(user=person, used_at=None).update(expires_at=timezone.now())
         detail = "the old password does not work any more" if voids_password else ""
         record("make password link", visitor, person.get_username(), detail=detail)
-        four_eyes.note(visitor.user, [person.pk], "a link for a new password")
+        four_eyes.record_change(visitor.user, [person.pk], "a link for a new password")
         name = visitor.user.get_username() if visitor.user else ""
-        link = PasswordLink.objects.create(user=person, made_by_name=name, expires_at=timezone.now() + LASTS)
+        link = PasswordLink.objects.create(user=person, made_by_name=name, expires_at=timezone.now() + LIFETIME)
     return reverse("password_link", args=[link.pk, _token(link)])
 
 
-def person_of(link_id: UUID, token: str) -> User:
-    """The person that a link is for. Raises NotFoundError if the link is not valid or no longer valid."""
-    return _good(link_id, token).user
+def person_for(link_id: UUID, token: str) -> User:
+    """The person that a link is for. Raises NotFoundError if the link was never valid or is no longer valid."""
+    return _find_valid(link_id, token).user
 
 
 def use(visitor: Visitor, link_id: UUID, token: str, password: str) -> User:
     """Set the password that the person has chosen, and revoke the keys that were created with the old one. A link works once. Recorded.
 
     Raises:
-        NotFoundError: as ``person_of``; also if the link was used in the meantime.
+        NotFoundError: as ``person_for``; also if the link was used in the meantime.
     """
     with transaction.atomic():
-        link = _good(link_id, token, locks=True)
+        link = _find_valid(link_id, token, locks=True)
         link.user.set_password(password)
         link.user.save(update_fields=["password"])
         PasswordLink.objects.filter(pk=link.pk).update(used_at=timezone.now(), used_from=visitor.address[:64], dismissed_at=None)
@@ -99,7 +99,7 @@ def dismiss(person: User) -> None:
     PasswordLink.objects.filter(user=person, dismissed_at=None).update(dismissed_at=timezone.now())
 
 
-def _good(link_id: UUID, token: str, *, locks: bool = False) -> PasswordLink:
+def _find_valid(link_id: UUID, token: str, *, locks: bool = False) -> PasswordLink:
     rows = PasswordLink.objects.filter(pk=link_id, used_at=None, expires_at__gt=timezone.now(), user__is_active=True)
     link = (rows.select_for_update() if locks else rows).select_related("user").first()
     if link is None or not constant_time_compare(_token(link), token) or not password_use.may_use(link.user):

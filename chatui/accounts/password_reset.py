@@ -28,60 +28,62 @@ from chatui.throttle import Throttle
 
 log = logging.getLogger(__name__)
 
-LASTS = timedelta(hours=1)
+LIFETIME = timedelta(hours=1)
 MOST_ACCOUNTS = 3
-"""The most accounts of one address that get a mail."""
+"""The most accounts with the same e-mail address that get a mail."""
 
-_asks = GuessLimit("forgotten password", address=Scope(free=5, longest=600, window=3600), network=Scope(free=20, longest=600, window=3600))
-_mails = Throttle("password-mail", attempts=3, seconds=3600)
-_behind = BackgroundQueue("password-mail")
+_request_limit = GuessLimit(
+    "forgotten password", address=Scope(free=5, longest=600, window=3600), network=Scope(free=20, longest=600, window=3600)
+)
+_mail_throttle = Throttle("password-mail", attempts=3, seconds=3600)
+_queue = BackgroundQueue("password-mail")
 
 
 def is_on() -> bool:
-    """Whether mail can be sent, the address for links is configured, and everybody may use passwords."""
+    """Whether mail can be sent, the address for links is configured, and everybody may use a password."""
     return bool(environment().mail_url and environment().origins) and password_use.is_for_everybody()
 
 
-def ask(visitor: Visitor, said: str) -> None:
-    """Send links to the accounts of that name or address, soon.
+def request_links(visitor: Visitor, name_or_address: str) -> None:
+    """Send links in the background to the accounts with that user name or e-mail address.
 
     Raises:
-        MustWaitError: too many were requested from there.
+        MustWaitError: too many were requested from the visitor's network address.
     """
-    _asks.admit(visitor.address)
-    _behind.submit(_carry_out, visitor.as_nobody(), said.strip()[:254])
+    _request_limit.admit(visitor.address)
+    _queue.submit(_send_links, visitor.as_nobody(), name_or_address.strip()[:254])
 
 
-def _carry_out(visitor: Visitor, said: str) -> None:
+def _send_links(visitor: Visitor, name_or_address: str) -> None:
     try:
-        for person in _accounts(said):
+        for person in _accounts(name_or_address):
             _send(visitor, person)
     except (DatabaseError, OSError, SMTPException) as error:
-        # Only the kind: the words of these errors quote addresses.
-        log.error("a mail with a link for a new password could not be sent (%s)", type(error).__name__)
+        # Only the type: the messages of these errors quote addresses.
+        log.error("a password reset mail could not be sent (%s)", type(error).__name__)
     finally:
         connection.close()
 
 
-def _accounts(said: str) -> list[User]:
-    if not said:
+def _accounts(name_or_address: str) -> list[User]:
+    if not name_or_address:
         return []
-    found = User.objects.filter(Q(username=said) | Q(email__iexact=said), is_active=True).exclude(email="")
-    # Databases fold letters differently: two addresses that only a database considers equal are different.
-    alike = [person for person in found[:50] if said == person.username or person.email.casefold() == said.casefold()]
+    found = User.objects.filter(Q(username=name_or_address) | Q(email__iexact=name_or_address), is_active=True).exclude(email="")
+    # Databases ignore case in different ways: two addresses that are equal only to the database are different.
+    alike = [person for person in found[:50] if name_or_address == person.username or person.email.casefold() == name_or_address.casefold()]
     return [person for person in alike if person.has_usable_password()][:MOST_ACCOUNTS]
 
 
 def _send(visitor: Visitor, person: User) -> None:
-    if _mails.exceeded(str(person.pk)):
+    if _mail_throttle.exceeded(str(person.pk)):
         return
     with transaction.atomic():
         now = timezone.now()
-        # Only links that were requested in this way: a stranger must not be able to invalidate a link that staff created.
+        # Only links that were requested by mail: a stranger must not be able to invalidate a link that staff created.
         PasswordLink.objects.filter(user=person, used_at=None, made_by_name=password_links.BY_MAIL).update(expires_at=now)
-        link = PasswordLink.objects.create(user=person, made_by_name=password_links.BY_MAIL, expires_at=now + LASTS, dismissed_at=now)
+        link = PasswordLink.objects.create(user=person, made_by_name=password_links.BY_MAIL, expires_at=now + LIFETIME, dismissed_at=now)
         record("mail password link", visitor, person.get_username())
-    # Never the host of the request, whose port the client can choose: the link opens somebody else's account.
+    # Never the host of the request, which the client can choose: the link opens somebody else's account.
     address = environment().origins[0] + reverse("password_link", args=[link.pk, password_links.token_of(link)])
     with translation.override(person.language or environment().language):
         name = brand().name

@@ -21,12 +21,12 @@ from chatui.env import environment
 
 MIN_CHARS = 15
 SERVICE = ("chatui", "gptoss", "chatgpt", "openai")
-"""Names that everybody who sees the page knows."""
+"""Names that anybody who sees the page knows."""
 
 _SHORTEST_NAME = 3
-_LEFT_CHARS = 8
-_LOOKED_AT = 512  # searching for repetitions takes quadratic time
-_ROWS = ("abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "qwertzuiopasdfghjklyxcvbnm", "azertyuiopqsdfghjklmwxcvbn")
+_MIN_REMAINING_CHARS = 8
+_CHECKED_CHARS = 512  # searching for repetitions takes quadratic time
+_KEYBOARD_ROWS = ("abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "qwertzuiopasdfghjklyxcvbnm", "azertyuiopqsdfghjklmwxcvbn")
 _DIGITS = "1234567890"
 
 
@@ -34,8 +34,8 @@ class LengthValidator:
     """Requires a minimum length; each character counts as one, in any script."""
 
     def validate(self, password: str, user: object = None) -> None:
-        """Raises ValidationError if the password is too short, with the missing number of characters."""
-        chars = len(_form(password))
+        """Raises ValidationError if the password is too short, with its length and the minimum."""
+        chars = len(_normalized(password))
         if chars < MIN_CHARS:
             raise ValidationError(
                 ngettext(
@@ -56,13 +56,13 @@ class LengthValidator:
 
 
 class PredictablePasswordValidator:
-    """Rejects what an attacker tries first: known passwords, patterns, and variations of the person's or the service's names."""
+    """Rejects what an attacker tries first: common passwords, patterns, and variations of the person's or the service's names."""
 
     def validate(self, password: str, user: object = None) -> None:
         """Raises ValidationError with the reason."""
-        text = _form(password).casefold()[:_LOOKED_AT]
+        text = _normalized(password).casefold()[:_CHECKED_CHARS]
         letters = "".join(filter(str.isalnum, text))
-        if _is_common(text) or _is_common(_word(letters)):
+        if _is_common(text) or _is_common(_base_word(letters)):
             raise ValidationError(_("This password is on the list of those that are tried first."), code="password_too_common")
         if _is_pattern(letters if len(letters) * 2 >= len(text) else "".join(text.split())):
             raise ValidationError(_("This password is a pattern: it repeats itself, or follows the keyboard."), code="password_pattern")
@@ -75,7 +75,7 @@ class PredictablePasswordValidator:
         return _("None of the best-known passwords, no pattern, and not just your name or the name of this service.")
 
 
-def _form(password: str) -> str:
+def _normalized(password: str) -> str:
     return unicodedata.normalize("NFKC", password)
 
 
@@ -88,8 +88,8 @@ def _is_common(text: str) -> bool:
     return text in _common()
 
 
-def _word(letters: str) -> str:
-    """The word that ``letters`` repeats, without digits around it: for ``password1password1`` and ``password2026``, ``password``."""
+def _base_word(letters: str) -> str:
+    """The word that ``letters`` repeats, without digits around it: ``password`` for ``password1password1`` and for ``password2026``."""
     return _repeated(re.sub(r"^\d+|\d+$", "", _repeated(letters)))
 
 
@@ -102,25 +102,25 @@ def _repeated(text: str) -> str:
 def _is_pattern(letters: str) -> bool:
     """Whether it repeats a short text, or follows the alphabet, the digits or a keyboard row."""
     unit = _repeated(letters)
-    return (unit != letters and len(unit) < MIN_CHARS) or not unit or any(unit in line or unit in line[::-1] for line in _lines())
+    return (unit != letters and len(unit) < MIN_CHARS) or not unit or any(unit in line or unit in line[::-1] for line in _sequences())
 
 
 @cache
-def _lines() -> tuple[str, ...]:
-    rows = [_DIGITS * 4, "0" + _DIGITS * 4, *(row * 2 for row in _ROWS)]
-    return tuple(rows + [f"{_DIGITS}{row}" for row in _ROWS] + [f"{row}{_DIGITS}" for row in _ROWS])
+def _sequences() -> tuple[str, ...]:
+    rows = [_DIGITS * 4, "0" + _DIGITS * 4, *(row * 2 for row in _KEYBOARD_ROWS)]
+    return tuple(rows + [f"{_DIGITS}{row}" for row in _KEYBOARD_ROWS] + [f"{row}{_DIGITS}" for row in _KEYBOARD_ROWS])
 
 
 def _without_names(letters: str, user: object) -> str | None:
-    """The password without the names, if it has a name and the rest is too short for a password; else None."""
+    """The password without the names, if it contains a name and the rest is too short for a password; else None."""
     left = letters
     for name in sorted(set(_names(user)), key=len, reverse=True):
         left = left.replace(name, "")
-    return left if left != letters and len(left) < _LEFT_CHARS else None
+    return left if left != letters and len(left) < _MIN_REMAINING_CHARS else None
 
 
 def _names(user: object) -> Iterator[str]:
     values: list[Any] = [getattr(user, name, "") for name in ("username", "first_name", "last_name", "email")]
     for value in [*values, *SERVICE, *environment().hosts]:
-        words = re.split(r"\W+|_", _form(str(value)).casefold())
+        words = re.split(r"\W+|_", _normalized(str(value)).casefold())
         yield from (word for word in [*words, "".join(words)] if len(word) >= _SHORTEST_NAME and not word.isdigit())

@@ -1,4 +1,4 @@
-"""A person's own settings: their name, and how they want the product to behave."""
+"""A person's own settings: their name and preferences."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SHOWN_CHARS = 150
 
 @dataclass(frozen=True, slots=True)
 class PersonalSettings:
-    """A person's own settings: columns of the account, where an empty value means the default.
+    """A person's own settings, which are columns of the account. An empty value means the default.
 
-    ``name``: the name that others see. ``finds_documents``: their search covers the documents that they sent.
+    ``name``: the name that others see. ``finds_documents``: their search includes the documents that they sent.
     """
 
     name: str = ""
@@ -30,19 +30,19 @@ class PersonalSettings:
     finds_documents: bool = False
 
 
-def of(person: User) -> PersonalSettings:
+def settings_of(person: User) -> PersonalSettings:
     """The person's current settings."""
     columns = {name: getattr(person, name) for name in _COLUMNS}
     return PersonalSettings(name=person.get_full_name(), **columns)
 
 
 def is_name_managed(person: User) -> bool:
-    """Whether a directory manages the person's name, so that their own change would be overwritten."""
+    """Whether a directory manages the person's name and would overwrite a change of their own."""
     return ProvisionedAccount.objects.filter(user=person, made_account=True, deleted_at=None).exists()
 
 
 def shown_name(person: User) -> str:
-    """The name that others see, in up to 150 characters, followed by the account name: people can call themselves anything."""
+    """The name that others see, of up to 150 characters. It ends with the account name, because people can call themselves anything."""
     account, name = person.get_username(), person.get_full_name()
     room = SHOWN_CHARS - len(f" ({account})")
     return account if name in ("", account) or room < 1 else f"{name[:room]} ({account})"
@@ -51,8 +51,8 @@ def shown_name(person: User) -> str:
 def save(visitor: Visitor, wanted: PersonalSettings) -> None:
     """Save the person's settings.
 
-    A changed name is recorded; an unchanged one keeps the two parts that a directory may have set. If a directory manages the name, the
-    person cannot change it.
+    A change of the name is recorded. Without one, the first and last name, which a directory may have set, stay as they are. If a directory
+    manages the name, the person cannot change it.
     """
     person = person_of(visitor)
     columns = {name: value for name, value in asdict(wanted).items() if name in _COLUMNS}

@@ -1,4 +1,4 @@
-"""A person's sessions: lists where each began, and ends them."""
+"""Lists a person's sessions, with where each started, and ends them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ _SYSTEMS = (("Android", "Android"), ("iPhone", "iPhone"), ("iPad", "iPad"), ("Wi
 
 @dataclass(frozen=True, slots=True)
 class OwnSession:
-    """A session as the page shows it. ``service``: the provider that started it, empty for other sign-ins. ``is_this``: the current
-    one."""
+    """A session as the page shows it.
+
+    ``service``: the provider that started it, empty for other sign-ins. ``is_this``: it is the current session.
+    """
 
     id: UUID
     begun_at: datetime
@@ -36,22 +38,23 @@ class OwnSession:
 
 
 def record_start(person: User, key: str, visitor: Visitor, user_agent: str, sign_in_method: str) -> None:
-    """Records a new session, and deletes the records of the person's ended ones."""
-    lasting = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
+    """Record a new session, and delete the records of the person's ended sessions."""
+    active_keys = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
     with transaction.atomic():
-        BegunSession.objects.filter(user=person).exclude(key__in=lasting).delete()
-        where = {"user": person, "address": visitor.address[:64], "device": device_of(user_agent), "way": sign_in_method[:60]}
-        BegunSession.objects.update_or_create(key=key, defaults=where)
+        BegunSession.objects.filter(user=person).exclude(key__in=active_keys).delete()
+        details = {"user": person, "address": visitor.address[:64], "device": device_of(user_agent), "way": sign_in_method[:60]}
+        BegunSession.objects.update_or_create(key=key, defaults=details)
 
 
 def store_provider_session(key: str | None, outside_id: str) -> None:
-    """Store the provider's own id of a session that it started; with it the provider can end the session."""
+    """Store the provider's own id of a session that it started, so that the provider can end the session."""
     BegunSession.objects.filter(key=key).update(outside_id=outside_id)
 
 
 def end_provider_sessions(provider: str, person: User | None, outside_id: str) -> dict[User, int]:
-    """End the sessions that a provider started, of this person or with this id; if both are given, both must match. Returns how many, by
-    person. Without a person and an id, none.
+    """End the sessions that a provider started for this person or under this id, and return their number by person.
+
+    If a person and an id are given, both must match; without either, nothing is ended.
     """
     if person is None and not outside_id:
         return {}
@@ -68,14 +71,14 @@ def end_provider_sessions(provider: str, person: User | None, outside_id: str) -
 
 
 def sign_in_method_of(provider: str) -> str:
-    """The sign-in method of the sessions that this provider started."""
+    """How sessions that this provider started are marked in the records."""
     return f"by {provider}"
 
 
-def forget_ended() -> None:
+def delete_ended() -> None:
     """Delete the records of ended sessions."""
-    lasting = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
-    BegunSession.objects.exclude(key__in=lasting).delete()
+    active_keys = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
+    BegunSession.objects.exclude(key__in=active_keys).delete()
 
 
 def change_key(before: str | None, key: str | None) -> None:
@@ -83,12 +86,15 @@ def change_key(before: str | None, key: str | None) -> None:
     BegunSession.objects.filter(key=before).update(key=key)
 
 
-def of(person: User, this: str | None) -> list[OwnSession]:
-    """The person's sessions, the newest first. ``this``: the key of the current one. Sessions older than this feature are not listed."""
+def sessions_of(person: User, current_key: str | None) -> list[OwnSession]:
+    """The person's sessions, the newest first. Sessions older than this feature are not listed."""
     ends = Session.objects.filter(session_key=OuterRef("key"), expire_date__gt=timezone.now()).values("expire_date")
     rows = BegunSession.objects.filter(user=person).annotate(ends_at=Subquery(ends)).exclude(ends_at=None).order_by("-begun_at")
     names = {sign_in_method_of(provider.key): provider.name for provider in sign_in_file().providers}
-    return [OwnSession(row.pk, row.begun_at, row.ends_at, row.address, row.device, names.get(row.way, ""), row.key == this) for row in rows]
+    return [
+        OwnSession(row.pk, row.begun_at, row.ends_at, row.address, row.device, names.get(row.way, ""), is_this=row.key == current_key)
+        for row in rows
+    ]
 
 
 def end(visitor: Visitor, session_id: UUID) -> None:
@@ -103,12 +109,12 @@ def end(visitor: Visitor, session_id: UUID) -> None:
         row.delete()
 
 
-def end_others(visitor: Visitor, this: str | None) -> None:
-    """End all of the visitor's own sessions except this one, including those that are not listed. Recorded."""
+def end_others(visitor: Visitor, current_key: str | None) -> None:
+    """End all of the visitor's own sessions except the current one, including those that are not listed. Recorded."""
     person = person_of(visitor)
     record("end session", visitor, person.get_username(), detail="all others of their own")
-    sessions.end_all(person, but=this)
-    BegunSession.objects.filter(user=person).exclude(key=this).delete()
+    sessions.end_all(person, except_key=current_key)
+    BegunSession.objects.filter(user=person).exclude(key=current_key).delete()
 
 
 def end_all_of(visitor: Visitor, person: User) -> int:
@@ -121,6 +127,6 @@ def end_all_of(visitor: Visitor, person: User) -> int:
 
 
 def device_of(user_agent: str) -> str:
-    """Browser and operating system in recognizable words; never the text of the header itself."""
+    """The browser and operating system by name; never the text of the header itself."""
     named = (next((name for sign, name in table if sign in user_agent), "") for table in (_BROWSERS, _SYSTEMS))
     return " · ".join(filter(None, named))

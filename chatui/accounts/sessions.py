@@ -1,4 +1,4 @@
-"""Finds the person behind a socket in the database each time, so that a sign-out or deactivation takes effect at once."""
+"""Finds the person behind a socket, in the database each time, so that a sign-out or deactivation takes effect at once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CLIENT_ADDRESS_UNKNOWN = ""
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A session that was valid when it was checked: its person, and the hash of the password that it was started with."""
+    """A session that was valid when it was checked, with its person and the hash of the password that was used to start it."""
 
     person: User
     key: str = field(repr=False)
@@ -33,30 +33,30 @@ class SignedIn:
 
 
 def signed_in(cookies: dict[str, str]) -> SignedIn | None:
-    """The session of the session cookie, if it is still valid and its person still active. Two statements."""
+    """The session of the session cookie, if it is still valid and its person is still active. Two statements."""
     person = signed_in_user(cookies)
     return SignedIn(person, cookies[settings.SESSION_COOKIE_NAME], person.get_session_auth_hash()) if person else None
 
 
-def people_of(session: SignedIn) -> QuerySet[User]:
-    """The person of a session, read again, if they are active and the session has not ended; check them with ``is_same``."""
-    return people_with(session.key, session.person.pk, timezone.now())
+def query_person_of(session: SignedIn) -> QuerySet[User]:
+    """A query for the person of a session, if they are active and the session has not ended. Check the result with ``is_same``."""
+    return query_person(session.key, session.person.pk, timezone.now())
 
 
-def people_with(key: str | Parameter, person: UUID | Parameter, now: datetime | Parameter) -> QuerySet[User]:
-    """The active person of a session that is valid at ``now``."""
-    lasts = Session.objects.filter(pk=key, expire_date__gt=now)
-    people: QuerySet[User] = User.objects.filter(Exists(lasts), pk=person, is_active=True)
+def query_person(key: str | Parameter, person: UUID | Parameter, now: datetime | Parameter) -> QuerySet[User]:
+    """A query for the person of a session, if they are active and the session is valid at ``now``."""
+    not_expired = Session.objects.filter(pk=key, expire_date__gt=now)
+    people: QuerySet[User] = User.objects.filter(Exists(not_expired), pk=person, is_active=True)
     return people
 
 
 def is_same(session: SignedIn, person: User | None) -> bool:
-    """Whether the password is still the one that the session was started with."""
+    """Whether the person's password is still the one that was used to start the session."""
     return person is not None and constant_time_compare(person.get_session_auth_hash(), session.password_hash)
 
 
 def signed_in_user(cookies: dict[str, str]) -> User | None:
-    """The person of the session cookie, if the session is still valid and the person still active."""
+    """The person of the session cookie, if the session is still valid and the person is still active."""
     key = cookies.get(settings.SESSION_COOKIE_NAME)
     if not key:
         return None
@@ -66,13 +66,13 @@ def signed_in_user(cookies: dict[str, str]) -> User | None:
     return user if isinstance(user, User) else None
 
 
-def end_all(person: User, but: str | None = None) -> int:
-    """End every session of a person, except the one with the key ``but``; returns how many there were."""
-    # Between password and second factor there is no session yet: that step expires by itself (web.entrance.second_step).
+def end_all(person: User, except_key: str | None = None) -> int:
+    """End every session of a person, except the one with the key ``except_key``. Returns how many were ended."""
+    # Between password and second factor there is no session to end yet: that step expires by itself (web.entrance.second_step).
     User.objects.filter(pk=person.pk).update(sessions_ended_at=timezone.now())
     ended = 0
     # The owner is stored inside the session, so each session is read.
-    for row in Session.objects.exclude(pk=but).iterator(chunk_size=500):
+    for row in Session.objects.exclude(pk=except_key).iterator(chunk_size=500):
         if row.get_decoded().get(auth.SESSION_KEY) == str(person.pk):
             row.delete()
             ended += 1

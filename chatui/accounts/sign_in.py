@@ -21,36 +21,36 @@ log = logging.getLogger(__name__)
 
 DEVICE_COOKIE = "__Host-device" if settings.SESSION_COOKIE_SECURE else "chatui_device"
 DEVICE_SECONDS = 365 * 24 * 3600
-KNOWN_FOR = timedelta(days=30)
+KNOWN_ADDRESS_AGE = timedelta(days=30)
 """How long an address counts as one that a person has signed in from."""
 
 SIGNED_IN, SIGNED_OUT, REFUSED, PASSWORD_REFUSED = "sign in", "sign out", "sign-in refused", "password change refused"
 
 _SALT = "chatui.device"
-_LOOKED_AT = 200
+_MAX_SIGN_INS = 200
 _passwords = GuessLimit("password")
 _old_passwords = GuessLimit("old password")
-_answers = GuessLimit("single sign-on", address=Scope(free=20, longest=300, window=3600))
+_provider_responses = GuessLimit("single sign-on", address=Scope(free=20, longest=300, window=3600))
 _passkeys = GuessLimit("passkey", address=Scope(free=20, longest=300, window=3600))
 _logouts = GuessLimit("provider logout", address=Scope(free=20, longest=60, window=3600))
-_own = {action: RepeatedAction(action, listed=20, in_all=5000) for action in (SIGNED_IN, SIGNED_OUT)}
-_refusals = {action: RepeatedAction(action, listed=10, in_all=500) for action in (REFUSED, PASSWORD_REFUSED)}
+_own_actions = {action: RepeatedAction(action, per_key=20, total=5000) for action in (SIGNED_IN, SIGNED_OUT)}
+_refusals = {action: RepeatedAction(action, per_key=10, total=500) for action in (REFUSED, PASSWORD_REFUSED)}
 
 
 def admit(visitor: Visitor, name: str, device: str) -> Guess:
-    """Count a guess at the password of the account with that name; every way to sign in with one calls this first.
+    """Count a guess at the password of the account with that name. Every sign-in with a password calls this first.
 
     ``device`` is the value of DEVICE_COOKIE, or empty.
 
     Raises:
-        MustWaitError: no guess is checked now, whether or not there is such an account.
+        MustWaitError: no guess is checked for now, whether or not the account exists.
     """
-    person = _account(name)
-    return _passwords.admit(visitor.address, account=folded(name), known=_known(person, visitor.address, device) if person else "")
+    person = _account_named(name)
+    return _passwords.admit(visitor.address, account=folded(name), known=_known_origin(person, visitor.address, device) if person else "")
 
 
 def admit_old_password(visitor: Visitor) -> Guess:
-    """Count a guess at the password of somebody who is signed in: a person who finds an open session must not be able to guess it.
+    """Count a guess at the password of somebody who is signed in: whoever finds an open session must not be able to guess it.
 
     Raises:
         MustWaitError: as ``admit``.
@@ -58,18 +58,19 @@ def admit_old_password(visitor: Visitor) -> Guess:
     return _old_passwords.admit(visitor.address, account=str(visitor.user.pk) if visitor.user else "")
 
 
-def admit_answer(visitor: Visitor, device: str) -> Guess:
-    """Count a response that claims to come from a provider: attempts with forged ones must be limited. ``device``: as for ``admit``.
+def admit_provider_response(visitor: Visitor, device: str) -> Guess:
+    """Count a response that claims to come from a provider, so that attempts with forged ones are limited. ``device``: as for ``admit``.
 
     Raises:
         MustWaitError: as ``admit``.
     """
-    return _answers.admit(visitor.address, known=browser_of(device))
+    return _provider_responses.admit(visitor.address, known=browser_of(device))
 
 
 def admit_passkey(visitor: Visitor, device: str) -> Guess:
-    """Count a sign-in with a passkey: nobody can guess a signature, but each attempt costs time and a log line. ``device``: as for
-    ``admit``.
+    """Count a sign-in with a passkey: nobody can guess a signature, but each attempt costs time and a log line.
+
+    ``device``: as for ``admit``.
 
     Raises:
         MustWaitError: as ``admit``.
@@ -83,16 +84,16 @@ def count_wrong_logout(visitor: Visitor) -> None:
 
 
 def browser_of(device: str) -> str:
-    """The browser with that DEVICE_COOKIE, for anybody who has signed in with it; empty for an unknown one.
+    """The key under which guesses from the browser with that DEVICE_COOKIE are counted, separately from strangers at the same address.
 
-    It is counted separately from strangers at the same address.
+    Empty for an unknown browser.
     """
     _, number = _device(device)
     return f"device:{number}" if number else ""
 
 
 def new_device(person: User) -> str:
-    """DEVICE_COOKIE for a browser in which this person has just signed in. It grants nothing; guesses from there are counted separately."""
+    """A new DEVICE_COOKIE for a browser in which this person has just signed in. It grants nothing: it only separates their guesses."""
     return signing.dumps([str(person.pk), secrets.token_urlsafe(12)], salt=_SALT, compress=False)
 
 
@@ -101,39 +102,39 @@ def record_signed_in(visitor: Visitor, detail: str = "") -> None:
 
     ``detail``: the method, if not a password. Raises a database error if the line cannot be written.
     """
-    _record_own(SIGNED_IN, visitor, detail)
-    _note("signed in", visitor, str(visitor.user.pk) if visitor.user else "")
+    _record_own_action(SIGNED_IN, visitor, detail)
+    _log_outcome("signed in", visitor, str(visitor.user.pk) if visitor.user else "")
 
 
 def record_signed_out(visitor: Visitor) -> None:
     """Record a sign-out, after the session has ended."""
-    _record_own(SIGNED_OUT, visitor)
+    _record_own_action(SIGNED_OUT, visitor)
 
 
 def record_refused(visitor: Visitor, name: str, *, waits: bool) -> None:
-    """Record a wrong name or password, or one that was not checked because of the limit (``waits``).
+    """Record a sign-in with a wrong name or password, or one that was not checked because of the limit (``waits``).
 
-    The name is recorded only if it is an account's: people type their password into the wrong field.
+    The name is recorded only if an account has it: people type their password into the wrong field.
     """
-    person = _account(name)
+    person = _account_named(name)
     detail = "had to wait" if waits else "wrong password" if person else "no such account"
     key = str(person.pk) if person else address_group(visitor.address)
     _refusals[REFUSED].record(Visitor(None, visitor.address, visitor.way), key, person.get_username() if person else None, detail)
-    _note(detail, visitor, str(person.pk) if person else "")
+    _log_outcome(detail, visitor, str(person.pk) if person else "")
 
 
 def record_code_refused(visitor: Visitor, person: User, *, waits: bool) -> None:
     """Record a wrong code after a right password."""
     detail = "had to wait with the code" if waits else "wrong code"
     _refusals[REFUSED].record(visitor.as_nobody(), str(person.pk), person.get_username(), detail)
-    _note(detail, visitor, str(person.pk))
+    _log_outcome(detail, visitor, str(person.pk))
 
 
 def record_passkey_refused(visitor: Visitor, person: User | None, detail: str) -> None:
-    """Record a refused passkey. ``person``: its owner, if known; ``detail``: the reason, in a fixed text."""
+    """Record a refused passkey. ``person``: its owner, if known; ``detail``: the reason, as a fixed text."""
     key = str(person.pk) if person else address_group(visitor.address)
     _refusals[REFUSED].record(visitor.as_nobody(), key, person.get_username() if person else None, detail)
-    _note("passkey refused", visitor, str(person.pk) if person else "")
+    _log_outcome("passkey refused", visitor, str(person.pk) if person else "")
 
 
 def record_password_refused(visitor: Visitor, *, waits: bool) -> None:
@@ -142,41 +143,41 @@ def record_password_refused(visitor: Visitor, *, waits: bool) -> None:
     _refusals[PASSWORD_REFUSED].record(visitor, str(visitor.user.pk) if visitor.user else "", None, detail)
 
 
-def _note(outcome: str, visitor: Visitor, person: str) -> None:
-    """Write to the process log, which system administrators read: the id of an account, but neither its name nor an address."""
+def _log_outcome(outcome: str, visitor: Visitor, person: str) -> None:
+    """Log the outcome for system administrators, with the id of the account but neither its name nor an address."""
     measures.SIGN_INS.labels(outcome).inc()
     log.info("sign-in", extra={"outcome": outcome, "way": visitor.way, "person": person})
 
 
-def record_answer_refused(visitor: Visitor, detail: str) -> None:
-    """Record a failed sign-in with a provider. ``detail``: the provider's key, and the reason in a fixed text."""
+def record_provider_sign_in_refused(visitor: Visitor, detail: str) -> None:
+    """Record a failed sign-in with a provider. ``detail``: the provider's key, and the reason as a fixed text."""
     _refusals[REFUSED].record(visitor.as_nobody(), address_group(visitor.address), None, detail)
-    _note("refused by a provider or a proxy", visitor, "")
+    _log_outcome("refused by a provider or a proxy", visitor, "")
 
 
-def _record_own(action: str, visitor: Visitor, detail: str = "") -> None:
-    _own[action].record(visitor, str(visitor.user.pk) if visitor.user else "", None, detail)
+def _record_own_action(action: str, visitor: Visitor, detail: str = "") -> None:
+    _own_actions[action].record(visitor, str(visitor.user.pk) if visitor.user else "", None, detail)
 
 
-def _account(name: str) -> User | None:
+def _account_named(name: str) -> User | None:
     # As Django's own back end looks it up, without checking the password.
     found: User | None = User.objects.filter(username=name).first()
     return found
 
 
-def _known(person: User, address: str, device: str) -> str:
-    """The device, or else the address, from which this person has signed in before; empty if neither is known."""
+def _known_origin(person: User, address: str, device: str) -> str:
+    """The key of the device, or else of the address, if this person has signed in from it before; empty if neither is known."""
     owner, number = _device(device)
     if owner == str(person.pk):
         return f"device:{number}"
     place = address_group(address)
-    sign_ins = AuditEvent.objects.filter(actor=person, code="", at__gte=timezone.now() - KNOWN_FOR, action=SIGNED_IN)
-    seen = sign_ins.order_by("-at").values_list("address", flat=True)[:_LOOKED_AT]
+    sign_ins = AuditEvent.objects.filter(actor=person, code="", at__gte=timezone.now() - KNOWN_ADDRESS_AGE, action=SIGNED_IN)
+    seen = sign_ins.order_by("-at").values_list("address", flat=True)[:_MAX_SIGN_INS]
     return f"place:{place}" if place in {address_group(each) for each in seen} else ""
 
 
 def _device(device: str) -> tuple[str, str]:
-    """The person who signed in with the browser of that cookie, and its number; both empty if the cookie is not ours."""
+    """The person who signed in with the browser of that cookie, and the browser's number; both empty if the cookie is not ours."""
     try:
         owner, number = signing.loads(device, salt=_SALT, max_age=DEVICE_SECONDS)
     except (signing.BadSignature, ValueError, TypeError):

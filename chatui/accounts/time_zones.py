@@ -1,4 +1,4 @@
-"""The time zones that people can choose: the IANA names that this machine knows."""
+"""The time zones that people can choose, by the IANA names that this machine knows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(name for name in available_timezones() if name.startswith(_PLACES)))
 
 
-def of(name: str) -> tzinfo:
+def zone_of(name: str) -> tzinfo:
     """The zone of that name; UTC for an empty name, and for one that this machine no longer knows."""
     try:
         return ZoneInfo(name) if name else UTC

@@ -1,4 +1,4 @@
-"""The admin page on which staff create an API key for an account without sign-in, such as a service account."""
+"""The admin page on which staff create an API key for an account that nobody can sign in to, such as a service account."""
 
 from __future__ import annotations
 
@@ -18,29 +18,32 @@ from chatui.permissions.programs import reasoning
 from chatui.web.api_keys.forms import KeyForm
 from chatui.web.visitors import visitor_of
 
-is_for_programs = management.is_for_programs
+is_service_account = management.is_service_account
 
 
 def page(request: HttpRequest, account: User, context: dict[str, object]) -> HttpResponse:
-    """Show the form, and afterwards the key, once. The caller has checked that the visitor may change the account."""
+    """Show the form, and once it is sent the key, which is shown only once.
+
+    The caller has checked that the visitor may change the account.
+    """
     maker = as_person(request.user)
     may_view_hidden = maker is not None and reasoning.may_read(account) and reasoning.may_read(maker)
     form = KeyForm(request.POST or None, choices=model_choice.choices_for(account), may_view_hidden=may_view_hidden)
     shown = context | {"account": account, "form": form, "title": _("New API key: %(name)s") % {"name": account.get_username()}}
-    shown["is_for_programs"] = is_for_programs(account)
+    shown["is_service_account"] = is_service_account(account)
     if request.method == "POST":
-        shown["made"] = _made(request, account, form)
+        shown["made"] = _create_key(request, account, form)
     return render(request, "admin/api_key.html", shown, status=400 if form.errors else 200)
 
 
-def _made(request: HttpRequest, account: User, form: KeyForm) -> CreatedKey | None:
+def _create_key(request: HttpRequest, account: User, form: KeyForm) -> CreatedKey | None:
     wanted, visitor = form.wanted(), visitor_of(request, "admin")
     if wanted is None:
         return None
     try:
         with transaction.atomic():
             made = management.create_for_account(visitor, account_actions.locked(visitor, account.pk), wanted)
-            four_eyes.note(visitor.user, [account.pk], "an API key")
+            four_eyes.record_change(visitor.user, [account.pk], "an API key")
     except TooManyKeysError:
         form.add_error(None, _("This account has as many keys as there may be. Revoke one that is not used any more."))
         return None

@@ -1,4 +1,4 @@
-"""The admin page for API keys: lists whose they are, and revokes them. It never shows a key."""
+"""The admin page for API keys: lists and revokes them. It never shows a key itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chatui.web.visitors import visitor_of
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(ReadOnlyAdmin):
-    """API keys: visible to those who may see accounts, and revoked by those who may change them."""
+    """API keys. Staff who may see accounts see them, and staff who may change accounts can revoke them."""
 
     list_display = ("prefix", "owner", "name", "views_hidden", "created_at", "expires_at", "last_used_on", "revoked_at")
     fields = readonly_fields = (*list_display, "choices", "tools", "for_responses", "for_chat", "per_minute", "reads_all", "made_by_name")
@@ -29,23 +29,23 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     actions = ["revoke"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
-        """Without the digests."""
+        """All keys, without their digests."""
         return ApiKey.objects.defer("digest")
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """No filters: filtering by the digest would reveal it, letter by letter."""
+        """Allow no filters: filtering by the digest would reveal it, letter by letter."""
         return False
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """For those who may see accounts."""
+        """Staff who may see accounts."""
         return isinstance(request.user, User) and request.user.is_staff and request.user.has_perm("chatui.view_user")
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
-        """For those who may change accounts."""
+        """Staff who may change accounts."""
         return self.has_view_permission(request) and request.user.has_perm("chatui.change_user")
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """As for the list."""
+        """Staff who may see the list."""
         return self.has_view_permission(request)
 
     @admin.action(description=_("Revoke the chosen keys"), permissions=["revoke"])

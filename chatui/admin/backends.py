@@ -1,4 +1,4 @@
-"""The admin pages for back ends. The form is checked before saving, and holds only the name of a key, never the key."""
+"""The admin pages for back ends. A back end is checked before it is saved, and has only the name of a key, never the key."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from chatui.models import StoredBackend
 from chatui.permissions import access
 from chatui.web.visitors import visitor_of
 
-_TOLD_FIRST = ("address", "other settings", "kind", "name of the key", "groups", "summaries", "summarizer")
+_LISTED_FIRST = ("address", "other settings", "kind", "name of the key", "groups", "summaries", "summarizer")
 _VALUE_CHARS = 80
 _DESCRIPTION_CHARS = 180
 
@@ -39,7 +39,7 @@ class ReviewSelect(forms.NullBooleanSelect):
 
 
 class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Reports every mistake that ``manage.py check`` would find in the row."""
+    """The form for a back end. It reports every mistake that ``manage.py check`` would find in the row."""
 
     kind = forms.ChoiceField(
         choices=[(kind, kind) for kind in SPEC_KINDS],
@@ -74,7 +74,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
         widgets["other_settings"] = forms.Textarea({"rows": 5, "spellcheck": "false"})
 
     def clean(self) -> dict[str, Any]:
-        """Checks the row as a spec, and together with all other back ends."""
+        """Check the row as a spec, and together with all other back ends."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if self.errors:
             return cleaned
@@ -83,7 +83,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
             spec = configured.of_row(row, (group.name for group in cleaned["groups"]))
         except SpecError as error:
             for problem in error.problems:
-                self._say(problem)
+                self._add_problem(problem)
             return cleaned
         self._check(spec)
         return cleaned
@@ -94,7 +94,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
             self.add_error("name", _("A back end with this name is set up outside the admin pages, and takes precedence."))
         if spec.summarizer and find([*configured.combined(env, configured.rows()), spec], spec.summarizer) is None:
             self.add_error("summarizer", _("There is no such back end."))
-        if not self.may_see_hidden and self._moves_reasoning(spec):
+        if not self.may_see_hidden and self._redirects_reasoning(spec):
             words = _("Only those who may see hidden channels can say where reasoning is sent, or that a server's summaries are not raw.")
             self.add_error("summaries", words)
         try:
@@ -102,10 +102,11 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
         except KeyUnusableError as error:
             self.add_error("key_name", _("This key cannot be used: %(reason)s.") % {"reason": error})
 
-    def _moves_reasoning(self, spec: BackendSpec) -> bool:
-        """Whether the change affects who is sent reasoning, or whose summaries are trusted, which requires the permission to see reasoning.
-        Several servers call the raw chain of thought a summary, so trusting one can reveal it; and a summarizer is sent all of it. So
-        nobody may gain access by changing either setting, or by pointing a trusted or summarizing row at their own server.
+    def _redirects_reasoning(self, spec: BackendSpec) -> bool:
+        """Whether the change affects where reasoning is sent or whose summaries are trusted: only staff who may see reasoning may do that.
+
+        Several servers call the raw chain of thought a summary, so trusting their summaries can reveal it; and a summarizer receives all of
+        it. Without the permission, nobody may change either setting, or point a trusted server's or a summarizer's row at their own server.
         """
         changed = set(self.changed_data)
         if spec.summaries != "none" and changed & {"summaries", "summarizer", "summary_review"}:
@@ -114,8 +115,8 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
             return True
         return bool(changed & {"name", "url", "kind", "other_settings", "is_enabled"}) and spec.name in _summarizers()
 
-    def _say(self, problem: str) -> None:
-        """Show the problem at the field that its sentence begins with, without the field's name; otherwise at the top."""
+    def _add_problem(self, problem: str) -> None:
+        """Show the problem at the field whose name its sentence begins with, and without that name; otherwise at the top."""
         name, _, rest = problem.partition(" ")
         field = {"models": "model_names", **dict.fromkeys(configured.OTHER_SETTINGS, "other_settings")}.get(name, name.removesuffix(":"))
         is_of_field = field in self.fields and not rest.startswith(("=", "does"))
@@ -124,7 +125,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """The back ends. People who may change them decide which servers receive what everybody writes. Each change is recorded."""
+    """The back ends. Whoever may change them decides which servers receive what people write. Each change is recorded."""
 
     form = StoredBackendForm
     list_display = ("name", "unconfirmed_by", "label", "is_enabled", "position", "kind", "url", "key_name", "changed_at")
@@ -140,18 +141,18 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     )
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        """The form of this member of staff."""
+        """The form, with the permissions of this member of staff."""
         form = super().get_form(request, obj, change, **kwargs)
         may_see_hidden = access.can_see_hidden(access.as_person(request.user))
         return type(form.__name__, (form,), {"may_see_hidden": may_see_hidden})
 
     def has_confirm_permission(self, request: HttpRequest) -> bool:
-        """Only those who may see hidden channels may decide which server receives them."""
+        """Staff who may see hidden channels: only they may decide which server receives them."""
         return access.can_see_hidden(access.as_person(request.user))
 
     @admin.action(permissions=["confirm"], description=_("Confirm selected back ends, so that people are offered them"))
     def confirm(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Confirm the selected back ends that wait for confirmation. Recorded."""
+        """Confirm those of the selected back ends that wait for confirmation. Each is recorded."""
         with transaction.atomic():
             for row in queryset.exclude(unconfirmed_by="").select_for_update():
                 _record(request, row, "confirmed", f"after a change by {row.unconfirmed_by}: {row.url}")
@@ -159,7 +160,7 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         transaction.on_commit(connected.forget_rows)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """The first step of saving. A row saved by somebody who may see hidden channels counts as confirmed."""
+        """Save the row itself. It counts as confirmed if somebody who may see hidden channels saves it."""
         if form.may_see_hidden:
             obj.unconfirmed_by = ""
         elif form.has_changed() or not change:
@@ -167,11 +168,11 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             words = _("Back end %(name)s is offered to nobody until somebody who may see hidden channels confirms it.")
             self.message_user(request, words % {"name": obj.name}, messages.WARNING)
         before = StoredBackend.objects.get(pk=obj.pk) if change else None
-        form.before, form.waited_for = (_standing(before), before.unconfirmed_by) if before else ({}, "")
+        form.before, form.unconfirmed_before = (_values_by_label(before), before.unconfirmed_by) if before else ({}, "")
         super().save_model(request, obj, form, change)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """The last step: records the differences, in the same transaction."""
+        """Save the groups, and then record the differences in the same transaction."""
         super().save_related(request, form, formsets, change)
         if change:
             self._record_changes(request, form)
@@ -180,20 +181,20 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         transaction.on_commit(connected.forget_rows)
 
     def _record_changes(self, request: HttpRequest, form: Any) -> None:
-        for name, value in _standing(form.instance).items():
+        for name, value in _values_by_label(form.instance).items():
             if form.before.get(name) != value:
                 _record(request, form.instance, "changed", f"{name} is now {value or 'empty'}")
-        if form.instance.unconfirmed_by != form.waited_for:
+        if form.instance.unconfirmed_by != form.unconfirmed_before:
             _record(request, form.instance, *_confirmation(form.instance))
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        """One row, from its own page."""
+        """Delete one row, from its page. Recorded."""
         _record(request, obj, "deleted", obj.url)
         super().delete_model(request, obj)
         transaction.on_commit(connected.forget_rows)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Many rows, from the list."""
+        """Delete the rows selected in the list. Each is recorded."""
         with transaction.atomic():
             for obj in queryset:
                 self.delete_model(request, obj)
@@ -201,13 +202,14 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @translation.override(SOURCE)
 def _description(row: StoredBackend) -> str:
-    """A new row in one line: whether it is available, then the values that differ from the defaults, beginning with those that affect
-    who is sent what.
+    """A new row in one line: whether it is confirmed, and then the values that differ from the defaults.
+
+    The first values are those that affect where text is sent.
     """
-    usual = {str(field.verbose_name): str(field.get_default()) for field in StoredBackend._meta.fields}
-    told = {name: value for name, value in _standing(row).items() if value != usual.get(name, "") and name != "name"}
-    parts = [f"{name} {value if len(value) <= _VALUE_CHARS else value[:_VALUE_CHARS] + '…'}" for name, value in told.items()]
-    parts.sort(key=lambda part: not part.startswith(_TOLD_FIRST))
+    defaults = {str(field.verbose_name): str(field.get_default()) for field in StoredBackend._meta.fields}
+    listed = {name: value for name, value in _values_by_label(row).items() if value != defaults.get(name, "") and name != "name"}
+    parts = [f"{name} {value if len(value) <= _VALUE_CHARS else value[:_VALUE_CHARS] + '…'}" for name, value in listed.items()]
+    parts.sort(key=lambda part: not part.startswith(_LISTED_FIRST))
     words = "waits for confirmation" if row.unconfirmed_by else "confirmed"
     while parts and len(words) + len(parts[0]) < _DESCRIPTION_CHARS:
         words += f"; {parts.pop(0)}"
@@ -224,14 +226,14 @@ def _confirmation(row: StoredBackend) -> tuple[str, str]:
 
 
 def _summarizers() -> set[str]:
-    """The names of the back ends that reasoning is sent to, including rows that are switched off."""
+    """The names of the back ends that summarize reasoning, and so receive it, including rows that are switched off."""
     stored = StoredBackend.objects.exclude(summarizer="").values_list("summarizer", flat=True)
     return {split_choice(choice)[0] for choice in [*stored, *(spec.summarizer for spec in configured.base(environment()))] if choice}
 
 
 @translation.override(SOURCE)
-def _standing(row: StoredBackend) -> dict[str, str]:
-    """The row's values in words; none of them is a secret. In English, like the rest of the audit log."""
+def _values_by_label(row: StoredBackend) -> dict[str, str]:
+    """The row's values by their labels, in English like the rest of the audit log. None of them is a secret."""
     fields = [field for field in StoredBackend._meta.fields if field.editable]
     words = {str(field.verbose_name): " ".join(str(getattr(row, field.name)).split()) for field in fields}
     return words | {"groups": ", ".join(sorted(row.groups.values_list("name", flat=True)))}

@@ -1,4 +1,4 @@
-"""Closes and reopens accounts in the admin: as list actions, and with the *active* check box of an account's own page."""
+"""Closes and reopens accounts on the admin pages, with list actions and with the *active* check box on an account's page."""
 
 from __future__ import annotations
 
@@ -28,45 +28,45 @@ _CAUSES = {
 
 
 class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Closes and reopens accounts that the member of staff may change, but never their own from the list."""
+    """Closes and reopens accounts that the member of staff may change; list actions skip their own account."""
 
     actions = ["close_accounts", "reopen_accounts"]
 
     @admin.action(description=_("Close the chosen accounts"), permissions=["change"])
     def close_accounts(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        """Ends all access to these accounts at once; nothing is erased. Recorded, each."""
-        closed = sum(self._close(request, person) for person in self.others(request, queryset))
+        """Close the selected accounts: all access ends at once, and nothing is erased. Each is recorded."""
+        closed = sum(self._close(request, person) for person in self.except_own(request, queryset))
         words = ngettext("%(count)d account was closed.", "%(count)d accounts were closed.", closed)
         messages.success(request, words % {"count": closed})
 
     @admin.action(description=_("Open the chosen accounts again"), permissions=["change"])
     def reopen_accounts(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        """Recorded, each."""
+        """Reopen the selected accounts. Each is recorded."""
         visitor = visitor_of(request, "admin")
-        opened = sum(self._reopen(visitor, person) for person in self.others(request, queryset))
+        opened = sum(self._reopen(visitor, person) for person in self.except_own(request, queryset))
         words = ngettext("%(count)d account was opened again.", "%(count)d accounts were opened again.", opened)
         messages.success(request, words % {"count": opened})
 
     @admin.display(description=_("Closed"))
     def closed(self, person: User) -> str:
-        """The column that shows who or what closed the account."""
+        """The column that says who or what closed the account."""
         found = closing.closed_by(person)
         return f"{gettext(_CAUSES[found[0]])} {found[1]}".strip() if found else "-"
 
-    def carry_out(self, request: HttpRequest, person: User, before: AccountSnapshot) -> None:
-        """Carry out a change of the *active* check box as an ordinary closing or reopening."""
+    def before_recording(self, request: HttpRequest, person: User, before: AccountSnapshot) -> None:
+        """Close or reopen the account if the *active* check box was changed."""
         was_active = "active" in before.states
         if was_active == person.is_active:
             return
-        # Reset to the previous value, so that only one code path changes it.
+        # The form has already changed the value; reset it, so that only the functions below change it.
         User.objects.filter(pk=person.pk).update(is_active=was_active)
         if was_active:
             self._close(request, person)
         else:
             closing.reopen_account(person, visitor_of(request, "admin"))
 
-    def others(self, request: HttpRequest, queryset: QuerySet[User]) -> list[User]:
-        """Those of them that the member of staff may change, except themselves."""
+    def except_own(self, request: HttpRequest, queryset: QuerySet[User]) -> list[User]:
+        """Those of the accounts that the member of staff may change, except their own."""
         return [person for person in queryset if person != request.user and self.has_change_permission(request, person)]
 
     def _reopen(self, visitor: Visitor, person: User) -> bool:
@@ -79,7 +79,7 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         try:
             return closing.close_by_staff(person, visitor_of(request, "admin"))
         except NotFoundError:
-            return False  # they no longer may, or the account is gone
+            return False  # the permission or the account is gone
         except KeptOpenError:
             person.is_active = True
             words = gettext("%(name)s was not closed: nobody else could look after accounts.")

@@ -1,4 +1,4 @@
-"""The admin page that erases an account. It shows what will be deleted, and asks for the account name as confirmation."""
+"""The admin page that erases an account. It shows what will be deleted, and requires the account's name as confirmation."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from chatui.web.visitors import visitor_of
 
 
 class ConfirmForm(forms.Form):
-    """The name of the account, typed."""
+    """Asks for the name of the account as confirmation."""
 
     name = forms.CharField(label=_("Name of the account"), max_length=150, widget=forms.TextInput(attrs={"autocomplete": "off"}))
 
     def __init__(self, *args: Any, person: User, **kwargs: Any) -> None:
-        """``person``: whose name must be typed."""
+        """``person``: the account whose name must be typed."""
         super().__init__(*args, **kwargs)
         self._person = person
 
     def clean_name(self) -> str:
-        """Exactly that name."""
+        """Check that it is exactly that name."""
         name: str = self.cleaned_data["name"]
         if name != self._person.get_username():
             raise forms.ValidationError(_("This is not the name of the account."))
@@ -38,10 +38,10 @@ class ConfirmForm(forms.Form):
 
 
 class ErasingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Erases accounts one at a time. Django would do it in one transaction, during which nobody else could write."""
+    """Erases one account at a time. Django would erase in one transaction, during which nobody else could write."""
 
     def get_actions(self, request: HttpRequest) -> Any:
-        """No bulk deletion: each erasure must be confirmed by itself."""
+        """All actions except bulk deletion: each erasure must be confirmed separately."""
         return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""The admin page for failed answers: finds a failure by the number that a person was shown, and gives its cause.
+"""The admin page for failed answers: finds a failure by the number that a person was shown, and shows its cause.
 
 It shows neither conversation text nor the owner's name.
 """
@@ -24,7 +24,7 @@ from chatui.permissions import access
 
 @admin.register(FailedAnswer)
 class FailedAnswerAdmin(ReadOnlyAdmin):
-    """Read only, for those who may see back ends."""
+    """The failed answers, read-only, for staff who may see back ends."""
 
     list_display = ("shown_number", "started_at", "error_code", "meaning", "cause")
     fields = readonly_fields = list_display
@@ -37,34 +37,34 @@ class FailedAnswerAdmin(ReadOnlyAdmin):
     show_full_result_count = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[FailedAnswer]:
-        """Answers with an error code, without the stored requests."""
+        """Finished answers with an error code, without their stored requests."""
         failed = FailedAnswer.objects.exclude(error_code="").defer("request", "error_detail")
         return failed.exclude(state="running")
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
-        """Search without the dash, which is only for readability."""
+        """Search by the end of the id, without the dash, which only makes the number readable."""
         digits = "".join(sign for sign in search_term.lower() if sign.isalnum())
         return (queryset.filter(id__endswith=digits) if digits else queryset), False
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Only the list's own filters: filtering by any column would reveal that column, letter by letter."""
+        """Allow only the list's filters: filtering by another column would reveal it, letter by letter."""
         return lookup.partition("__")[0] in ("error_code", "started_at")
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """For those who may see back ends."""
+        """Staff who may see back ends."""
         return access.can_see_failures(access.as_person(request.user))
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """As for viewing."""
+        """Staff who may see back ends."""
         return self.has_view_permission(request)
 
     def get_urls(self) -> Any:
-        """Adds the address from which a chat page fetches one cause."""
+        """Add the address from which a chat page fetches the cause of a failure."""
         cause = path("<uuid:turn_id>/cause/", self.admin_site.admin_view(self.cause_view), name="chatui_failedanswer_cause")
         return [cause, *super().get_urls()]
 
     def cause_view(self, request: HttpRequest, turn_id: UUID) -> HttpResponse:
-        """The cause of one failure, for the chat page of an admin."""
+        """The cause of a failure as JSON, for the chat page of a member of staff."""
         turn = self.get_queryset(request).filter(pk=turn_id).first() if self.has_view_permission(request) else None
         if turn is None:
             raise Http404
@@ -72,7 +72,7 @@ class FailedAnswerAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("Number"))
     def shown_number(self, turn: FailedAnswer) -> str:
-        """The number in the form that people see."""
+        """The number as people see it."""
         return number(turn.pk)
 
     @admin.display(description=_("What the person was told"))
@@ -82,5 +82,5 @@ class FailedAnswerAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("Cause"))
     def cause(self, turn: FailedAnswer) -> str:
-        """See ``cause_of``."""
+        """The cause of the failure."""
         return cause_of(turn)

@@ -1,4 +1,4 @@
-"""The admin pages for invitations: creates and revokes them, and shows who invited whom and with what result."""
+"""The admin pages for invitations: creates, lists and revokes them."""
 
 from __future__ import annotations
 
@@ -23,23 +23,22 @@ from chatui.web.visitors import visitor_of
 
 
 class InvitationForm(forms.Form):
-    """Who a new invitation is for, and for how long."""
+    """The form for a new invitation: whom it is for, the group, and how long it is valid."""
 
     note = forms.CharField(label=_("For whom"), max_length=100, required=False, help_text=_("Shown on this list alone."))
     group = forms.ModelChoiceField(label=_("Group"), queryset=Group.objects.none(), required=False)
     days = forms.IntegerField(label=_("Works for days"), min_value=1, max_value=invitations.MOST_DAYS, initial=7)
 
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """Offers only groups without permissions that the member of staff lacks: an invitation must not grant more."""
+        """Offer only groups without permissions that the member of staff lacks: an invitation must not grant more."""
         super().__init__(*args, **kwargs)
         fields: dict[str, Any] = self.fields
-        fields["group"].queryset = administration.givable(request.user)
+        fields["group"].queryset = administration.assignable_groups(request.user)
 
 
 @admin.register(Invitation)
 class InvitationAdmin(ReadOnlyAdmin):
-    """Invitations: visible to those who may see accounts, created by those who may add them, and revoked by both of those and by those
-    who may change accounts."""
+    """Invitations. Staff who may see accounts see them, and staff who may also add accounts create and revoke them."""
 
     list_display = ("made_at", "note", "group", "made_by", "expires_at", "used_at", "used_by", "revoked_at")
     fields = readonly_fields = list_display
@@ -49,27 +48,27 @@ class InvitationAdmin(ReadOnlyAdmin):
     actions = ["revoke"]
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """No filters."""
+        """Allow no filters."""
         return False
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """For those who may see accounts."""
+        """Staff who may see accounts."""
         return isinstance(request.user, User) and request.user.is_staff and request.user.has_perm("chatui.view_user")
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """For those who may see and add accounts."""
+        """Staff who may see and add accounts."""
         return self.has_view_permission(request) and request.user.has_perm("chatui.add_user")
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
-        """For those who may add accounts."""
+        """Staff who may create invitations."""
         return self.has_add_permission(request)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """As for the list."""
+        """Staff who may see the list."""
         return self.has_view_permission(request)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Show the form, and afterwards the link, once."""
+        """Show the form, and once it is sent the link, which is shown only once."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         form = InvitationForm(request, request.POST or None)
@@ -87,7 +86,7 @@ class InvitationAdmin(ReadOnlyAdmin):
 
     @admin.action(description=_("Revoke the chosen invitations"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[Invitation]) -> None:
-        """Revoke the selected invitations at once. Each is recorded."""
+        """Revoke the selected invitations, which stop working at once. Each is recorded."""
         rows = list(queryset.select_related("made_by", "group"))
         staff = access.as_person(request.user)
         own = [row for row in rows if staff is not None and inviting.may_invite(staff, row.group)]

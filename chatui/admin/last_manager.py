@@ -1,4 +1,4 @@
-"""Stops staff from removing the last account manager, and from using permissions that they have lost."""
+"""Prevents staff from removing the last account manager, and from using permissions that they have lost."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ from chatui.web.visitors import visitor_of
 
 
 class LastManagerGuardAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Rolls back any change after which only the operator could restore access for account managers. Recorded.
+    """Rolls back any change that leaves no account manager, which only the operator could repair. Recorded.
 
-    Permissions are checked after the staff member's and the target's accounts are locked, because those read at the start of the request
-    may be out of date.
+    Permissions are checked after the accounts of the member of staff and of the target are locked, because those read at the start of the
+    request may be out of date.
     """
 
     acts_one_by_one = False
-    """Whether bulk actions check and lock each row separately: one transaction for all would block everybody's writes."""
+    """Whether bulk actions lock and check each row by themselves: one transaction for all rows would block everybody's writes."""
 
     def changeform_view(self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None) -> Any:
-        """One row, on its own page."""
+        """The page of one row, guarded."""
         view = super().changeform_view
-        return self._kept(request, object_id, lambda: view(request, object_id, form_url, extra_context))
+        return self._guarded(request, object_id, lambda: view(request, object_id, form_url, extra_context))
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
-        """The same: deleting a group removes the permissions that it grants."""
+        """The page that deletes a row, guarded: deleting a group removes the permissions that it grants."""
         view = super().delete_view
-        return self._kept(request, object_id, lambda: view(request, object_id, extra_context))
+        return self._guarded(request, object_id, lambda: view(request, object_id, extra_context))
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """The same for bulk actions."""
+        """The list, guarded because of its bulk actions."""
         view = super().changelist_view
         if self.acts_one_by_one:
             return view(request, extra_context)
-        return self._kept(request, None, lambda: view(request, extra_context))
+        return self._guarded(request, None, lambda: view(request, extra_context))
 
-    def _kept(self, request: HttpRequest, object_id: str | None, answer: Callable[[], HttpResponse]) -> HttpResponse:
+    def _guarded(self, request: HttpRequest, object_id: str | None, respond: Callable[[], HttpResponse]) -> HttpResponse:
         staff = as_person(request.user)
         if request.method != "POST" or staff is None:
-            return answer()
+            return respond()
         row = self.get_object(request, object_id) if object_id else None
         try:
             with account_managers.require_manager_left(
@@ -57,7 +57,7 @@ class LastManagerGuardAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
                 request.user = account_managers.lock_for(staff)
                 if not self.admin_site.has_permission(request):
                     raise PermissionDenied
-                return answer()
+                return respond()
         except account_managers.LastAccountManagerError as error:
             record("account not changed", visitor_of(request, "admin"), error.name, detail=f"by staff: {error}")
             list(messages.get_messages(request))  # remove the success message, which is no longer true

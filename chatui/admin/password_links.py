@@ -17,18 +17,21 @@ from chatui.web.visitors import visitor_of
 
 
 def page(request: HttpRequest, person: User, context: dict[str, object]) -> HttpResponse:
-    """Show the form, and afterwards the link, once. For their own password, staff use the page that asks for the old one."""
+    """Show the form, and once it is sent the link, which is shown only once.
+
+    For their own password, staff use the page that asks for the old one.
+    """
     if person == request.user:
         return redirect("password")
     shown = context | {
         "person": person,
         "title": _("New password: %(name)s") % {"name": person.get_username()},
-        "hours": password_links.LASTS // timedelta(hours=1),
+        "hours": password_links.LIFETIME // timedelta(hours=1),
     }
     if request.method == "POST":
         visitor = visitor_of(request, "admin")
         with transaction.atomic():
-            path = password_links.make(
+            path = password_links.create(
                 visitor, account_actions.locked(visitor, person.pk), voids_password=request.POST.get("void") == "yes"
             )
         shown["link"] = request.build_absolute_uri(path)

@@ -1,6 +1,6 @@
-"""The admin pages for people, groups, and conversations without their content. Changes are recorded.
+"""The admin pages for accounts, groups, and conversations without their content. Changes are recorded.
 
-Messages are not registered, and must not be: a list of rows would show hidden text without the gate and without an audit row.
+Messages must not be registered: a list of rows would show hidden text without the gate and without an audit line.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from chatui.accounts.people import account_actions, changes
-from chatui.accounts.people.named_groups import settings_that_name, why_not_new
+from chatui.accounts.people.named_groups import problem_with_new_name, settings_that_name
 from chatui.accounts.sign_in_rules import account_managers
 from chatui.admin import account_keys, password_links
 from chatui.admin.backends import StoredBackendAdmin
 from chatui.admin.closing import ClosingAdmin
 from chatui.admin.erasure import ErasingAdmin
 from chatui.admin.last_manager import LastManagerGuardAdmin
-from chatui.admin.permissions import PermissionsField, offered
+from chatui.admin.permissions import PermissionsField, grantable_permissions
 from chatui.admin.read_only import ReadOnlyAdmin
 from chatui.models import Conversation, StoredBackend, User
 from chatui.permissions import access, administration
@@ -44,53 +44,53 @@ class RecordedAdmin(LastManagerGuardAdmin):
     """Records every creation, change and deletion of a row, in the same transaction."""
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """The last step of saving; compares with the state read in the first step."""
+        """Save related rows, and then record the differences from the snapshot that ``save_model`` took."""
         super().save_related(request, form, formsets, change)
         if change:
-            self.carry_out(request, form.instance, form.before)
+            self.before_recording(request, form.instance, form.before)
             changes.record_changed(visitor_of(request, "admin"), form.instance, form.before)
         else:
-            changes.record_made(visitor_of(request, "admin"), form.instance)
-        _tell_sockets(form.instance)
+            changes.record_created(visitor_of(request, "admin"), form.instance)
+        _notify_sockets(form.instance)
 
-    def carry_out(self, request: HttpRequest, row: Any, before: changes.AccountSnapshot) -> None:
-        """A hook for side effects of a change, before it is recorded, in the same transaction."""
+    def before_recording(self, request: HttpRequest, row: Any, before: changes.AccountSnapshot) -> None:
+        """A hook for the side effects of a change. It runs in the same transaction, before the change is recorded."""
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """The first step."""
+        """Take a snapshot, and save the row itself."""
         if change:
             form.before = changes.snapshot(obj)
         super().save_model(request, obj, form, change)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        """One row, from its own page."""
+        """Delete one row, from its page. Recorded."""
         changes.record_deleted(visitor_of(request, "admin"), obj)
-        _tell_sockets(obj)
+        _notify_sockets(obj)
         super().delete_model(request, obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Many rows, from the list."""
+        """Delete the rows selected in the list. Each is recorded."""
         with transaction.atomic():
             for obj in queryset:
                 changes.record_deleted(visitor_of(request, "admin"), obj)
-                _tell_sockets(obj)
+                _notify_sockets(obj)
             super().delete_queryset(request, queryset)
 
 
-def _tell_sockets(row: User | Group) -> None:
-    """Tell sockets to check permissions now, so that an open stream ends at once after a permission was removed."""
+def _notify_sockets(row: User | Group) -> None:
+    """Tell sockets to check permissions after the commit, so that a removed permission ends open streams at once."""
     keys = [row.pk] if isinstance(row, User) else list(row.user_set.filter(is_staff=True).values_list("pk", flat=True))
-    transaction.on_commit(partial(_tell, keys))
+    transaction.on_commit(partial(_notify, keys))
 
 
-def _tell(keys: list[UUID]) -> None:
+def _notify(keys: list[UUID]) -> None:
     for key in keys:
         people.notify_sockets(User(pk=key))
 
 
 @admin.register(User)
 class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type: ignore[type-arg]
-    """People. Nobody can grant a permission that they do not have."""
+    """The admin pages for accounts. Nobody can grant a permission that they lack."""
 
     acts_one_by_one = True
 
@@ -104,48 +104,48 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
         (_("API keys"), {"fields": ("api_keys",)}),
     )
     readonly_fields = ("last_login", "date_joined", "api_keys", "closed")
-    # Django's two boxes with arrows have no names that a screen reader could say.
+    # Django's two boxes with arrows have no names for screen readers.
     filter_horizontal = ()
     actions = ["remove_second_factor", *ClosingAdmin.actions]
 
     @admin.action(description=_("Remove the second factor of the chosen people"), permissions=["change"])
     def remove_second_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        """Remove the second factor of people who have lost it, for accounts that this member of staff may change. Each is recorded."""
-        for person in self.others(request, queryset):
+        """Remove the second factor of the selected people whose accounts this member of staff may change. Each is recorded."""
+        for person in self.except_own(request, queryset):
             try:
                 account_actions.remove_second_factor(visitor_of(request, "admin"), person.pk)
             except account_managers.LastAccountManagerError:
                 messages.error(request, gettext("Nothing was changed: nobody else could look after accounts."))
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Offer only permissions of this product that the member of staff has, and only groups without any others."""
+        """Offer only permissions that this product uses and the member of staff has, and only groups without other permissions."""
         if db_field.name == "user_permissions":
-            kwargs |= {"queryset": offered(request), "form_class": PermissionsField}
+            kwargs |= {"queryset": grantable_permissions(request), "form_class": PermissionsField}
         elif db_field.name == "groups":
             kwargs["widget"] = CheckboxSelectMultiple
-            kwargs["queryset"] = administration.givable(request.user)
+            kwargs["queryset"] = administration.assignable_groups(request.user)
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Only a superuser may change their own groups: settings refer to groups by name, with effects that no permission shows."""
+        """Only superusers may change their own groups: settings that name a group grant more than its permissions show."""
         fixed = super().get_readonly_fields(request, obj)
         return fixed if obj is None or obj != request.user or request.user.is_superuser else (*fixed, "groups")
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Staff cannot change an account with more permissions than theirs, because they could take it over."""
-        return super().has_change_permission(request, obj) and _has_no_more(request, obj)
+        """Not for an account with permissions that the member of staff lacks, which they could gain by taking it over."""
+        return super().has_change_permission(request, obj) and _has_no_more_permissions(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """As for changes; nobody can erase their own account."""
-        return super().has_delete_permission(request, obj) and obj != request.user and _has_no_more(request, obj)
+        """As for changes, and never for one's own account."""
+        return super().has_delete_permission(request, obj) and obj != request.user and _has_no_more_permissions(request, obj)
 
     def get_urls(self) -> list[Any]:
-        """Adds the page for creating an API key for an account without sign-in."""
+        """Add the page for creating an API key for an account that nobody can sign in to."""
         own = path("<id>/api-key/", self.admin_site.admin_view(self.new_api_key), name="chatui_user_api_key")
         return [own, *super().get_urls()]
 
     def new_api_key(self, request: HttpRequest, id: str) -> HttpResponse:  # noqa: A002
-        """That page."""
+        """The page for creating an API key."""
         account = self.get_object(request, unquote(id))
         if not isinstance(account, User) or not self.has_change_permission(request, account):
             raise PermissionDenied
@@ -153,39 +153,39 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
 
     @admin.display(description=_("New key"))
     def api_keys(self, account: User) -> str:
-        """A link to that page, for an account without sign-in."""
-        if not account_keys.is_for_programs(account):
+        """A link to that page, for an account that nobody can sign in to."""
+        if not account_keys.is_service_account(account):
             return gettext("Whoever can sign in makes their keys themselves.")
         return format_html('<a href="{}">{}</a>', reverse("admin:chatui_user_api_key", args=[account.pk]), gettext("Make a key"))
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
-        """Staff do not set passwords, as they could sign in with them: they create a link for the person to choose one."""
+        """Create a link with which the person chooses a password. Staff do not set passwords, because they could sign in with them."""
         person = self.get_object(request, unquote(id))
         if not isinstance(person, User) or not self.has_change_permission(request, person):
             raise PermissionDenied
         return password_links.page(request, person, self.admin_site.each_context(request))
 
 
-def _has_no_more(request: HttpRequest, obj: Model | None) -> bool:
-    return not isinstance(obj, User) or administration.has_no_more(request.user, obj)
+def _has_no_more_permissions(request: HttpRequest, obj: Model | None) -> bool:
+    return not isinstance(obj, User) or administration.has_no_more_permissions(request.user, obj)
 
 
 admin.site.unregister(Group)
 
 
 class NamedGroupForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Refuses the names that the group pages refuse for a new group, and a new name for a group that a setting names.
+    """The form for a group. It refuses to rename a group that a setting names, and names that the group pages refuse for new groups.
 
-    Only a superuser may give such a name to an existing group: all its members would gain the effects of the setting at once.
+    Only a superuser may rename a group to a name in a setting: the setting would apply to all of the group's members at once.
     """
 
     staff: Any = None
 
     def clean_name(self) -> str:
-        """Check the given name."""
+        """Check the name."""
         name: str = self.cleaned_data["name"]
         before = str(self.initial.get("name", ""))
-        if not self.instance.pk and (why := why_not_new(self.staff, name)):
+        if not self.instance.pk and (why := problem_with_new_name(self.staff, name)):
             raise ValidationError(why)
         if not self.instance.pk or name == before:
             return name
@@ -200,38 +200,38 @@ class NamedGroupForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(Group)
 class PeopleGroupAdmin(RecordedAdmin, GroupAdmin):
-    """Groups of people, with the permissions that they share.
+    """The admin pages for groups.
 
-    A group that a setting names cannot be renamed: the setting, such as a required second factor, would silently stop applying.
+    A group that a setting names cannot be renamed: the setting, such as a required second factor, would no longer apply, unnoticed.
     """
 
     form = NamedGroupForm
     filter_horizontal = ()
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        """A new form class for each request, with the member of staff."""
+        """A form class for this request, with its member of staff."""
         form: Any = super().get_form(request, obj, change, **kwargs)
         form.staff = request.user
         return form
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Lists the settings and back ends that refer to a group as protected objects, so that the group cannot be deleted."""
+        """Report settings and back ends that refer to a group as protected objects, so that the group cannot be deleted."""
         found, counts, needed, protected = super().get_deleted_objects(objs, request)
         return found, counts, needed, [*protected, *(f"{each}: {group.name}" for group in objs for each in _references_to(group))]
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any) -> Any:
-        """As for people: only permissions that the member of staff has."""
+        """As for accounts: offer only permissions that the member of staff has."""
         if db_field.name == "permissions" and request is not None:
-            kwargs |= {"queryset": offered(request), "form_class": PermissionsField}
+            kwargs |= {"queryset": grantable_permissions(request), "form_class": PermissionsField}
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        """Not for a group with more permissions: saving the form would remove permissions that it does not offer."""
-        return super().has_change_permission(request, obj) and _group_has_no_more(request, obj)
+        """Not for a group with permissions that the member of staff lacks: the form omits those, so saving it would remove them."""
+        return super().has_change_permission(request, obj) and _group_has_no_more_permissions(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
         """As for changes."""
-        return super().has_delete_permission(request, obj) and _group_has_no_more(request, obj)
+        return super().has_delete_permission(request, obj) and _group_has_no_more_permissions(request, obj)
 
 
 def _references_to(group: Group) -> list[str]:
@@ -240,10 +240,10 @@ def _references_to(group: Group) -> list[str]:
     return [*settings_that_name(group.name), *(f"{StoredBackend._meta.verbose_name} {row.name}" for row in back_ends)]
 
 
-def _group_has_no_more(request: HttpRequest, obj: Group | None) -> bool:
+def _group_has_no_more_permissions(request: HttpRequest, obj: Group | None) -> bool:
     if obj is None or request.user.is_superuser:
         return True
-    return administration.held_by(Q(group=obj)) <= request.user.get_all_permissions()
+    return administration.permission_names(Q(group=obj)) <= request.user.get_all_permissions()
 
 
 admin.site.register(StoredBackend, StoredBackendAdmin)
@@ -251,7 +251,7 @@ admin.site.register(StoredBackend, StoredBackendAdmin)
 
 @admin.register(Conversation)
 class ConversationAdmin(ReadOnlyAdmin):
-    """Conversations by owner and time, without title or content; with a link to the debug view for those with the permission."""
+    """Conversations by owner and time, without title or content, with a link to the debug view."""
 
     list_display = ("id", "owner", "debug_view", "active_at", "created_at")
     list_filter = ("active_at",)
@@ -260,19 +260,19 @@ class ConversationAdmin(ReadOnlyAdmin):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
-        """Without temporary conversations, which are in no list. Their debug view can be opened by its address."""
+        """All conversations except temporary ones, which are in no list. Their debug view can be opened by its address."""
         return super().get_queryset(request).filter(temporary_until=None)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        """By time only. Django would filter by any requested column, which would reveal a title letter by letter."""
+        """Allow only filters by time. Django would filter by any column, which would reveal a title letter by letter."""
         return lookup.partition("__")[0] == "active_at" and super().lookup_allowed(lookup, value, request)  # type: ignore[arg-type]
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Only for those with the permission to open any conversation."""
+        """Staff who may open any conversation in the debug view."""
         return isinstance(request.user, User) and access.can_view_any(request.user)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """As for the list."""
+        """Staff who may see the list."""
         return self.has_view_permission(request)
 
     @admin.display(description=_("Debug view"))

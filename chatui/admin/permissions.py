@@ -1,4 +1,4 @@
-"""The permission fields of the admin pages: check boxes under headings, only for permissions that mean something here."""
+"""The permission fields of the admin pages: check boxes under headings, for the permissions that this product uses."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from django.utils.translation import gettext
 from chatui.permissions import administration, catalogue
 
 
-def offered(request: HttpRequest) -> QuerySet[Permission]:
-    """Those of the person's permissions that have a meaning here."""
+def grantable_permissions(request: HttpRequest) -> QuerySet[Permission]:
+    """The permissions that the visitor can grant: those in the catalogue that they have."""
     meaningful = Q(pk__in=[])
-    for name in catalogue.WORDS:
+    for name in catalogue.DESCRIPTIONS:
         app, codename = name.split(".")
         meaningful |= Q(content_type__app_label=app, codename=codename)
-    return _with_type(administration.held(request.user).filter(meaningful))
+    return _with_type(administration.held_permissions(request.user).filter(meaningful))
 
 
 class _GroupedIterator(ModelChoiceIterator):  # type: ignore[type-arg]
@@ -34,14 +34,14 @@ class _GroupedIterator(ModelChoiceIterator):  # type: ignore[type-arg]
 
 
 class PermissionsField(ModelMultipleChoiceField):  # type: ignore[type-arg]
-    """Check boxes under headings, in our own words."""
+    """Check boxes under the headings of the catalogue, with its descriptions."""
 
     iterator = _GroupedIterator
     widget = forms.CheckboxSelectMultiple
 
     def label_from_instance(self, obj: Any) -> str:
-        """What it allows."""
-        return gettext(catalogue.WORDS[_name(obj)])
+        """The description of the permission."""
+        return gettext(catalogue.DESCRIPTIONS[_name(obj)])
 
 
 def _name(row: Permission) -> str:

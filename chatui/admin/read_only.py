@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Rows that can be read and filtered, and nothing else."""
+    """Rows that staff can read and filter, but not add, change or delete."""
 
     actions: Sequence[str] | None = None
 

@@ -1,4 +1,4 @@
-"""The admin site: Django's admin at ``/admin/``, with the product's CSP except Trusted Types, which Django's jQuery cannot meet."""
+"""The admin site: Django's admin at ``/admin/``, with the product's CSP except Trusted Types, which Django's jQuery does not support."""
 
 from __future__ import annotations
 
@@ -22,16 +22,14 @@ _TRUSTED_TYPES = ("require-trusted-types-for", "trusted-types")
 
 
 class ChatUiAdminSite(AdminSite):
-    """Sets titles, and leaves the Trusted Types directives out of its own pages; no model's text is shown there."""
+    """Django's site with our titles, and without the Trusted Types directives: its pages show no text of a model."""
 
     site_header = _("Admin")
     site_title = _("Admin")
     index_title = _("People, groups and back ends")
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """There is one sign-in page, with limits: staff are redirected to the admin pages, visitors to the sign-in; anybody else is
-        refused.
-        """
+        """Redirect staff to the admin pages, and visitors to the product's sign-in page, which limits guesses; refuse everybody else."""
         if self.has_permission(request):
             return redirect("admin:index")
         if request.user.is_authenticated:
@@ -47,23 +45,23 @@ class ChatUiAdminSite(AdminSite):
         return people.sign_out(request)
 
     def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """There is one page for changing passwords."""
+        """Redirect to the product's page for changing passwords."""
         return redirect("password")
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """Wrap every admin view."""
+        """Wrap every admin view with our CSP and error handling."""
         directives = settings.CONTENT_SECURITY_POLICY["DIRECTIVES"]
         own = {name: value for name, value in directives.items() if name not in _TRUSTED_TYPES}
-        return csp(own)(super().admin_view(_bounded(view), cacheable))
+        return csp(own)(super().admin_view(_with_error_handling(view), cacheable))
 
 
-def _bounded(view: Any) -> Any:
-    """Answers a number too large for the database, or an invalid lookup field, as a bad request instead of a server error, and a
-    missing permission as forbidden.
+def _with_error_handling(view: Any) -> Any:
+    """The view with error handling: a number too large for the database or an invalid lookup field becomes a bad request (400), and
+    NotFoundError a forbidden one (403), instead of a server error.
     """
 
     @wraps(view)
-    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def handle(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if {fields.get(TO_FIELD_VAR, "id") for fields in (request.GET, request.POST)} != {"id"}:
             raise BadRequest  # Django loads the row before it checks whether the field exists
         from chatui.permissions.access import NotFoundError  # models cannot be imported yet when Django loads this module
@@ -77,15 +75,15 @@ def _bounded(view: Any) -> Any:
         except NotFoundError:
             raise PermissionDenied from None  # the member of staff lost a permission while the request ran
 
-    return answer
+    return handle
 
 
 class ChatUiAdminConfig(AdminConfig):
-    """Makes ``django.contrib.admin.site`` the site above."""
+    """Makes ``ChatUiAdminSite`` the default admin site."""
 
     default_site = "chatui.admin.site.ChatUiAdminSite"
 
     def ready(self) -> None:
-        """Register the models of the site. Django looks for them in each app's ``admin`` module, which here is this folder."""
+        """Register the models. Django would look for registrations in the app's ``admin`` module, which is a package here."""
         super().ready()
         from chatui.admin import api_keys, failures, invitations, people, usage  # noqa: F401 - models cannot be imported before now

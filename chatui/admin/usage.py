@@ -15,64 +15,64 @@ from chatui.models import ModelPrice, UsageLimit, User
 from chatui.usage import limits
 from chatui.web.visitors import visitor_of
 
-_NAMES = ("group", "model", "since")
+_IDENTIFYING_FIELDS = ("group", "model", "since")
 """The columns that identify a row."""
 
 
-class _ForLimits(admin.ModelAdmin):  # type: ignore[type-arg]
-    """For staff with the permission to set limits. Changes apply at once in this process, and soon in every other."""
+class _LimitsAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Rows for staff who may set limits. Changes apply at once in this process, and soon in every other."""
 
     noun = ""
     show_full_result_count = False
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """For those who may set limits."""
+        """Staff who may set limits."""
         return isinstance(request.user, User) and request.user.is_staff and request.user.has_perm("chatui.change_limits")
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """As above."""
+        """Staff who may set limits."""
         return self.has_view_permission(request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """As above."""
+        """Staff who may set limits."""
         return self.has_view_permission(request)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """As above."""
+        """Staff who may set limits."""
         return self.has_view_permission(request)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """As above."""
+        """Staff who may set limits."""
         return self.has_view_permission(request)
 
     def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:
-        """Save and record the new values."""
+        """Save the row, and record its values."""
         super().save_model(request, obj, form, change)
         self._record(request, obj, "changed" if change else "created")
 
     def delete_model(self, request: HttpRequest, obj: Model) -> None:
-        """Delete and record the old values."""
+        """Record the row's values, and delete it."""
         self._record(request, obj, "deleted")
         super().delete_model(request, obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Delete each row by itself."""
+        """Delete and record each row."""
         for row in queryset:
             self.delete_model(request, row)
 
     def _record(self, request: HttpRequest, row: Model, what: str) -> None:
-        # A line holds 200 characters, and a model's name may be as long: the numbers come first, and each name once.
-        fields = [field for field in row._meta.concrete_fields if not field.primary_key and field.name not in _NAMES]
-        said = ", ".join(f"{field.name} {value}" for field in fields if (value := field.value_from_object(row)) is not None)
-        record(f"{self.noun} {what}", visitor_of(request, "admin"), detail=f"{said or 'nothing'}: {row}"[:200])
+        # An audit line has 200 characters, and a model's name may be as long: the numbers come first, and names only once.
+        fields = [field for field in row._meta.concrete_fields if not field.primary_key and field.name not in _IDENTIFYING_FIELDS]
+        values = ", ".join(f"{field.name} {value}" for field in fields if (value := field.value_from_object(row)) is not None)
+        record(f"{self.noun} {what}", visitor_of(request, "admin"), detail=f"{values or 'nothing'}: {row}"[:200])
         limits.forget()
 
 
 class UsageLimitForm(forms.ModelForm):  # type: ignore[type-arg]
-    """A group without any number has no limits; a row without numbers for everybody else would have no effect."""
+    """The form for limits. A group's row without numbers exempts the group from limits; the row for everybody else needs a number."""
 
     def clean(self) -> dict[str, Any]:
-        """Requires at least one number, unless the row is for a group."""
+        """Require at least one number, unless the row is for a group."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if not self.errors and all(value is None for name, value in cleaned.items() if name != "group") and cleaned.get("group") is None:
             raise forms.ValidationError(_("Give at least one limit. A group without any is one whose members have none."))
@@ -80,8 +80,8 @@ class UsageLimitForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(UsageLimit)
-class UsageLimitAdmin(_ForLimits):
-    """Limits of groups, and of everybody else."""
+class UsageLimitAdmin(_LimitsAdmin):
+    """Usage limits of groups, and of everybody else."""
 
     form = UsageLimitForm
 
@@ -92,8 +92,8 @@ class UsageLimitAdmin(_ForLimits):
 
 
 @admin.register(ModelPrice)
-class ModelPriceAdmin(_ForLimits):
-    """Prices, with the day from which each applies."""
+class ModelPriceAdmin(_LimitsAdmin):
+    """Prices of models, with the day from which each applies."""
 
     noun = "model price"
     list_display = ("model", "since", "input_price", "cached_price", "output_price")

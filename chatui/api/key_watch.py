@@ -39,7 +39,7 @@ class KeyWatch:
             return None
         self._next = self._loop.time() + CHECK_SECONDS
         try:
-            is_good = await pools.commands.run(checking.is_still_good, self._key)
+            is_good = await pools.commands.run(checking.is_still_valid, self._key)
         except (DatabaseBusyError, *FAULTS) as error:
             if not isinstance(error, DatabaseBusyError) and not is_transient(error):
                 raise

@@ -1,1 +1,1 @@
-"""The audit log: writes (``record``), verifies, searches, counts and exports it."""
+"""The audit log: writes it (``record``), and verifies, searches, counts and exports its lines."""

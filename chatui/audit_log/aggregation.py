@@ -1,7 +1,7 @@
-"""Aggregates repeated events in the audit log: counts them after the first line, and writes one more line with the total.
+"""Aggregates repeated events in the audit log: the first gets a line at once, the others are counted, and a last line gives the counts.
 
-The first line is always written at once, and each repetition is counted in the database before anything is shown: if a process dies, the
-count remains, and the next process writes the sum. Lines are only ever added. Counter rows are written only while the log's lock is held.
+Each repetition is counted in the database before anything is shown: if a process dies, the count remains, and another process writes the
+last line, the sum. Lines are only ever added. Counter rows are written only while the log is locked.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from chatui.audit_log.record import Visitor, append, lock
 from chatui.guess_limits import address_group
 from chatui.models import AuditEvent, CountedLine, User
 
-BY_PRODUCT = "server"
-"""The ``way`` of lines that the product writes by itself."""
+SERVER_WAY = "server"
+"""The value of ``way`` in lines that the product writes by itself."""
 
 MORE = "more"
 MORE_ELSEWHERE = "more on other conversations"
-"""The name under which repeated attempts are counted; everything else is counted in a debug view."""
+"""What repeated attempts are counted as. All other counts belong to debug views, and are named after the action."""
 
-SUM_BEGINS = "after line "
+SUM_PREFIX = "after line "
 MOST_NETWORKS = 20
-_CLOSED_AT_ONCE = 50
-_MORE = re.compile(rf"{SUM_BEGINS}\d+: (\d+) more\b.*; last (\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d)")
+_MAX_CLOSED = 50
+_ATTEMPTS_SUM = re.compile(rf"{SUM_PREFIX}\d+: (\d+) more\b.*; last (\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d)")
 
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """One repetition of an event. ``number``: how often it was counted. ``is_new_network``: the first from that network."""
+    """A repetition of an event. ``number``: how often it was counted so far. ``is_new_network``: it is the first one from its network."""
 
     number: int
     is_new_network: bool
@@ -42,14 +42,14 @@ class Repetition:
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """Repeated attempts: their number, and the time of the last one."""
+    """The number of repeated attempts, and the time of the last one."""
 
     number: int
     last_at: datetime
 
 
-def begin(line: AuditEvent, key: str, person: User | None, ends_at: datetime) -> CountedLine:
-    """Start a counter with that key, after this line. No other open counter may have the key."""
+def open_counter(line: AuditEvent, key: str, person: User | None, ends_at: datetime) -> CountedLine:
+    """Start a counter with that key for repetitions after this line. No other open counter may have the key."""
     return CountedLine.objects.create(
         line=line.number,
         key=key,
@@ -60,56 +60,57 @@ def begin(line: AuditEvent, key: str, person: User | None, ends_at: datetime) ->
 
 
 def count(key: str, what: str, visitor: Visitor, ends_at: datetime, first: Callable[[], AuditEvent]) -> Repetition | None:
-    """Count one ``what``. If no counter is open under that key, write the line ``first`` and start one (returns None). For a debug view,
-    that line is counted as well; an attempt is counted by its own line. Raises a database error if that fails.
+    """Count one ``what`` in the counter with that key. If none is open, write the line ``first``, start a counter, and return None.
+
+    In a debug view, the first line's event is counted as well; of attempts, only the repetitions. Raises a database error if that fails.
     """
     with transaction.atomic():
         lock()
-        row = _open(key)
+        row = _find(key)
         if row is not None and row.ends_at <= timezone.now():
             _close(row)
             row = None
         if row is not None:
             return _count(row, what, address_group(visitor.address))
-        began = first()
-        row = begin(began, key, visitor.user, ends_at)
-        if not began.code:
+        first_line = first()
+        row = open_counter(first_line, key, visitor.user, ends_at)
+        if not first_line.code:
             _count(row, what, address_group(visitor.address))
     return None
 
 
 def is_open(key: str) -> bool:
-    """Whether a counter is open under that key."""
+    """Whether a counter with that key is open."""
     return CountedLine.objects.filter(key=key).exists()
 
 
-def number_open(person: User, prefix: str) -> int:
-    """How many of a person's counters are open whose key has that prefix."""
+def count_open(person: User, prefix: str) -> int:
+    """The number of a person's open counters whose key has that prefix."""
     return CountedLine.objects.filter(person_id=person.pk, key__startswith=prefix, ends_at__gt=timezone.now()).count()
 
 
-def end(key: str, visitor: Visitor | None = None) -> AuditEvent | None:
-    """Close the counter with this key, if any, and write its sum; by ``visitor``, or by the product if None. Returns the line."""
+def close_counter(key: str, visitor: Visitor | None = None) -> AuditEvent | None:
+    """Close the counter with this key, if any, and write its sum line, as ``visitor`` or (None) as the product. Returns the line."""
     with transaction.atomic():
         lock()
-        row = _open(key)
+        row = _find(key)
         return _close(row, visitor) if row else None
 
 
-def end_overdue(most: int = _CLOSED_AT_ONCE) -> None:
-    """Write the sums of expired counters, at most ``most``."""
+def close_expired(most: int = _MAX_CLOSED) -> None:
+    """Write the sum lines of expired counters, of at most ``most``."""
     overdue = CountedLine.objects.filter(sum_line=None, ends_at__lte=timezone.now()).order_by("ends_at")
-    _end_all(overdue.values_list("key", flat=True)[:most])
+    _close_all(overdue.values_list("key", flat=True)[:most])
 
 
-def end_all_of(person: User) -> None:
-    """Write the sums of all open counters of a person, or about what they own, before the account is erased."""
+def close_all_of(person: User) -> None:
+    """Write the sum lines of all open counters of a person or about their conversations, before their account is erased."""
     open_rows = CountedLine.objects.filter(sum_line=None)
     about = AuditEvent.objects.filter(number__in=open_rows.values("line"), owner_name=person.get_username())
-    _end_all(open_rows.filter(Q(person_id=person.pk) | Q(line__in=about.values("number"))).values_list("key", flat=True))
+    _close_all(open_rows.filter(Q(person_id=person.pk) | Q(line__in=about.values("number"))).values_list("key", flat=True))
 
 
-def words_of(row: CountedLine) -> str:
+def counts_in_words(row: CountedLine) -> str:
     """The sum in words, such as ``3 × page, 1 × stream; last 2026-11-20 10:14:03``."""
     if not row.last_at:
         return "nothing was shown"
@@ -119,8 +120,8 @@ def words_of(row: CountedLine) -> str:
 
 
 def attempts_in(detail: str) -> Attempts:
-    """The number of attempts that a sum line stands for, from its detail; none for a debug view."""
-    found = _MORE.match(detail)
+    """The attempts that a sum line stands for, read from its detail; 0 for a debug view."""
+    found = _ATTEMPTS_SUM.match(detail)
     return (
         Attempts(int(found[1]), datetime.fromisoformat(found[2]).replace(tzinfo=UTC))
         if found
@@ -128,19 +129,19 @@ def attempts_in(detail: str) -> Attempts:
     )
 
 
-def sums_among(lines: Iterable[int]) -> dict[int, int]:
-    """The sums among these lines, by number, with the line after which each was counted."""
+def sum_lines_among(lines: Iterable[int]) -> dict[int, int]:
+    """The sum lines among these lines: their numbers, each with the number of its first line."""
     rows = CountedLine.objects.filter(sum_line__in=list(lines)).values_list("sum_line", "line")
     return {sum_line: line for sum_line, line in rows if sum_line is not None}
 
 
 def is_sum_of(detail: str, line: int) -> bool:
-    """Whether a line with this detail is the sum of the counts after that line."""
-    return detail.startswith(f"{SUM_BEGINS}{line}: ")
+    """Whether a line with this detail is the sum line for that first line."""
+    return detail.startswith(f"{SUM_PREFIX}{line}: ")
 
 
-def sums_after(lines: Iterable[int]) -> dict[int, tuple[str, int | None]]:
-    """The counts after these lines, in words, by line number, and the number of the sum line (None while counting continues)."""
+def counts_after(lines: Iterable[int]) -> dict[int, tuple[str, int | None]]:
+    """The counts after these lines, by line number: in words, and the number of the sum line (None while counting continues)."""
     rows = list(CountedLine.objects.filter(line__in=list(lines)))
     summed = dict(AuditEvent.objects.filter(number__in=[row.sum_line for row in rows if row.sum_line]).values_list("number", "detail"))
     found: dict[int, tuple[str, int | None]] = {}
@@ -149,12 +150,12 @@ def sums_after(lines: Iterable[int]) -> dict[int, tuple[str, int | None]]:
         if is_sum_of(detail, row.line):
             found[row.line] = detail.partition(": ")[2], row.sum_line
         elif row.sum_line is None and row.last_at:
-            found[row.line] = f"so far {words_of(row)}", None
+            found[row.line] = f"so far {counts_in_words(row)}", None
     return found
 
 
 def attempts_after() -> dict[int, Attempts]:
-    """The lines after which attempts are still being counted, by number, with the count so far."""
+    """The attempts counted so far by open counters, by the number of the counter's first line."""
     rows = CountedLine.objects.filter(sum_line=None).exclude(last_at=None)
     return {row.line: Attempts(number, row.last_at) for row in rows if row.last_at and (number := _attempts(row))}
 
@@ -163,14 +164,14 @@ def _attempts(row: CountedLine) -> int:
     return sum(row.counts.get(what, 0) for what in (MORE, MORE_ELSEWHERE))
 
 
-def _open(key: str) -> CountedLine | None:
+def _find(key: str) -> CountedLine | None:
     return CountedLine.objects.filter(key=key).first()
 
 
 def _count(row: CountedLine, what: str, network: str) -> Repetition:
     number = row.counts.get(what, 0) + 1
     row.counts[what] = number
-    # Behind a Unix socket, the address of a request is unknown.
+    # Requests through a Unix socket have no address.
     is_new = network != "" and network not in row.networks and len(row.networks) < MOST_NETWORKS
     if is_new:
         row.networks.append(network)
@@ -179,47 +180,47 @@ def _count(row: CountedLine, what: str, network: str) -> Repetition:
     return Repetition(number, is_new)
 
 
-def _end_all(keys: Iterable[str | None]) -> None:
+def _close_all(keys: Iterable[str | None]) -> None:
     for key in list(keys):
         if key is not None:
-            end(key)
+            close_counter(key)
 
 
 def _close(row: CountedLine, visitor: Visitor | None = None) -> AuditEvent | None:
-    """Write the sum as a line. A single attempt needs none; a debug view always gets a last line."""
-    began = AuditEvent.objects.get(number=row.line)
-    if began.code and not row.counts:
+    """Write the sum line, except after an attempt without repetitions. A debug view always gets one."""
+    first_line = AuditEvent.objects.get(number=row.line)
+    if first_line.code and not row.counts:
         row.delete()
         return None
-    line = append(_sum_of(row, began, visitor))
+    line = append(_sum_of(row, first_line, visitor))
     row.sum_line, row.key, row.person_id, row.counts, row.networks, row.last_at = line.number, None, None, {}, [], None
     row.save()
     return line
 
 
-def _sum_of(row: CountedLine, began: AuditEvent, visitor: Visitor | None) -> AuditEvent:
-    """The sum line has the same person, conversation and owner as the first line, even if they no longer exist."""
-    if began.code:
-        action, way, address = began.action, began.way, began.address
+def _sum_of(row: CountedLine, first_line: AuditEvent, visitor: Visitor | None) -> AuditEvent:
+    """The sum line: with the same person, conversation and owner as the first line, even if they no longer exist."""
+    if first_line.code:
+        action, way, address = first_line.action, first_line.way, first_line.address
     elif visitor:
         action, way, address = "close debug view", visitor.way, visitor.address
     else:
-        action, way, address = "debug view ended", BY_PRODUCT, ""
+        action, way, address = "debug view ended", SERVER_WAY, ""
     is_elsewhere = MORE_ELSEWHERE in row.counts
     return AuditEvent(
         action=action,
-        code=began.code,
+        code=first_line.code,
         way=way,
-        actor_id=began.actor_id,
-        actor_name=began.actor_name,
-        conversation_id=None if is_elsewhere else began.conversation_id,
-        owner_name="" if is_elsewhere else began.owner_name,
+        actor_id=first_line.actor_id,
+        actor_name=first_line.actor_name,
+        conversation_id=None if is_elsewhere else first_line.conversation_id,
+        owner_name="" if is_elsewhere else first_line.owner_name,
         address=address[:64],
-        detail=f"{SUM_BEGINS}{row.line}: {words_of(row)}"[:200],
+        detail=f"{SUM_PREFIX}{row.line}: {counts_in_words(row)}"[:200],
     )
 
 
 def _listed(counts: dict[str, int]) -> str:
     attempts = [f"{number} {what}" for what, number in counts.items() if what in (MORE, MORE_ELSEWHERE)]
-    looks = [f"{number} × {what.removeprefix('debug ')}" for what, number in counts.items() if what not in (MORE, MORE_ELSEWHERE)]
-    return ", ".join([*attempts, *looks])
+    views = [f"{number} × {what.removeprefix('debug ')}" for what, number in counts.items() if what not in (MORE, MORE_ELSEWHERE)]
+    return ", ".join([*attempts, *views])

@@ -26,7 +26,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with the line of that number; number 0 means the log as a whole."""
+    """A problem with the line of that number; number 0 means the whole log."""
 
     number: int
     sentence: str
@@ -34,7 +34,7 @@ class Problem:
 
 @dataclass(slots=True)
 class Report:
-    """The result of a verification. ``problems`` holds the first 20 of ``count``."""
+    """The result of a verification. ``count``: the number of problems. ``problems``: the first 20."""
 
     lines: int = 0
     head: Head | None = None
@@ -42,8 +42,8 @@ class Report:
     count: int = 0
 
     @property
-    def is_whole(self) -> bool:
-        """Whether nothing is wrong."""
+    def is_intact(self) -> bool:
+        """Whether there is no problem."""
         return not self.count
 
 
@@ -54,7 +54,7 @@ def head() -> Head | None:
 
 
 def verify(noted: Head | None = None) -> Report:
-    """Verify the whole log, in constant memory. ``noted`` is a head that was stored elsewhere: that line must still exist, unchanged."""
+    """Verify the whole log, in constant memory. ``noted``: an earlier head that was stored elsewhere; its line must still be the same."""
     report = Report()
     for problem in _walk(report, noted):
         report.count += 1
@@ -64,7 +64,7 @@ def verify(noted: Head | None = None) -> Report:
 
 
 def missing_triggers() -> list[str]:
-    """The names of the database triggers against changes that are missing."""
+    """The names of the missing triggers with which the database refuses changes to the log."""
     asked = {
         "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
         "postgresql": "SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D'",
@@ -95,7 +95,7 @@ def _walk(report: Report, noted: Head | None) -> Iterator[Problem]:
 
 
 def _broken(values: Sequence[Any], written: str, last: Head) -> Iterator[Problem]:
-    """What is wrong with a line and with its link to the line before it. ``values``: in the order of HASHED_COLUMNS."""
+    """The problems of a line and of its link to the line before. ``values``: in the order of HASHED_COLUMNS."""
     number, previous = values[0], values[-1]
     if number != last.number + 1:
         yield Problem(number, _gap(last.number, number))

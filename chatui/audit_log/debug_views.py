@@ -1,4 +1,4 @@
-"""Lists debug views from the audit log: one entry for each, with what was viewed in it."""
+"""Lists the debug views in the audit log, with what was viewed in each."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from chatui.audit_log import aggregation
 from chatui.audit_log.lines import Filters, rows
 from chatui.models import CountedLine
 
-PAGE_LOOKS = 50
+PAGE_VIEWS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class DebugView:
-    """One debug view. ``number``: its first audit line; ``detail`` and ``seen`` are the log's own words, in English.
+    """A debug view. ``number``: the number of its first audit line. ``detail`` and ``seen`` (the counts) are in English, as in the log.
 
     ``seen`` is empty if nothing was counted after that line.
     """
@@ -32,23 +32,23 @@ class DebugView:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Debug views, the newest first. ``older``: the line number from which the next page starts; None at the end."""
+    """Debug views, the newest first. ``older``: the next page has those below this line number; None on the last page."""
 
-    looks: tuple[DebugView, ...]
+    views: tuple[DebugView, ...]
     older: int | None
 
 
 def page(filters: Filters, below: int | None = None) -> Page:
-    """A page of the debug views that match. Always four statements. Refused attempts are not included."""
+    """A page of the debug views that match, without refused attempts. Always four statements."""
     found = rows(filters).filter(code="", number__in=CountedLine.objects.values("line")).exclude(conversation_id=None)
     if below is not None:
         found = found.filter(number__lt=below)
     columns = ("number", "at", "actor_name", "owner_name", "conversation_id", "detail")
-    taken = list(found.order_by("-number").values_list(*columns)[: PAGE_LOOKS + 1])
-    shown = taken[:PAGE_LOOKS]
+    taken = list(found.order_by("-number").values_list(*columns)[: PAGE_VIEWS + 1])
+    shown = taken[:PAGE_VIEWS]
     seen = _seen(row[0] for row in shown)
-    looks = tuple(replace(DebugView(*row), seen=seen.get(row[0], "")) for row in shown)
-    return Page(looks, shown[-1][0] if len(taken) > PAGE_LOOKS else None)
+    views = tuple(replace(DebugView(*row), seen=seen.get(row[0], "")) for row in shown)
+    return Page(views, shown[-1][0] if len(taken) > PAGE_VIEWS else None)
 
 
 def count(filters: Filters) -> int:
@@ -57,4 +57,4 @@ def count(filters: Filters) -> int:
 
 
 def _seen(numbers: Iterable[int]) -> dict[int, str]:
-    return {number: words for number, (words, _sum) in aggregation.sums_after(numbers).items()}
+    return {number: words for number, (words, _sum) in aggregation.counts_after(numbers).items()}

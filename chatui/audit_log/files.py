@@ -19,16 +19,16 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", 
 
 
 def json_lines(filters: Filters) -> Iterator[str]:
-    """One JSON object for each line of the log, oldest first; each ends with a line break. Times are ISO 8601, with their offset."""
+    """A JSON object for each line of the log, oldest first, each followed by a line break. Times are ISO 8601 with the UTC offset."""
     for row in _rows(filters):
         yield json.dumps(dict(zip(_NAMES, map(_plain, row), strict=True)), ensure_ascii=False) + "\n"
 
 
 def csv_lines(filters: Filters) -> Iterator[str]:
-    """A row of column names, then one row for each line of the log, oldest first (RFC 4180). No cell is a formula."""
+    """A row of column names, then a row for each line of the log, oldest first (RFC 4180). No cell is a formula."""
     yield csv_row(_NAMES)
     for row in _rows(filters):
-        yield csv_row([cell(_plain(value)) for value in row])
+        yield csv_row([safe_cell(_plain(value)) for value in row])
 
 
 FORMATS: dict[str, Callable[[Filters], Iterator[str]]] = {"jsonl": json_lines, "csv": csv_lines}
@@ -44,14 +44,14 @@ def _plain(value: object) -> object:
     return str(value) if isinstance(value, UUID) else value
 
 
-def cell(value: object) -> object:
-    """The value, made safe for a spreadsheet."""
-    # People choose their name and the text of a reason: "=HYPERLINK(…)" must not become active in an auditor's spreadsheet.
+def safe_cell(value: object) -> object:
+    """The value, with an apostrophe before it if a spreadsheet would read it as a formula."""
+    # People choose their names and reasons: "=HYPERLINK(…)" must not become active in an auditor's spreadsheet.
     return f"'{value}" if isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA) else value
 
 
 def csv_row(values: object) -> str:
-    """One line of a CSV file (RFC 4180), with its end."""
+    """A line of a CSV file (RFC 4180), with its line break."""
     out = StringIO()
     csv.writer(out).writerow(values)  # type: ignore[arg-type]
     return out.getvalue()

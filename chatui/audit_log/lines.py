@@ -17,9 +17,10 @@ PAGE_LINES = 50
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Selects lines: by exact names, and by time from ``since`` to before ``before`` (UTC). Empty fields select everything.
+    """Selects lines whose columns equal these values, and whose time is in the period from ``since`` until before ``before`` (UTC).
 
-    ``except_ways`` excludes lines with one of these ways. ``actor`` is the key of the account that ``person`` names.
+    Empty fields select everything. ``except_ways`` excludes lines with one of these ways. ``person`` and ``whose`` are names of accounts;
+    ``actor`` is an account's key.
     """
 
     person: str = ""
@@ -42,9 +43,9 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the log, as a page shows it.
+    """A line of the log, as a page shows it.
 
-    ``sum`` is the count of repetitions after it, in words, and ``sum_number`` the number of the sum line (None while counting continues).
+    ``sum``: the counts of repetitions after it, in words. ``sum_number``: the number of the sum line (None while counting continues).
     """
 
     number: int
@@ -66,7 +67,7 @@ _COLUMNS = tuple(field.name for field in fields(Line))[:-2]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Lines, the newest first. ``older`` and ``newer``: the line number from which the next page starts; None at the end."""
+    """Lines, the newest first. ``older`` and ``newer``: the line number from which the adjacent page starts; None if there is none."""
 
     lines: tuple[Line, ...]
     older: int | None
@@ -74,7 +75,7 @@ class Page:
 
 
 def rows(filters: Filters) -> QuerySet[AuditEvent]:
-    """The rows that match a filter, in no particular order."""
+    """The rows that match a filter, unordered."""
     conditions = {
         "actor_name": filters.person,
         "owner_name": filters.whose,
@@ -90,9 +91,9 @@ def rows(filters: Filters) -> QuerySet[AuditEvent]:
 
 
 def page(filters: Filters, *, below: int | None = None, above: int | None = None) -> Page:
-    """The newest lines, the next ones below a number (older), or the next ones above a number (newer).
+    """The newest lines, or those next below a number (older), or those next above a number (newer).
 
-    If the filter selects both a first line and its sum, the sum is shown with the first line and not by itself.
+    If the filter matches both a first line and its sum line, the sum is shown with the first line and not as a line of its own.
     """
     found = rows(filters).values_list(*_COLUMNS)
     if above is not None:
@@ -109,22 +110,22 @@ def page(filters: Filters, *, below: int | None = None, above: int | None = None
 
 
 def _folded(filters: Filters, lines: tuple[Line, ...]) -> tuple[Line, ...]:
-    sums = aggregation.sums_among(line.number for line in lines)
-    began = set(rows(filters).filter(number__in=sums.values()).values_list("number", flat=True))
-    # The table that links two lines can be changed, but the lines cannot: lines are joined only if the sum's own text names the first line.
-    kept = [line for line in lines if sums.get(line.number) not in began or not aggregation.is_sum_of(line.detail, sums[line.number])]
+    sums = aggregation.sum_lines_among(line.number for line in lines)
+    first_lines = set(rows(filters).filter(number__in=sums.values()).values_list("number", flat=True))
+    # The table of counters can be changed, but the lines cannot. So two lines are joined only if the sum line's text names the first line.
+    kept = [line for line in lines if sums.get(line.number) not in first_lines or not aggregation.is_sum_of(line.detail, sums[line.number])]
     kept = kept or list(lines)  # a page of nothing but sums would look like the end of the log
-    sums_after = aggregation.sums_after(line.number for line in kept)
-    return tuple(_with_sum(line, *sums_after[line.number]) if line.number in sums_after else line for line in kept)
+    counts_after = aggregation.counts_after(line.number for line in kept)
+    return tuple(_with_sum(line, *counts_after[line.number]) if line.number in counts_after else line for line in kept)
 
 
 def _with_sum(line: Line, words: str, number: int | None) -> Line:
-    """The day is omitted if it is the same as the line's."""
+    """The line with its sum. The day of the last repetition is omitted if it is the day of the line."""
     return replace(line, sum=words.replace(f"last {line.at:%Y-%m-%d} ", "last "), sum_number=number)
 
 
-def named(column: str) -> list[str]:
-    """Every distinct value of a column, in order. One index lookup for each value, however many lines have it."""
+def distinct_values(column: str) -> list[str]:
+    """Every distinct value of a column, in order, with one index lookup for each value, however many lines have it."""
     return list(_values(column))
 
 

@@ -1,4 +1,4 @@
-"""Writes the audit log: ``record`` appends one line, hash-chained to the line before. If it fails, the caller must stop."""
+"""Writes the audit log: ``record`` appends a line, hash-chained to the line before. If that fails, the caller must not continue."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\
 
 
 class Cause(StrEnum):
-    """Why a browser or program sent a request that its person did not initiate. An attempt record names it as the route."""
+    """Why a browser or program sent a request that its person did not initiate. The line of an attempt has it as its ``way``."""
 
     PERSON = ""
     LINK = "another site's link"
@@ -35,14 +35,15 @@ class Cause(StrEnum):
 
 
 NOT_BY_PERSON = tuple(cause.value for cause in Cause if cause is not Cause.PERSON)
-"""Ways of attempts that the person whose browser made them did not initiate."""
+"""The ways of attempts that a person's browser made without the person."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """The origin of a request: the person (None: not signed in), the network address, the way, and the cause of the request. The ways are
-    page, socket, download, program, admin and shell; server for sums that the product writes by itself. Old lines say office for admin. An
-    attempt that the person did not make themselves has its cause as its way.
+    """The origin of a request: the person (None: not signed in), the network address, the way, and the cause.
+
+    The ways are page, socket, download, program, admin and shell; server for sum lines that the product writes by itself. Old lines say
+    office for admin. An attempt that the person did not make themselves has its cause as its way.
     """
 
     user: User | None
@@ -55,7 +56,7 @@ class Visitor:
         return Visitor(user, self.address, self.way)
 
     def as_nobody(self) -> Visitor:
-        """The same origin, without a person: before anybody has authenticated."""
+        """The same origin without a person, for events before anybody has authenticated."""
         return Visitor(None, self.address, self.way)
 
 
@@ -79,7 +80,7 @@ HASHED_COLUMNS = (
     "detail",
     "previous_hash",
 )
-"""The columns that a line's hash covers, in this order: all but the hash itself and the row's primary key."""
+"""The columns that a line's hash covers, in this order: all except the hash itself and the row's primary key."""
 
 
 def record(
@@ -90,9 +91,10 @@ def record(
     code: str = "",
     detail: str = "",
 ) -> AuditEvent:
-    """Append one line, in a transaction of its own, and return it.
+    """Append a line, in a transaction of its own, and return it.
 
-    ``detail`` is a few words of the product; content never goes into the log. Raises a database error if the line cannot be written.
+    ``detail``: a few words from the product; the log never has text of a conversation. Raises a database error if the line cannot be
+    written.
     """
     conversation_id, owner_name = _subject(about)
     event = AuditEvent(
@@ -110,21 +112,21 @@ def record(
 
 
 def append(event: AuditEvent) -> AuditEvent:
-    """Give a line its number, time and hashes, and write it. Raises a database error as ``record`` does."""
+    """Set a line's number, time and hashes, and write it. Raises a database error as ``record`` does."""
     for attempt in range(_ATTEMPTS):
         try:
             with transaction.atomic():
                 _append(event)
             return event
         except IntegrityError:
-            # Another process took the number first. The chain must not fork, so try the next one.
+            # Another process wrote a line with this number first. The chain must not fork, so try the next number.
             if attempt == _ATTEMPTS - 1:
                 raise
     raise AssertionError("unreachable")
 
 
 def lock() -> None:
-    """Lock the log until the end of the transaction. On SQLite, the transaction itself is already exclusive."""
+    """Lock the log until the end of the transaction. On SQLite, the transaction is exclusive anyway."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
@@ -136,12 +138,12 @@ def digest(event: AuditEvent) -> str:
 
 
 def digest_of(values: Sequence[object]) -> str:
-    """Like ``digest``, from the values of HASHED_COLUMNS."""
+    """As ``digest``, from the values of HASHED_COLUMNS."""
     return hashlib.sha256(json.dumps([_plain(value) for value in values], ensure_ascii=True).encode()).hexdigest()
 
 
 def _subject(about: About) -> tuple[UUID | None, str]:
-    """The id of the conversation that a line is about, and a name: of its owner, or of another subject."""
+    """The id of the conversation that a line is about, and the name of its owner or of another subject."""
     if isinstance(about, Conversation):
         return about.pk, about.owner.get_username()
     return (None, about) if isinstance(about, str) else (about, "")
@@ -156,7 +158,7 @@ def _plain(value: object) -> object:
 
 
 def _append(event: AuditEvent) -> None:
-    # With many writers at once, retrying with new numbers would starve some.
+    # Without the lock, some of many simultaneous writers would find their number taken again and again.
     lock()
     last = AuditEvent.objects.select_for_update().order_by("-number").first()
     event.number = last.number + 1 if last else 1

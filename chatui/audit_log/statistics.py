@@ -1,4 +1,4 @@
-"""Counts audit lines by person, owner and day. A line that aggregates attempts counts as that many."""
+"""Counts audit lines by person, owner and day. A sum line counts as the attempts that it stands for."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from chatui.models import AuditEvent
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """A count of audit lines: ``times`` of one person (empty: not signed in) on one day (UTC, such as 2026-11-20), about what is one
-    owner's.
+    """A count of audit lines: how often (``times``) a person did something on a day about something that an owner (``whose``) has.
 
-    A column that was not requested is None.
+    ``day`` is in UTC, such as 2026-11-20; ``person`` is empty for people who were not signed in. A column that was not requested is None.
     """
 
     day: str | None
@@ -30,7 +29,7 @@ class Tally:
 
 
 def tallies(filters: Filters, *, by: frozenset[str], most: int | None = None) -> list[Tally]:
-    """Counts by ``person``, ``whose`` and ``day``, or some of them, the latest day first, then the most first; at most ``most``."""
+    """Counts by ``person``, ``whose`` and ``day``, or some of them; the latest day first, then the highest count. At most ``most``."""
     names = [name for name in _COLUMNS if name in by]
     found = _grouped(filters, names)
     times = Counter({tuple(group): number for *group, number in found.values_list(*names).annotate(times=Count("*")).order_by()})
@@ -45,7 +44,7 @@ def tallies(filters: Filters, *, by: frozenset[str], most: int | None = None) ->
     return tallies[:most]
 
 
-# The day is cut from the database's own text: on SQLite, Django's truncation would call Python for each line.
+# The day is cut from the database's text form of the time: on SQLite, Django's truncation would call Python for each line.
 _COLUMNS = {
     "day": Substr(Cast("at", CharField()), 1, 10),
     "person": Cast("actor_name", CharField()),
@@ -54,15 +53,15 @@ _COLUMNS = {
 
 
 def _add_repetitions(times: Counter[tuple[str, ...]], filters: Filters, found: QuerySet[AuditEvent], names: list[str]) -> None:
-    """Replace a sum line by the attempts that it stands for, on their own day, and add those that no line sums up yet."""
-    sums = found.filter(code__gt="", detail__startswith=aggregation.SUM_BEGINS)
+    """Replace sum lines by the attempts that they stand for, on the day of the last one, and add the attempts in open counters."""
+    sums = found.filter(code__gt="", detail__startswith=aggregation.SUM_PREFIX)
     for detail, *group in sums.values_list("detail", *names).iterator():
         times[tuple(group)] -= 1
         _add(times, dict(zip(names, group, strict=True)), aggregation.attempts_in(detail), filters.since)
     counting = aggregation.attempts_after()
-    # Counters that are open now may have started before the requested period.
-    began = _grouped(replace(filters, since=None), names).filter(number__in=counting)
-    for number, *group in began.values_list("number", *names):
+    # Counters that are still open may have started before the requested period.
+    first_lines = _grouped(replace(filters, since=None), names).filter(number__in=counting)
+    for number, *group in first_lines.values_list("number", *names):
         _add(times, dict(zip(names, group, strict=True)), counting[number], filters.since)
 
 

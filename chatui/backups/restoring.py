@@ -154,7 +154,7 @@ def _make_ready(current: Current, erasures: list[Erasure], wanted: RestoreOption
         raise BackupError(f"The backup was made by a newer version of the product (it has {newer[-1]}).")
     call_command("migrate", verbosity=0)
     report = chain.verify()
-    if not report.is_whole and not wanted.accept_broken_log:
+    if not report.is_intact and not wanted.accept_broken_log:
         raise BackupError("The audit log of the backup is not intact; --accept-broken-log restores it all the same.")
     # Some of them were ended, used or revoked since.
     Session.objects.all().delete()

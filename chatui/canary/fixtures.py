@@ -113,7 +113,7 @@ def remove(run: str, sessions: Iterable[str] = ()) -> None:
         Session.objects.filter(session_key__in=[key for key in sessions if key]).delete()
         people = User.objects.filter(username__in=names, groups__name=run)
         for person in people:
-            aggregation.end_all_of(person)
+            aggregation.close_all_of(person)
         # Usage without a person belongs to nobody.
         UsageEntry.objects.filter(Q(person__in=people) | Q(choice__startswith=f"{run}-")).delete()
         people.delete()

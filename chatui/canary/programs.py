@@ -78,7 +78,7 @@ class Programs:
         wanted = NewKeyOptions(
             "Canary", for_responses=True, for_chat=True, per_minute=management.MOST_PER_MINUTE, views_hidden=views_hidden
         )
-        made = management.make(visitor, wanted)
+        made = management.create(visitor, wanted)
         if viewer == REVOKED:
             management.revoke_for_admin(visitor, list(ApiKey.objects.filter(pk=made.id)))
         return made.text

@@ -22,7 +22,7 @@ PLACES = ("list", PINNED, ARCHIVE)
 
 def rename(person: User, conversation_id: object, title: str) -> Conversation:
     """Set a title that the owner wrote. An empty one changes nothing."""
-    row = temporary.own_kept(person, conversation_id)
+    row = temporary.own_permanent(person, conversation_id)
     title = " ".join(title.replace("\x00", "").split())[:TITLE_CHARS]
     if title:
         row.title, row.title_is_custom = title, True
@@ -38,7 +38,7 @@ def put(person: User, conversation_id: object, place: str) -> Conversation:
     Raises:
         NotFoundError: they have no such conversation, or there is no such place.
     """
-    row = temporary.own_kept(person, conversation_id)
+    row = temporary.own_permanent(person, conversation_id)
     if place not in PLACES:
         raise access.NotFoundError
     row.is_pinned = place == PINNED
@@ -50,7 +50,7 @@ def put(person: User, conversation_id: object, place: str) -> Conversation:
 def delete(person: User, conversation_id: object) -> Conversation:
     """Delete a conversation; it can be restored until it is purged. A running turn is stopped by its process within about a second, and
     what was shown is stored."""
-    row = temporary.own_kept(person, conversation_id)
+    row = temporary.own_permanent(person, conversation_id)
     row.deleted_at = timezone.now()
     row.save(update_fields=["deleted_at"])
     return row

@@ -73,4 +73,4 @@ def _heir() -> User:
 
 def _handed_over(visitor: Visitor, person: User, heir: User) -> int:
     record(HANDED_OVER, visitor, person.get_username(), detail=f"to {heir.get_username()}")
-    return ownership_transfer.transfer(person, heir, with_summaries=summaries.are_made_for(heir))
+    return ownership_transfer.transfer(person, heir, with_summaries=summaries.are_enabled_for(heir))

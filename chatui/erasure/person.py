@@ -63,11 +63,11 @@ def erase(visitor: Visitor, person: User, *, vacuum: bool = False) -> Erased:
     with short_transaction():
         _ask_rights(visitor, person)
         record(ACTION, visitor, name, detail=f"id {person.pk}: {contents}")
-        four_eyes.note(visitor.user, [person.pk], ACTION)
+        four_eyes.record_change(visitor.user, [person.pk], ACTION)
         _shut(visitor, person)
     # A message lost while Redis is down costs only seconds: a turn whose conversation was deleted cannot write, and notices that.
     access_removal.end_what_runs(person)
-    aggregation.end_all_of(person)
+    aggregation.close_all_of(person)
     theirs = Conversation.objects.filter(owner=person)
     python_tool.forget_and_wait(list(theirs.filter(active_at__gt=timezone.now() - _KEPT_IN_MEMORY).values_list("pk", flat=True)))
     for key in list(theirs.values_list("pk", flat=True)):

@@ -15,7 +15,7 @@ from uuid import UUID
 from django.urls import reverse
 
 from chatui import wire
-from chatui.accounts.sessions import SignedIn, is_same, people_of
+from chatui.accounts.sessions import SignedIn, is_same, query_person_of
 from chatui.audit_log.record import Visitor
 from chatui.codes import ProductCode
 from chatui.display import conversation_actions
@@ -70,7 +70,7 @@ def visitor_of(caller: Caller) -> Visitor:
     """The caller's person, read from the database again; nobody if the session has ended, or the password or account has changed."""
     if caller.session is None:
         return Visitor(None, caller.address, "socket")
-    person = people_of(caller.session).first()
+    person = query_person_of(caller.session).first()
     return Visitor(person if is_same(caller.session, person) else None, caller.address, "socket")
 
 
@@ -133,7 +133,7 @@ def continue_watching(visitor: Visitor, before: Following) -> Following:
         raise SignedOutError
     following = _following(access.recheck_hidden(visitor, before.conversation_id))
     if following.turn_id != before.turn_id:
-        access.recheck_hidden(visitor, before.conversation_id, more="debug stream")
+        access.recheck_hidden(visitor, before.conversation_id, newly_shown="debug stream")
     return following
 
 

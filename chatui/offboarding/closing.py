@@ -66,7 +66,7 @@ def reopen_account(person: User, by: Visitor) -> bool:
         if held.is_active:
             return False
         record(REOPENED, by, held.get_username())
-        four_eyes.note(by.user, [held.pk], REOPENED)
+        four_eyes.record_change(by.user, [held.pk], REOPENED)
         held.is_active = True
         held.save(update_fields=["is_active"])
     return True
@@ -102,7 +102,7 @@ def _close(person: User, cause: Cause, by: Visitor, source: str) -> bool:
         is_new = bool(ClosedAccount.objects.filter(pk=row.pk).update(**defaults))
     if is_new:
         record(CLOSED, by, held.get_username(), detail=f"{_words(cause, source)}{before}")
-        four_eyes.note(by.user, [held.pk], CLOSED)
+        four_eyes.record_change(by.user, [held.pk], CLOSED)
     held.is_active = person.is_active = False
     held.save(update_fields=["is_active"])
     access_removal.end_rights(held, by)
@@ -116,7 +116,7 @@ def _why_kept(person: User, cause: Cause) -> str:
         return ""
     if cause.is_from_outside and (person.is_superuser or password_use.is_emergency(person.get_username())):
         return _APART
-    return account_managers.WHY if account_managers.is_last(person) else ""
+    return account_managers.REASON if account_managers.is_last(person) else ""
 
 
 def _words(cause: Cause, source: str) -> str:

@@ -6,7 +6,7 @@ import contextlib
 
 from chatui.accounts import session_list
 from chatui.accounts.sign_in_rules.provider import Provider
-from chatui.accounts.single_sign_on.logout_tokens import LoggedOut
+from chatui.accounts.single_sign_on.logout_tokens import ProviderLogout
 from chatui.audit_log.record import Visitor, record
 from chatui.delivery import groups
 from chatui.delivery.bus import send_from_thread
@@ -18,7 +18,7 @@ from chatui.turns.temporary import visits
 SIGNED_OUT = "signed out by provider"
 
 
-def sign_out(visitor: Visitor, provider: Provider, logged_out: LoggedOut) -> int:
+def sign_out(visitor: Visitor, provider: Provider, logged_out: ProviderLogout) -> int:
     """End only the sessions that the provider started. Returns how many. Recorded for each person. ``visitor``: not signed in, with the
     provider's address. If nobody matches, that is not an error, and looks the same to the provider.
     """

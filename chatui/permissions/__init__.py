@@ -1,1 +1,1 @@
-"""Permissions: who may read, write and see what, and the record of attempts without permission."""
+"""Permissions: who may read, write and see what, and the records of unauthorized attempts."""

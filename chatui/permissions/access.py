@@ -1,7 +1,7 @@
-"""Decides who may read, write and see conversations, and who may see hidden channels.
+"""Decides who may read and change conversations, and who may see hidden channels.
 
-"Not found" and "not yours" look the same. Asking for hidden channels without the permission looks the same whether the conversation
-exists or not, and is recorded before it is refused.
+"Not found" and "not yours" look the same. A request for hidden channels without the permission is recorded before it is refused, and the
+refusal looks the same whether the conversation exists or not.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class RefusedError(Exception):
 
 
 class OptInNeededError(Exception):
-    """This person may see the hidden channels, but has not opened the debug view of this conversation, or it has expired."""
+    """This person may see the hidden channels, but has no open debug view of this conversation."""
 
     code = ProductCode.OPT_IN
 
@@ -52,23 +52,22 @@ def as_person(user: object) -> User | None:
     return user if isinstance(user, User) else None
 
 
-def own_conversation(user: User | None, conversation_id: object, *, deleted: bool = False, **also: Combinable) -> Conversation:
-    """The conversation with that id if it is this person's own. ``deleted``: look in the bin instead. ``also``: attributes to read in the
-    same statement.
+def own_conversation(user: User | None, conversation_id: object, *, deleted: bool = False, **annotations: Combinable) -> Conversation:
+    """The person's own conversation with that id. ``deleted``: look in the bin instead. ``annotations``: values to compute with it.
 
     Raises:
-        NotFoundError: for everything else.
+        NotFoundError: there is none, or nobody is signed in.
     """
     if user is None or not user.is_active:
         raise NotFoundError
     try:
-        return owned_by(user.pk, _key(conversation_id), deleted=deleted).annotate(**also).get()
+        return owned_by(user.pk, _key(conversation_id), deleted=deleted).annotate(**annotations).get()
     except Conversation.DoesNotExist:
         raise NotFoundError from None
 
 
 def own_conversation_by(query: Query[Conversation], user: User, conversation_id: object) -> Conversation:
-    """As ``own_conversation``, by a compiled query of ``owned_by`` with the parameters ``owner`` and ``key``."""
+    """As ``own_conversation``, with a compiled query of ``owned_by`` that has the parameters ``owner`` and ``key``."""
     found = query.models(owner=user.pk, key=_key(conversation_id)) if user.is_active else []
     if not found:
         raise NotFoundError
@@ -76,17 +75,19 @@ def own_conversation_by(query: Query[Conversation], user: User, conversation_id:
 
 
 def owned_by(owner: UUID | Parameter, key: UUID | Parameter, *, deleted: bool = False) -> QuerySet[Conversation]:
-    """The query for a conversation with that key if it is this person's; ``deleted``: look in the bin instead."""
-    # An unfinished import is in the bin, too, and nobody may restore it.
+    """A query for the person's own conversation with that key. ``deleted``: look in the bin instead."""
+    # An unfinished import is also in the bin, and nobody may restore it.
     return Conversation.objects.filter(owner=owner, unfinished_until=None, pk=key, deleted_at__isnull=not deleted)
 
 
 def own_conversations(
     user: User, limit: int, before: tuple[bool, datetime, UUID] | None = None, folder: UUID | None = None
 ) -> list[Conversation]:
-    """The person's conversations in a folder, or in none, that are not in the archive, the pinned ones first, then the latest first. With
-    ``before`` (pinned or not, time and key) only those that come after it. Each has ``is_running``: whether an answer
-    is being written in it."""
+    """The person's conversations in a folder, or in none, except archived ones; the pinned ones first, then the latest first.
+
+    ``before`` (whether it is pinned, time, and key): return only those that come after that one. Each conversation has ``is_running``:
+    whether an answer is being written in it.
+    """
     running = Turn.objects.filter(conversation=OuterRef("pk"), state=TurnState.RUNNING)
     mine = listed(user).filter(deleted_at=None, archived_at=None, folder=folder).annotate(is_running=Exists(running))
     if before is not None:
@@ -99,27 +100,24 @@ def own_conversations(
     return list(mine.order_by("-is_pinned", "-active_at", "-pk")[:limit])
 
 
-def own_folder(user: User, folder_id: object, *, held: bool = False) -> Folder:
-    """The folder with that id if it is this person's own.
-
-    ``held``: locked until the transaction ends. Raises NotFoundError for everything else.
-    """
-    folders = Folder.objects.select_for_update(no_key=True) if held else Folder.objects
+def own_folder(user: User, folder_id: object, *, locked: bool = False) -> Folder:
+    """The person's own folder with that id. ``locked``: lock it until the transaction ends. Raises NotFoundError if there is none."""
+    folders = Folder.objects.select_for_update(no_key=True) if locked else Folder.objects
     try:
         return folders.get(owner=user, pk=_key(folder_id))
     except Folder.DoesNotExist:
         raise NotFoundError from None
 
 
-def own_folders(user: User, *, whole: bool = False) -> list[Folder]:
-    """The person's folders by name, with instructions if ``whole``. Each has ``has_news``: a conversation in it has an unseen answer."""
+def own_folders(user: User, *, with_instructions: bool = False) -> list[Folder]:
+    """The person's folders by name. Each has ``has_news``: a conversation in it has an unseen answer."""
     unseen = listed(user).filter(has_news=True, deleted_at=None, archived_at=None, folder=OuterRef("pk"))
-    found = Folder.objects.filter(owner=user).defer(*() if whole else ("instructions",)).annotate(has_news=Exists(unseen))
+    found = Folder.objects.filter(owner=user).defer(*() if with_instructions else ("instructions",)).annotate(has_news=Exists(unseen))
     return sorted(found, key=lambda folder: (folder.name.casefold(), folder.pk))
 
 
 def own_archive(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
-    """The person's archived conversations, the last archived first; with ``before`` only those after this time and key."""
+    """The person's archived conversations, the last archived first. ``before``: only those that come after this time and key."""
     archived = listed(user).filter(deleted_at=None, archived_at__isnull=False).order_by("-archived_at", "-pk")
     if before is not None:
         at, key = before
@@ -140,9 +138,7 @@ def own_bin(user: User, limit: int, before: tuple[datetime, UUID] | None = None)
 
 
 def all_own_conversations(user: User) -> Iterator[Conversation]:
-    """Every conversation of the person that is not in the bin, the oldest first; fetched one at a time, without an open cursor in
-    between.
-    """
+    """Every conversation of the person that is not in the bin, the oldest first. Each is fetched separately, so no cursor stays open."""
     mine = listed(user).filter(deleted_at=None)
     for key in list(mine.order_by("created_at").values_list("pk", flat=True)):
         if (row := mine.filter(pk=key).first()) is not None:
@@ -150,37 +146,37 @@ def all_own_conversations(user: User) -> Iterator[Conversation]:
 
 
 def own_import_keys(user: User) -> set[str]:
-    """The digests of the conversations that the person has imported from exports, except those in the bin."""
+    """The digests of the conversations that the person imported from exports, except those in the bin."""
     imported = listed(user).filter(deleted_at=None).exclude(import_key="")
     return set(imported.values_list("import_key", flat=True))
 
 
 def own_messages(user: User, keys: Iterable[UUID]) -> dict[UUID, Message]:
-    """The visible messages among ``keys`` that are in this person's own conversations and not in the bin, by key."""
+    """Those of the messages that are visible, in the person's own conversations, and not in the bin; by key."""
     # Ownership is checked on the rows: with more conditions in the query, SQLite would scan everything that the person ever wrote.
     found = Message.objects.filter(is_visible=True).select_related("conversation").in_bulk(list(keys))
     return {key: row for key, row in found.items() if row.conversation.owner_id == user.pk and is_listed(row.conversation)}
 
 
 def own_conversations_of(user: User, keys: Iterable[UUID]) -> dict[UUID, Conversation]:
-    """The conversations among ``keys`` that are this person's own and not in the bin, by key."""
+    """Those of the conversations that are the person's own and not in the bin, by key."""
     return listed(user).filter(deleted_at=None).in_bulk(list(keys))
 
 
-def message_of(conversation: Conversation, message_id: object, **also: Combinable) -> Message:
-    """A message, looked up through its conversation, so that an id from another conversation is not found.
+def message_of(conversation: Conversation, message_id: object, **annotations: Combinable) -> Message:
+    """The message with that id in the conversation. ``annotations``: values to compute in the same statement.
 
-    ``also``: attributes to read in the same statement.
+    Raises NotFoundError if there is none, also for an id from another conversation.
     """
     try:
-        return Message.objects.annotate(**also).get(pk=_key(message_id), conversation=conversation)
+        return Message.objects.annotate(**annotations).get(pk=_key(message_id), conversation=conversation)
     except Message.DoesNotExist:
         raise NotFoundError from None
 
 
-def turn_of(conversation: Conversation, turn_id: object, **also: Combinable) -> Turn:
-    """A turn, looked up through its conversation. ``also``: attributes to read in the same statement."""
-    turns = Turn.objects.annotate(**also).select_related("question", "continued_message").defer("request")
+def turn_of(conversation: Conversation, turn_id: object, **annotations: Combinable) -> Turn:
+    """The turn with that id in the conversation. ``annotations``: values to compute in the same statement. Raises NotFoundError."""
+    turns = Turn.objects.annotate(**annotations).select_related("question", "continued_message").defer("request")
     try:
         return turns.get(pk=_key(turn_id), conversation=conversation)
     except Turn.DoesNotExist:
@@ -188,12 +184,12 @@ def turn_of(conversation: Conversation, turn_id: object, **also: Combinable) -> 
 
 
 def can_see_hidden(user: User | None) -> bool:
-    """Whether the debug view exists for this person at all. Only for what pages offer; each access is checked again."""
+    """Whether the debug view exists for this person at all. Only decides what pages offer: each access is checked again."""
     return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_hidden_channels")
 
 
 def can_view_any(user: User | None) -> bool:
-    """Whether this person may open conversations of others (in the debug view)."""
+    """Whether this person may open other people's conversations (in the debug view)."""
     return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_any_conversation")
 
 
@@ -203,17 +199,17 @@ def may_view_hidden(user: User | None, conversation: Conversation) -> bool:
 
 
 def can_read_audit(user: User | None) -> bool:
-    """Whether the audit log exists for this person. A permission of its own: neither staff status nor the debug view includes it."""
+    """Whether this person may read the audit log. It is a separate permission: neither staff status nor the debug view includes it."""
     return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_auditevent")
 
 
 def can_see_failures(user: User | None) -> bool:
-    """Whether this person may read why answers failed: people who manage the back ends."""
+    """Whether this person may read why answers failed: staff who may see the back ends."""
     return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_storedbackend")
 
 
 def usable_tools(person: User, *, is_demo: bool) -> dict[str, Tool]:
-    """The tools that a model may call for this person, by name. At most one statement. ``is_demo``: the built-in demo answers."""
+    """The tools that a model may call for this person, by name. ``is_demo``: the built-in demo answers. At most one statement."""
     groups = person.groups.values_list("name", flat=True) if available.go_by_groups(is_demo=is_demo) else ()
     return available.offered_to(set(groups), is_demo=is_demo)
 
@@ -221,7 +217,7 @@ def usable_tools(person: User, *, is_demo: bool) -> dict[str, Tool]:
 def audit_reader(user: User | None) -> User:
     """This person, if they may read the audit log.
 
-    Raises NotFoundError for everybody else: the log contains everybody's names and times.
+    Raises NotFoundError for everybody else, because the log tells who did what when.
     """
     if user is None or not can_read_audit(user):
         raise NotFoundError
@@ -229,11 +225,11 @@ def audit_reader(user: User | None) -> User:
 
 
 def debuggable_conversation(visitor: Visitor, conversation_id: object, *, action: str) -> Conversation:
-    """A conversation whose hidden channels this visitor may see once they have opted in. Shows nothing yet.
+    """A conversation whose hidden channels this visitor may see once they have opened its debug view.
 
     Raises:
-        RefusedError: without the permission; recorded as ``E-PERM-VISIBILITY``.
-        NotFoundError: with the permission, but there is no such conversation.
+        RefusedError: they lack the permission; recorded as ``E-PERM-VISIBILITY``.
+        NotFoundError: they have the permission, but there is no such conversation.
     """
     try:
         return _debuggable(visitor.user, conversation_id)
@@ -242,11 +238,12 @@ def debuggable_conversation(visitor: Visitor, conversation_id: object, *, action
 
 
 def view_hidden(visitor: Visitor, conversation_id: object, *, action: str) -> Conversation:
-    """Grant one access to hidden channels: check permission and opt-in, and record the access before anything is shown.
+    """Grant one access to hidden channels: check the permission and the open debug view, and record the access before anything is shown.
 
     Raises:
-        RefusedError, NotFoundError: see ``debuggable_conversation``. Also refused: requests that a browser makes without anybody looking at
-        the page. OptInNeededError: permitted, but the debug view of this conversation is not open. This does not count as an attempt.
+        RefusedError: as ``debuggable_conversation``; also if the browser prefetches or embeds the page, so that nobody looks at it.
+        NotFoundError: as ``debuggable_conversation``.
+        OptInNeededError: they have the permission, but no open debug view of this conversation. This does not count as an attempt.
         DatabaseError: the access could not be recorded, so it is refused.
     """
     conversation = debuggable_conversation(visitor, conversation_id, action=action)
@@ -259,18 +256,17 @@ def view_hidden(visitor: Visitor, conversation_id: object, *, action: str) -> Co
     return conversation
 
 
-def recheck_hidden(visitor: Visitor, conversation_id: UUID, *, more: str = "") -> Conversation:
-    """Check that an open debug stream may continue; raises as ``view_hidden`` if not.
+def recheck_hidden(visitor: Visitor, conversation_id: UUID, *, newly_shown: str = "") -> Conversation:
+    """Check that an open debug stream may continue. ``newly_shown``: what it also shows from now on, such as another turn; recorded.
 
-    The product makes this check by itself: losing the permission meanwhile is not an attempt. ``more``: something new is shown from now on,
-    such as another turn; it is recorded.
+    Raises as ``view_hidden``, but records no attempt: it is the product that checks again, and the person may have lost the permission.
     """
     conversation = _debuggable(visitor.user, conversation_id)
     request = open_request(visitor, conversation)
     if not request:
         raise OptInNeededError
-    if more:
-        debug_views.record_access(visitor, request, more)
+    if newly_shown:
+        debug_views.record_access(visitor, request, newly_shown)
     return conversation
 
 
@@ -280,7 +276,7 @@ def _debuggable(user: User | None, conversation_id: object) -> Conversation:
     try:
         conversation = Conversation.objects.select_related("owner").get(pk=_key(conversation_id), deleted_at=None)
     except (Conversation.DoesNotExist, NotFoundError):
-        # Without permission for other people's conversations, "does not exist" must look like "not yours".
+        # To people without permission for other people's conversations, "does not exist" must look like "not yours".
         if not can_view_any(user):
             raise RefusedError from None
         raise NotFoundError from None
@@ -290,7 +286,7 @@ def _debuggable(user: User | None, conversation_id: object) -> Conversation:
 
 
 def open_request(visitor: Visitor, conversation: Conversation) -> DebugRequest | None:
-    """The visitor's open debug view of this conversation, if there is one. Pending, declined and expired requests do not count."""
+    """The visitor's open debug view of this conversation, if any. Pending, declined and expired requests do not count."""
     return debug_requests_of(visitor, conversation).filter(expires_at__gt=timezone.now()).order_by("-expires_at").first()
 
 
@@ -300,23 +296,21 @@ def debug_requests_of(visitor: Visitor, conversation: Conversation) -> QuerySet[
 
 
 def refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
-    """Record the attempt, then refuse."""
+    """Record the attempt, then raise RefusedError."""
     key = _as_uuid(conversation_id)
     conversation = Conversation.objects.select_related("owner").filter(pk=key).first() if key else None
     if conversation and visitor.way == "socket" and open_request(visitor, conversation):
-        # The page was open when the permission was revoked, and its socket reconnected by itself.
+        # The page was open when the permission was revoked, and its socket has reconnected by itself.
         visitor = replace(visitor, cause=Cause.RECONNECT)
     attempts.record_attempt(visitor, conversation or key, action)
     raise RefusedError
 
 
 def visible_message(visitor: Visitor, conversation_id: object, message_id: object, *, action: str) -> Message:
-    """A visible message of one's own conversation.
-
-    Requesting a hidden one by its id, in anybody's conversation, is recorded as an attempt.
+    """A visible message of the visitor's own conversation.
 
     Raises:
-        NotFoundError: for everything else.
+        NotFoundError: for any other message. A request for a hidden message, in anybody's conversation, is recorded as an attempt.
     """
     with contextlib.suppress(NotFoundError):
         message = message_of(own_conversation(visitor.user, conversation_id), message_id)
@@ -330,7 +324,7 @@ def visible_message(visitor: Visitor, conversation_id: object, message_id: objec
 
 
 def person_of(visitor: Visitor) -> User:
-    """The person behind a visitor. Raises NotFoundError if nobody is signed in: the page then seems not to exist."""
+    """The visitor's account. Raises NotFoundError if nobody is signed in, so that the page seems not to exist."""
     if visitor.user is None:
         raise NotFoundError
     return visitor.user

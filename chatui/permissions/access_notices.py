@@ -1,4 +1,4 @@
-"""Access notices: inform owners when staff opened the hidden channels of their conversations. Off by default."""
+"""Access notices tell owners when staff opened the hidden channels of their conversations. Off by default."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST = 200
 
 @dataclass(frozen=True, slots=True)
 class AccessNotice:
-    """Tells an owner that the hidden channels of a conversation were opened, and when (UTC)."""
+    """A notice to an owner that the hidden channels of a conversation were opened, and when (UTC)."""
 
     conversation_title: str
     url: str
@@ -40,7 +40,7 @@ def undismissed(person: User, row: Conversation) -> list[AccessNotice]:
 
 @dataclass(frozen=True, slots=True)
 class AccessNews:
-    """The latest of a person's notices that they have not dismissed. ``others``: how many other conversations have notices."""
+    """The latest notice that a person has not dismissed. ``others``: how many other conversations have such notices."""
 
     notice: AccessNotice
     conversation_id: UUID
@@ -48,7 +48,7 @@ class AccessNews:
 
 
 def news(person: User) -> AccessNews | None:
-    """The latest notice, for pages that show no conversation. One statement, or none if owners are not notified."""
+    """The latest undismissed notice, for pages that show no conversation. One statement, or none if notices are off."""
     if not are_enabled():
         return None
     rows = list(_of(person).filter(owner_dismissed_at=None).select_related("conversation").order_by("-asked_at")[:_MOST])
@@ -59,7 +59,7 @@ def news(person: User) -> AccessNews | None:
 
 
 def all_for(person: User) -> list[AccessNotice]:
-    """The notices of all conversations of a person, dismissed or not; the latest 200.
+    """The latest 200 notices of all conversations of a person, dismissed or not.
 
     Raises:
         NotFoundError: access notices are off.
@@ -70,7 +70,7 @@ def all_for(person: User) -> list[AccessNotice]:
 
 
 def dismiss(person: User, conversation_id: UUID) -> Conversation:
-    """Dismiss the notices of a conversation. They stay in the list of all notices.
+    """Dismiss the notices of a conversation. They remain in the list of all notices.
 
     Raises:
         NotFoundError: the conversation is not theirs.
@@ -81,7 +81,7 @@ def dismiss(person: User, conversation_id: UUID) -> Conversation:
 
 
 def _of(person: User) -> QuerySet[DebugRequest]:
-    """The debug requests that were really opened: an unapproved one showed nothing."""
+    """Other people's debug requests for the person's conversations that were opened: one that was not approved showed nothing."""
     mine = DebugRequest.objects.filter(conversation__owner=person, conversation__deleted_at=None)
     return mine.exclude(person=F("conversation__owner")).exclude(expires_at=None)
 
@@ -96,5 +96,5 @@ def _notice(row: DebugRequest) -> AccessNotice:
 
 
 def _opened_at(request: DebugRequest) -> datetime:
-    """The time when the request was opened: for one that needed approval, the time of the approval."""
+    """When the debug view was opened: for a request that needed approval, the time of the approval."""
     return request.decided_at or request.asked_at

@@ -1,4 +1,4 @@
-"""Admin permissions: which parts of the admin pages staff may use, whose accounts they may change, and what they may grant."""
+"""Decides which parts of the admin pages staff may use, which accounts they may change, and which permissions they may grant."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from chatui.permissions.access import NotFoundError
 
 
 class Part(StrEnum):
-    """A part of the administration pages."""
+    """A part of the admin pages."""
 
     PEOPLE = "people"
     SERVERS = "servers"
     FAILURES = "failures"
     REQUESTS = "requests"
-    LOOKS = "looks"
+    DEBUG_VIEWS = "looks"
     USAGE = "usage"
     SETTINGS = "settings"
     SYSTEM = "system"
 
 
 def parts_of(user: User | None) -> tuple[Part, ...]:
-    """The parts that exist for this person, in the order of the menu. Staff status alone opens none."""
+    """The parts that this person may use, in the order of the menu. Staff status alone opens none."""
     if user is None or not user.is_active or not user.is_staff:
         return ()
     opened = {
@@ -36,17 +36,17 @@ def parts_of(user: User | None) -> tuple[Part, ...]:
         Part.SERVERS: access.can_see_failures(user),
         Part.FAILURES: access.can_see_failures(user),
         Part.REQUESTS: access.can_see_hidden(user),
-        Part.LOOKS: access.can_read_audit(user),
+        Part.DEBUG_VIEWS: access.can_read_audit(user),
         Part.USAGE: usage_reading.can_read_usage(user),
-        # People who may configure model servers manage the installation. So may the first account.
+        # People who may configure model servers manage the whole installation. The first account has this permission.
         Part.SETTINGS: user.has_perm("chatui.change_storedbackend"),
         Part.SYSTEM: user.has_perm("chatui.change_storedbackend"),
     }
     return tuple(part for part, is_open in opened.items() if is_open)
 
 
-def keeper(user: User | None, part: Part | None = None) -> User:
-    """This person, if that part exists for them; without a part, if any does. Raises NotFoundError for everybody else."""
+def require_part(user: User | None, part: Part | None = None) -> User:
+    """This person, if they may use that part (without ``part``: any part). Raises NotFoundError for everybody else."""
     parts = parts_of(user)
     if user is None or not parts or (part is not None and part not in parts):
         raise NotFoundError
@@ -54,83 +54,83 @@ def keeper(user: User | None, part: Part | None = None) -> User:
 
 
 def may_examine(staff: User) -> bool:
-    """Whether they may send test questions to a model server, with its key: people who may configure model servers."""
+    """Whether they may send test questions to a model server, which uses its key. Requires the permission to configure model servers."""
     return staff.is_active and staff.is_staff and staff.has_perms(("chatui.view_storedbackend", "chatui.change_storedbackend"))
 
 
 def may_see_groups(staff: User) -> bool:
-    """Whether they may read the groups on the administration pages, and who is in them."""
+    """Whether they may see groups and their members on the admin pages."""
     return staff.is_active and staff.is_staff and staff.has_perms(("chatui.view_user", "auth.view_group"))
 
 
 def may_make_groups(staff: User) -> bool:
-    """Whether they may make a group on the administration pages."""
+    """Whether they may create groups on the admin pages."""
     return may_see_groups(staff) and staff.has_perm("auth.add_group")
 
 
 def group_permissions(staff: User) -> QuerySet[Permission]:
-    """The permissions that they may grant to a group: those they hold, among those that have a meaning here."""
+    """The permissions that they may grant to a group: those in the catalogue that they hold themselves."""
     named = Q(pk__in=[])
-    for name in catalogue.WORDS:
+    for name in catalogue.DESCRIPTIONS:
         app, codename = name.split(".")
         named |= Q(content_type__app_label=app, codename=codename)
-    return held(staff).filter(named).select_related("content_type")
+    return held_permissions(staff).filter(named).select_related("content_type")
 
 
 def may_change_group(staff: User, group: Group) -> bool:
-    """Whether they may change that group: it has no more permissions than they have."""
+    """Whether they may change that group: only if it has no permission that they lack."""
     if not (may_see_groups(staff) and staff.has_perm("auth.change_group")):
         return False
-    return staff.is_superuser or held_by(Q(group=group)) <= staff.get_all_permissions()
+    return staff.is_superuser or permission_names(Q(group=group)) <= staff.get_all_permissions()
 
 
-def has_no_more(staff: User | AnonymousUser, person: User) -> bool:
-    """Whether this account has no more permissions than the member of staff. Otherwise they could gain permissions by taking it over."""
+def has_no_more_permissions(staff: User | AnonymousUser, person: User) -> bool:
+    """Whether the account has no permission that the member of staff lacks, which they could gain by taking the account over."""
     if staff.is_superuser or person == staff:
         return True
-    return not person.is_superuser and held_by(Q(user=person) | Q(group__user=person)) <= staff.get_all_permissions()
+    return not person.is_superuser and permission_names(Q(user=person) | Q(group__user=person)) <= staff.get_all_permissions()
 
 
-def mightier(staff: User) -> QuerySet[User]:
-    """Everybody with more permissions (``has_no_more`` is false), each once."""
+def people_with_more_permissions(staff: User) -> QuerySet[User]:
+    """Everybody for whom ``has_no_more_permissions`` is false, each once."""
     nobody: QuerySet[User] = User.objects.none()
     if staff.is_superuser:
         return nobody
-    beyond = Permission.objects.exclude(pk__in=held(staff))
+    beyond = Permission.objects.exclude(pk__in=held_permissions(staff))
     some = Q(is_superuser=True) | Q(user_permissions__in=beyond) | Q(groups__permissions__in=beyond)
     found: QuerySet[User] = User.objects.filter(some).exclude(pk=staff.pk).distinct()
     return found
 
 
 def may_change(staff: User, person: User) -> bool:
-    """Whether they may change that account on the admin pages. Never their own: the settings page is for that."""
+    """Whether they may change that account on the admin pages. Never their own: people change theirs on the settings page."""
     can = staff.is_active and staff.is_staff and staff.has_perm("chatui.change_user")
-    return can and person != staff and has_no_more(staff, person)
+    return can and person != staff and has_no_more_permissions(staff, person)
 
 
 def may_erase(staff: User, person: User) -> bool:
-    """As ``may_change``, for erasing it."""
+    """Whether they may erase that account. Never their own."""
     can = staff.is_active and staff.is_staff and staff.has_perm("chatui.delete_user")
-    return can and person != staff and has_no_more(staff, person)
+    return can and person != staff and has_no_more_permissions(staff, person)
 
 
-def movable(staff: User, group: Group, people: Collection[UUID]) -> set[UUID]:
-    """Which of these accounts they may put into that group, or take out of it."""
-    if not staff.has_perms(("chatui.view_user", "chatui.change_user")) or not givable(staff).filter(pk=group.pk).exists():
+def movable_people(staff: User, group: Group, people: Collection[UUID]) -> set[UUID]:
+    """Which of these accounts they may add to that group, or remove from it."""
+    if not staff.has_perms(("chatui.view_user", "chatui.change_user")) or not assignable_groups(staff).filter(pk=group.pk).exists():
         return set()
-    return set(people) - {staff.pk} - set(mightier(staff).filter(pk__in=people).values_list("pk", flat=True))
+    return set(people) - {staff.pk} - set(people_with_more_permissions(staff).filter(pk__in=people).values_list("pk", flat=True))
 
 
-def held_by(whose: Q) -> set[str]:
-    """The permissions in the database, by name.
+def permission_names(condition: Q) -> set[str]:
+    """The names of the permissions that match ``condition``, from the database.
 
-    Django reports none for a deactivated account, which would regain them when it is activated.
+    Django reports none for a deactivated account, although it would regain them when it is reactivated.
     """
-    return {f"{app}.{name}" for app, name in Permission.objects.filter(whose).values_list("content_type__app_label", "codename")}
+    return {f"{app}.{name}" for app, name in Permission.objects.filter(condition).values_list("content_type__app_label", "codename")}
 
 
-def held(staff: User | AnonymousUser) -> QuerySet[Permission]:
-    """Every permission that a member of staff holds; all permissions for a superuser. They can grant what they hold."""
+def held_permissions(staff: User | AnonymousUser) -> QuerySet[Permission]:
+    """The permissions that a member of staff holds, and so may grant; all permissions for a superuser."""
     if staff.is_superuser:
         return Permission.objects.all()
     names = staff.get_all_permissions()
@@ -138,7 +138,7 @@ def held(staff: User | AnonymousUser) -> QuerySet[Permission]:
     return Permission.objects.filter(pk__in=[row.pk for row in rows if f"{row.content_type.app_label}.{row.codename}" in names])
 
 
-def givable(staff: User | AnonymousUser) -> QuerySet[Group]:
-    """The groups that they may add somebody to: those without permissions that they do not hold themselves."""
+def assignable_groups(staff: User | AnonymousUser) -> QuerySet[Group]:
+    """The groups that they may add people to: those that have no permission that they lack."""
     groups = Group.objects.order_by("name")
-    return groups if staff.is_superuser else groups.exclude(permissions__in=Permission.objects.exclude(pk__in=held(staff)))
+    return groups if staff.is_superuser else groups.exclude(permissions__in=Permission.objects.exclude(pk__in=held_permissions(staff)))

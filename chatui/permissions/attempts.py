@@ -1,7 +1,7 @@
-"""Records unauthorized attempts to see hidden channels, and warns staff of people who keep trying.
+"""Records unauthorized attempts to see hidden channels, and warns staff about people who keep trying.
 
-The first attempt on a conversation writes a line at once. Repetitions within an hour are only counted, as are attempts on further
-conversations beyond a limit, so nobody can flood the log.
+The first attempt on a conversation gets a line at once. Repetitions within an hour are only counted, and so are attempts on more than a
+certain number of conversations. So nobody can flood the log.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from renderer.errors import Code
 log = logging.getLogger(__name__)
 
 LISTED_PER_HOUR = 20
-"""How many lines an address that is not signed in (a /64 network, in IPv6) gets before they are only counted."""
+"""How many lines attempts from one network address (in IPv6, one /64 network) get, if nobody is signed in. Further ones are not listed."""
 
-LISTED_PER_HOUR_IN_ALL = 500
-"""The same limit for all such addresses together, so that many addresses cannot flood the log either."""
+LISTED_PER_HOUR_TOTAL = 500
+"""The same limit for all such addresses together, so that attempts from many addresses cannot flood the log either."""
 
 LISTED_OF_PERSON = 20
-"""For how many different targets (such as conversations) a person's attempts within an hour get lines of their own."""
+"""For how many targets (such as conversations) a person's attempts within an hour get separate lines."""
 
-COUNTED_TOGETHER = timedelta(hours=1)
-"""How long repetitions are counted after a first attempt, before one line says how many there were."""
+COUNTING_PERIOD = timedelta(hours=1)
+"""How long repetitions are counted after a first attempt. Then one line says how many there were."""
 
 NOT_LISTED = "further attempts not listed"
 ONLY_COUNTED = "further attempts on other conversations are only counted"
 
 _by_address = Throttle("stranger", attempts=LISTED_PER_HOUR, seconds=3600)
-_in_all = Throttle("strangers", attempts=LISTED_PER_HOUR_IN_ALL, seconds=3600)
+_total = Throttle("strangers", attempts=LISTED_PER_HOUR_TOTAL, seconds=3600)
 
 
 @dataclass(frozen=True, slots=True)
 class UnacknowledgedWarning:
-    """A person with too many attempts on a day (UTC), and how many."""
+    """A warning about a person with too many attempts on a day (UTC)."""
 
     id: UUID
     person: str
@@ -60,10 +60,10 @@ def record_attempt(visitor: Visitor, target: Conversation | UUID | None, action:
 
     ``target``: the conversation, or the id of one that does not exist.
     """
-    aggregation.end_overdue()
+    aggregation.close_expired()
     visitor = Visitor(visitor.user, visitor.address, visitor.cause or visitor.way, visitor.cause)
     if visitor.user is None:
-        _record_stranger(visitor, target, action)
+        _record_anonymous(visitor, target, action)
         return
     _record_person(visitor, visitor.user, target, action)
     if visitor.cause is Cause.PERSON:
@@ -86,7 +86,7 @@ def unacknowledged() -> list[UnacknowledgedWarning]:
 
 
 def acknowledge(visitor: Visitor, warning_id: UUID) -> None:
-    """Mark a warning as seen by a member of staff. Recorded; does nothing the second time, or for a warning that does not exist."""
+    """Mark a warning as seen by a member of staff. Recorded. Does nothing if it was marked before or does not exist."""
     row = AttemptWarning.objects.filter(pk=warning_id, acknowledged_at=None).first()
     if row is None or visitor.user is None:
         return
@@ -96,27 +96,27 @@ def acknowledge(visitor: Visitor, warning_id: UUID) -> None:
 
 
 def _record_person(visitor: Visitor, person: User, target: Conversation | UUID | None, action: str) -> None:
-    # Attempts that another site caused have a separate limit: no site can use up the lines for a person's own attempts.
+    # Attempts that another site caused have a separate limit, so that no site can use up the lines for a person's own attempts.
     kind = f"{'attempt' if visitor.cause is Cause.PERSON else 'caused'}:{person.pk}:"
     conversation_id = target.pk if isinstance(target, Conversation) else target
-    key, ends_at = f"{kind}{visitor.way}:{action}:{conversation_id or ''}", timezone.now() + COUNTED_TOGETHER
+    key, ends_at = f"{kind}{visitor.way}:{action}:{conversation_id or ''}", timezone.now() + COUNTING_PERIOD
 
     def line(detail: str = "") -> AuditEvent:
         return record(action, visitor, target, code=Code.PERM_VISIBILITY, detail=detail)
 
     with transaction.atomic():
         lock()
-        if aggregation.is_open(key) or aggregation.number_open(person, kind) < LISTED_OF_PERSON:
+        if aggregation.is_open(key) or aggregation.count_open(person, kind) < LISTED_OF_PERSON:
             aggregation.count(key, aggregation.MORE, visitor, ends_at, line)
         else:
             aggregation.count(f"further {kind}", aggregation.MORE_ELSEWHERE, visitor, ends_at, lambda: line(ONLY_COUNTED))
 
 
-def _record_stranger(visitor: Visitor, target: Conversation | UUID | None, action: str) -> None:
+def _record_anonymous(visitor: Visitor, target: Conversation | UUID | None, action: str) -> None:
     over = _by_address.count(address_group(visitor.address)) - LISTED_PER_HOUR
     if over < 1:
-        # Counted only while the address is below its own limit, so one stranger cannot use up the limit for all.
-        over = _in_all.count() - LISTED_PER_HOUR_IN_ALL
+        # Counted only while the address is within its own limit, so that one stranger cannot use up the limit for all.
+        over = _total.count() - LISTED_PER_HOUR_TOTAL
     if over > 1:
         return
     # The first line over the limit says that further attempts are not listed.
@@ -135,4 +135,4 @@ def _warn(person: User) -> None:
     name = person.get_username()
     _, is_new = AttemptWarning.objects.update_or_create(person_name=name, day=now.date(), defaults={"attempts": attempts})
     if is_new:
-        log.warning("%r asked %d times within %g hours for hidden channels without the permission", name, attempts, env.alert_hours)
+        log.warning("%r made %d attempts within %g hours to see hidden channels without permission", name, attempts, env.alert_hours)

@@ -1,14 +1,14 @@
-"""The permission catalogue: the permissions that have a meaning here, in groups, each with a description."""
+"""The permission catalogue: the permissions that this product uses, under headings, each with a description."""
 
 from __future__ import annotations
 
 from django.utils.translation import gettext_noop as noop
 
-_ALL_FOUR = ("view", "add", "change", "delete")
+_VERBS = ("view", "add", "change", "delete")
 
 
 def _table(app: str, model: str, words: tuple[str, str, str, str]) -> dict[str, str]:
-    return {f"{app}.{verb}_{model}": meaning for verb, meaning in zip(_ALL_FOUR, words, strict=True)}
+    return {f"{app}.{verb}_{model}": meaning for verb, meaning in zip(_VERBS, words, strict=True)}
 
 
 GROUPS: dict[str, dict[str, str]] = {
@@ -58,5 +58,5 @@ GROUPS: dict[str, dict[str, str]] = {
 In English, as in the audit log; pages translate them.
 """
 
-WORDS: dict[str, str] = {name: words for group in GROUPS.values() for name, words in group.items()}
-"""The same without headings. Django's other permissions, such as "can add message", have no effect here."""
+DESCRIPTIONS: dict[str, str] = {name: words for group in GROUPS.values() for name, words in group.items()}
+"""The descriptions without the headings. Django's other permissions, such as "can add message", have no effect here."""

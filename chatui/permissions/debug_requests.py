@@ -1,6 +1,6 @@
-"""Debug requests: how staff open the hidden channels of a conversation, with a reason and a time limit.
+"""Debug requests: with them, staff open the hidden channels of a conversation, for a reason and a limited time.
 
-Each step is recorded. If the operator requires a second person, somebody other than the requester approves or declines.
+Each step is recorded. If the operator requires a second person, somebody other than the requester must approve.
 """
 
 from __future__ import annotations
@@ -25,29 +25,31 @@ from chatui.permissions.access import NotFoundError
 MINUTES = (15, 60, 240)
 """The choices for how long a debug view may be open; the operator sets the maximum."""
 REASON_CHARS = range(10, 181)
-"""How long a reason may be: one word is not a reason, and a longer text does not fit into a line of the audit log."""
+"""The allowed length of a reason: one word is not a reason, and a longer text does not fit into a line of the audit log."""
 REQUEST_LASTS = timedelta(days=1)
 
 _SHOWN = 100
 
 
 class ReasonNeededError(Exception):
-    """The debug view was requested without a reason, or for a duration that is not offered."""
+    """The debug view was requested without a proper reason, or for a duration that is not offered."""
 
     code = ProductCode.REASON
 
 
 class NotIndependentError(Exception):
-    """The approver and the requester may be the same person: one created or changed the other's account. The attempt has been recorded."""
+    """The approver and the requester may be one person, because one created or changed the other's account. The attempt was recorded."""
 
     code = ProductCode.FOUR_EYES
 
 
 @dataclass(frozen=True, slots=True)
 class ShownRequest:
-    """One request as a page shows it, without any text of the conversation. ``is_own``: the viewer's own request, which they cannot decide.
-    ``account_permissions``: what the requester and the viewer may do with accounts, in words. ``is_tied``: the viewer cannot approve it,
-    because one of the two created or changed the other's account.
+    """A request as a page shows it, without any text of the conversation.
+
+    ``is_own``: it is the viewer's own request, which they cannot decide. ``is_linked``: the viewer cannot approve it, because they created
+    or changed the requester's account, or the other way round. ``account_permissions``: sentences that say what the two may do with
+    accounts.
     """
 
     id: str
@@ -58,13 +60,13 @@ class ShownRequest:
     minutes: int
     asked_at: datetime
     is_own: bool
-    is_tied: bool
+    is_linked: bool
     account_permissions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
-    """An open debug view: the reason, when it closes, in how many seconds, and who approved it (empty if no approval was needed)."""
+class OpenDebugView:
+    """An open debug view. ``seconds``: the time until it closes. ``approved_by`` is empty if it needed no approval."""
 
     reason: str
     expires_at: datetime
@@ -73,13 +75,13 @@ class Open:
 
 
 def minutes_to_choose() -> tuple[int, ...]:
-    """The durations in minutes that a debug view may be opened for, the shortest first."""
+    """The durations that people can choose for a debug view, in minutes, the shortest first."""
     most = environment().debug_open_minutes
     return tuple(minutes for minutes in MINUTES if minutes <= most) or (most,)
 
 
 def open_debug_view(visitor: Visitor, conversation_id: object, reason: str, minutes: int | None = None) -> Conversation:
-    """Open the debug view, or request it if a second person has to approve. Recorded. Without ``minutes``, the shortest duration applies.
+    """Open the debug view, or request it if a second person must approve. Recorded. ``minutes`` None: the shortest duration.
 
     Raises:
         RefusedError, NotFoundError: as ``debuggable_conversation``.
@@ -92,7 +94,7 @@ def open_debug_view(visitor: Visitor, conversation_id: object, reason: str, minu
     if len(reason) not in REASON_CHARS or minutes not in minutes_to_choose():
         raise ReasonNeededError
     now = timezone.now()
-    # A person has at most one request; reopening a view restarts its time.
+    # A person has at most one request for a conversation; reopening a view restarts its time.
     earlier = access.debug_requests_of(visitor, conversation)
     with transaction.atomic():
         _close(earlier.filter(expires_at=None) if waits else earlier, now)
@@ -106,7 +108,7 @@ def open_debug_view(visitor: Visitor, conversation_id: object, reason: str, minu
 
 
 def close_debug_view(visitor: Visitor, conversation_id: object) -> Conversation:
-    """Close the debug view, or withdraw the request for it. Recorded if there was one, with a summary of what was shown."""
+    """Close the debug view, or withdraw the request for it. Recorded if there was one, with the counts of what was shown."""
     conversation = access.debuggable_conversation(visitor, conversation_id, action="close debug view")
     now = timezone.now()
     open_or_waiting = access.debug_requests_of(visitor, conversation).filter(Q(expires_at__gt=now) | Q(expires_at=None))
@@ -118,30 +120,30 @@ def close_debug_view(visitor: Visitor, conversation_id: object) -> Conversation:
 
 
 def close_all_of(person: User) -> None:
-    """Close a person's open debug views and withdraw their requests, when their account is closed. The views are summed up in the log."""
+    """Close a person's debug views and withdraw their requests, because their account is closed. The views' counts are recorded."""
     now = timezone.now()
     _close(DebugRequest.objects.filter(Q(expires_at__gt=now) | Q(expires_at=None), person=person, closed_at=None), now)
 
 
 def _close(requests: QuerySet[DebugRequest], now: datetime, visitor: Visitor | None = None) -> tuple[int, bool]:
-    """Close them. Returns how many were closed, and whether a view was summed up."""
+    """Close these requests. Returns how many were closed, and whether a line with the counts of a view was written."""
     taken = list(requests.select_for_update(of=("self",)))
     DebugRequest.objects.filter(pk__in=[request.pk for request in taken]).update(closed_at=now)
     return len(taken), debug_views.end(taken, visitor)
 
 
-def requests_to_open() -> QuerySet[DebugRequest]:
+def _pending() -> QuerySet[DebugRequest]:
     """All requests that are waiting for a second person."""
     return DebugRequest.objects.filter(
         expires_at=None, decided_at=None, closed_at=None, asked_at__gt=timezone.now() - REQUEST_LASTS, conversation__deleted_at=None
     ).select_related("conversation__owner", "person")
 
 
-def waiting(visitor: Visitor) -> list[ShownRequest]:
-    """The pending requests for conversations that this person may view, and their own; the oldest first.
+def pending_requests(visitor: Visitor) -> list[ShownRequest]:
+    """The pending requests for conversations that this person may view, and their own requests; the oldest first.
 
     Raises:
-        NotFoundError: for everybody without the permission to see hidden channels.
+        NotFoundError: they may not see hidden channels.
     """
     user = visitor.user
     if user is None or not access.can_see_hidden(user):
@@ -149,8 +151,8 @@ def waiting(visitor: Visitor) -> list[ShownRequest]:
     return [_shown(asked, user) for asked in _listed(user).order_by("asked_at")[:_SHOWN]]
 
 
-def to_decide(user: User | None) -> int | None:
-    """How many requests wait for this person's decision; None if they may not decide any."""
+def count_to_decide(user: User | None) -> int | None:
+    """How many requests this person can decide; None if they may not decide any."""
     if user is None or not environment().debug_approval or not access.can_see_hidden(user):
         return None
     return _listed(user).exclude(person=user).count()
@@ -158,48 +160,48 @@ def to_decide(user: User | None) -> int | None:
 
 def own_request(visitor: Visitor, conversation: Conversation) -> ShownRequest | None:
     """The visitor's pending request for this conversation."""
-    asked = requests_to_open().filter(conversation=conversation, person=visitor.user).first()
+    asked = _pending().filter(conversation=conversation, person=visitor.user).first()
     return _shown(asked, visitor.user) if asked else None
 
 
-def open_view(visitor: Visitor, conversation: Conversation) -> Open | None:
-    """This person's open debug view of a conversation; None if there is none."""
+def open_view(visitor: Visitor, conversation: Conversation) -> OpenDebugView | None:
+    """The visitor's open debug view of a conversation; None if there is none."""
     found = access.open_request(visitor, conversation)
     if found is None or found.expires_at is None:
         return None
     left = (found.expires_at - timezone.now()).total_seconds()
-    return Open(found.reason, found.expires_at, max(0, int(left)), found.decided_by.get_username() if found.decided_by else "")
+    return OpenDebugView(found.reason, found.expires_at, max(0, int(left)), found.decided_by.get_username() if found.decided_by else "")
 
 
 def decide(visitor: Visitor, conversation_id: object, request_id: UUID, *, approves: bool) -> None:
-    """Approve a request, so that its time starts now, or decline it. Possible only once. Recorded.
+    """Approve a request, so that its time starts now, or decline it. A request can be decided once. Recorded.
 
     Raises:
-        RefusedError: without the permission for this conversation, or the request is one's own; recorded as ``E-PERM-VISIBILITY``.
+        RefusedError: the visitor lacks the permission for this conversation, or it is their own request; recorded as ``E-PERM-VISIBILITY``.
         NotFoundError: no such request is pending in this conversation, or the requester has lost the permission.
         NotIndependentError: the approver created or changed the requester's account, or the other way round. Recorded.
     """
     action = "approve debug view" if approves else "decline debug view"
     conversation = access.debuggable_conversation(visitor, conversation_id, action=action)
-    found = requests_to_open().filter(conversation=conversation, pk=request_id)
+    found = _pending().filter(conversation=conversation, pk=request_id)
     if found.filter(person=visitor.user).exists():
         access.refuse(visitor, conversation.pk, action)
     with transaction.atomic():
-        # Locked, so that only the first of two simultaneous decisions counts, and a decision cannot be replayed.
+        # Locked, so that only the first of two simultaneous decisions counts.
         asked = found.select_for_update(of=("self",)).first()
         if asked is None or (approves and not access.may_view_hidden(asked.person, conversation)):
             raise NotFoundError
-        is_tied = approves and four_eyes.are_tied(asked.person, access.person_of(visitor))
-        if not is_tied:
+        is_linked = approves and four_eyes.are_linked(asked.person, access.person_of(visitor))
+        if not is_linked:
             _decide(asked, visitor, approves=approves)
-            record(action, visitor, conversation, detail=_about(asked, visitor, approves=approves))
-    if is_tied:
+            record(action, visitor, conversation, detail=_decision_detail(asked, visitor, approves=approves))
+    if is_linked:
         record(action, visitor, conversation, code=ProductCode.FOUR_EYES, detail=f"for {asked.person.get_username()}")
         raise NotIndependentError
 
 
 def _listed(user: User) -> QuerySet[DebugRequest]:
-    asked = requests_to_open()
+    asked = _pending()
     return asked if access.can_view_any(user) else asked.filter(Q(conversation__owner=user) | Q(person=user))
 
 
@@ -213,10 +215,10 @@ def _decide(asked: DebugRequest, visitor: Visitor, *, approves: bool) -> None:
     asked.save(update_fields=["decided_by", "decided_at", "expires_at", "closed_at"])
 
 
-def _about(asked: DebugRequest, visitor: Visitor, *, approves: bool) -> str:
-    """The text of the audit line: for whom and why, and for an approval, which of the two may create or change accounts.
+def _decision_detail(asked: DebugRequest, visitor: Visitor, *, approves: bool) -> str:
+    """The detail of the audit line: whose request it is, for an approval which of the two may create or change accounts, and the reason.
 
-    The reason, which may be long, comes last.
+    The reason comes last because it may be long.
     """
     people = (("who asked", asked.person), ("who approves", access.person_of(visitor)))
     able = [words for words, person in people if approves and four_eyes.account_permissions(person)]
@@ -236,12 +238,12 @@ def _shown(asked: DebugRequest, user: User | None) -> ShownRequest:
         minutes=asked.minutes,
         asked_at=asked.asked_at,
         is_own=asked.person == user,
-        is_tied=user is not None and four_eyes.are_tied(asked.person, user),
-        account_permissions=tuple(_may(name, words) for name, words in account_permissions if words),
+        is_linked=user is not None and four_eyes.are_linked(asked.person, user),
+        account_permissions=tuple(_permission_sentence(name, words) for name, words in account_permissions if words),
     )
 
 
-def _may(name: str, words: Sequence[str]) -> str:
-    """In the page's language."""
+def _permission_sentence(name: str, words: Sequence[str]) -> str:
+    """The sentence that says what the person may do with accounts, in the page's language."""
     listed = pgettext("between the things of a list", ", ").join(gettext(word) for word in words)
     return gettext("%(name)s may %(what)s") % {"name": name, "what": listed}

@@ -1,6 +1,6 @@
-"""Records debug views of hidden channels: one audit line at once, then a count of pages and streams, and one line with the total.
+"""Records debug views of hidden channels: an audit line when one is opened, and a line with the counts of pages and streams when it ends.
 
-One summary covers the time that a debug view is open. Each downloaded file gets a line of its own.
+Downloaded files also get separate lines.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from chatui.models import AuditEvent, DebugRequest
 
 DOWNLOADS = ("whole download", "prompt download", "file download")
 LISTED_DOWNLOADS = 20
-"""How many files of one kind get a line in one debug view; the summary counts all of them."""
+"""How many downloads of one kind get separate lines in one debug view; the last line counts all of them."""
 
 
 def begin(line: AuditEvent, request: DebugRequest) -> None:
-    """Begin counting, with the line that opened the debug view."""
+    """Start counting accesses. ``line``: the audit line of the opened debug view."""
     if request.expires_at:
-        aggregation.begin(line, _key(request), request.person, request.expires_at)
+        aggregation.open_counter(line, _key(request), request.person, request.expires_at)
 
 
 def record_access(visitor: Visitor, request: DebugRequest, action: str) -> None:
     """Record one access in an open debug view. Raises a database error if that fails."""
     if not request.expires_at:
-        raise ValueError("a debug view that is not open was looked at")
-    aggregation.end_overdue()
+        raise ValueError("the debug view is not open")
+    aggregation.close_expired()
     is_download = action in DOWNLOADS
 
     def first() -> AuditEvent:
-        # The view was opened by another person's approval, so no line yet says who views it, and from where.
+        # Another person's approval opened this view, so no line says yet who views it, and from where.
         approved_by = f", approved by {request.decided_by.get_username()}" if request.decided_by else ""
         return record(action, visitor, request.conversation, detail=f"{request.minutes} min{approved_by}: {request.reason}")
 
@@ -43,8 +43,8 @@ def record_access(visitor: Visitor, request: DebugRequest, action: str) -> None:
 
 
 def end(requests: Iterable[DebugRequest], visitor: Visitor | None = None) -> bool:
-    """Sum up the views of debug requests that are closed, by a visitor or (None) by the product. Returns whether there was one."""
-    lines = [aggregation.end(_key(request), visitor) for request in requests]
+    """Write the counts of debug views that are closed, by a visitor or (None) by the product. Returns whether any line was written."""
+    lines = [aggregation.close_counter(_key(request), visitor) for request in requests]
     return any(lines)
 
 

@@ -1,4 +1,4 @@
-"""Decides which files a person may open or send again: their own, and in the debug view those of others."""
+"""Decides which files a person may open or send again: their own, and in an open debug view those of the conversation."""
 
 from __future__ import annotations
 
@@ -14,30 +14,28 @@ from chatui.permissions.access import NotFoundError
 
 
 def own_file(user: User | None, file_id: UUID) -> StoredFile:
-    """The file with its content. Somebody else's file, one in the bin, and one that does not exist all look the same.
+    """The person's own file, with its content.
 
     Raises:
-        NotFoundError: see above.
+        NotFoundError: the file does not exist, is in the bin, or is somebody else's. All look the same.
     """
     if user is None or not user.is_active:
         raise NotFoundError
-    # The conversation's owner is checked as well: unfinished imports and conversations that are being erased have no readers. A file that
-    # was not sent yet is in no conversation.
+    # The conversation is checked as well: nobody may read unfinished imports, or conversations that are being erased. A file that was not
+    # sent yet is in no conversation.
     waits = Q(conversation=None, source=FileSource.PERSON)
     kept = Q(conversation__owner=user, conversation__deleted_at=None, conversation__unfinished_until=None, conversation__isnull=False)
     return _first(StoredFile.objects.filter(waits | kept, owner=user, pk=file_id).select_related("content").first())
 
 
 def own_documents(user: User) -> QuerySet[StoredFile]:
-    """The files that this person may send again, unordered: those they have sent in conversations that are neither temporary nor in the
-    bin.
-    """
+    """The files that this person may send again, unordered: those that they sent in conversations that are neither temporary nor binned."""
     conversations = conversation_lists.listed(user).filter(deleted_at=None, unfinished_until=None)
     return StoredFile.objects.filter(owner=user, source=FileSource.PERSON, conversation__in=conversations)
 
 
 def hidden_file(visitor: Visitor, conversation_id: UUID, file_id: UUID, *, action: str) -> StoredFile:
-    """A file of a conversation whose debug view is open to this visitor; the access is recorded first. Raises as ``access.view_hidden``."""
+    """A file of a conversation, for a visitor with an open debug view; the access is recorded first. Raises as ``access.view_hidden``."""
     row = access.view_hidden(visitor, conversation_id, action=action)
     return _first(StoredFile.objects.filter(conversation=row, pk=file_id).select_related("content").first())
 

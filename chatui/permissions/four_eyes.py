@@ -1,4 +1,4 @@
-"""The four-eyes rule: whether two accounts are really two people, judged by who created or changed whose account."""
+"""The four-eyes rule: two accounts may belong to one person if one of them created or changed the other."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ ACCOUNT_PERMISSIONS = {
     "auth.change_group": noop("change groups"),
     "chatui.delete_user": noop("delete accounts"),
 }
-"""Permissions that allow one person to act as two."""
+"""The permissions with which one person can act as two."""
 
-_LONGEST_CHAIN = 8
+_MAX_CHAIN_LENGTH = 8
 
 
-def note(changer: User | None, changed: Iterable[UUID], what: str) -> None:
-    """Record that ``changer`` created or changed these accounts, except their own. The operator (None) has no account to record."""
+def record_change(changer: User | None, changed: Iterable[UUID], what: str) -> None:
+    """Record that ``changer`` created or changed these accounts, except their own. Nothing is recorded for the operator (None)."""
     if changer is not None:
         AccountChange.objects.bulk_create(
             AccountChange(changer_id=changer.pk, changed_id=key, what=what[:200]) for key in changed if key != changer.pk
         )
 
 
-def are_tied(one: User, other: User) -> bool:
-    """Whether one created or changed the other's account, also through accounts in between, within ``CHATUI_FOUR_EYES_DAYS``."""
+def are_linked(one: User, other: User) -> bool:
+    """Whether one created or changed the other's account within ``CHATUI_FOUR_EYES_DAYS``, directly or through accounts in between."""
     return _reaches(one.pk, other.pk) or _reaches(other.pk, one.pk)
 
 
 def account_permissions(person: User) -> tuple[str, ...]:
-    """What this person may do with other people's accounts, in words; empty if nothing."""
+    """Descriptions of what this person may do with other people's accounts; empty if nothing."""
     return tuple(words for name, words in ACCOUNT_PERMISSIONS.items() if person.has_perm(name))
 
 
 def _reaches(changer: UUID, changed: UUID) -> bool:
-    """Whether a chain of changes leads from one account to the other: a person who creates an account may use it to change a third one."""
+    """Whether a chain of changes leads from one account to the other: whoever creates an account may use it to change a third one."""
     since = timezone.now() - timedelta(days=environment().four_eyes_days)
-    reached = front = {changer}
-    for _ in range(_LONGEST_CHAIN):
-        found = set(AccountChange.objects.filter(changer_id__in=front, at__gt=since).values_list("changed_id", flat=True))
+    reached = frontier = {changer}
+    for _ in range(_MAX_CHAIN_LENGTH):
+        found = set(AccountChange.objects.filter(changer_id__in=frontier, at__gt=since).values_list("changed_id", flat=True))
         if changed in found:
             return True
-        front = found - reached
-        if not front:
+        frontier = found - reached
+        if not frontier:
             return False
-        reached = reached | front
-    return True  # the chain is too long to follow: when in doubt, the two accounts count as one person
+        reached = reached | frontier
+    return True  # the chain is too long to follow, so to be safe the two accounts count as one person

@@ -1,4 +1,4 @@
-"""Decides who may invite people, and into which groups: nobody can grant permissions that they do not have."""
+"""Decides who may invite people, and into which groups. Nobody can grant permissions that they lack."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from django.contrib.auth.models import Group, Permission
 
 from chatui.models import User
 
-NEEDED = ("chatui.view_user", "chatui.add_user")
+REQUIRED_PERMISSIONS = ("chatui.view_user", "chatui.add_user")
 
 
-def may_invite(maker: User, group: Group | None) -> bool:
-    """Whether this person may invite somebody at present, into that group if one is given."""
-    if not maker.is_staff or not maker.has_perms(NEEDED):
+def may_invite(inviter: User, group: Group | None) -> bool:
+    """Whether this person may invite people now, into that group if one is given."""
+    if not inviter.is_staff or not inviter.has_perms(REQUIRED_PERMISSIONS):
         return False
     given = Permission.objects.filter(group=group) if group else Permission.objects.none()
     names = given.values_list("content_type__app_label", "codename")
-    return maker.is_superuser or {f"{app}.{name}" for app, name in names} <= maker.get_all_permissions()
+    return inviter.is_superuser or {f"{app}.{name}" for app, name in names} <= inviter.get_all_permissions()

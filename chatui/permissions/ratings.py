@@ -1,4 +1,4 @@
-"""Decides who may rate an answer, and who may export what people have rated."""
+"""Decides who may rate an answer, and who may export ratings."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from renderer.frame_kinds import is_answer
 from renderer.frames import Header
 
 EXPORT, HIDDEN_EXPORT = "ratings export", "ratings export with hidden channels"
-"""The texts of the lines in the audit log."""
+"""The actions in the audit log."""
 
 
 def ratable(visitor: Visitor, conversation_id: object, message_id: object) -> Message:
-    """An answer that this person may rate: one that a model has finished writing for them here. Imported answers cannot be rated.
+    """An answer that the visitor may rate: a finished answer of a model in their own conversation, which was not imported.
 
     Raises:
-        NotFoundError: for everything else. Requesting a hidden message is recorded, as everywhere.
+        NotFoundError: for any other message. A request for a hidden message is recorded, as everywhere.
     """
     message = access.visible_message(visitor, conversation_id, message_id, action="rate an answer")
     turn = message.turn
@@ -37,7 +37,7 @@ def ratable(visitor: Visitor, conversation_id: object, message_id: object) -> Me
 
 
 def can_export(user: User | None) -> bool:
-    """Whether ratings of other people exist for this person. A permission of its own: no other includes it."""
+    """Whether this person may export other people's ratings. It is a separate permission: no other includes it."""
     return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.export_ratings")
 
 
@@ -51,8 +51,8 @@ def exporter(visitor: Visitor) -> User:
 def can_export_hidden(user: User | None) -> bool:
     """Whether an export for this person may contain hidden channels.
 
-    It covers everybody's conversations, so they need the permission for all of them. If the operator requires a second person to approve
-    each view, nobody may export hidden channels.
+    An export covers everybody's conversations, so they need the permission to open any conversation. If the operator requires a second
+    person to approve each view, nobody may export hidden channels.
     """
     return access.can_see_hidden(user) and access.can_view_any(user) and not environment().debug_approval
 

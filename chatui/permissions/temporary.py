@@ -1,4 +1,4 @@
-"""Separates temporary conversations from permanent ones: each kind has actions that are refused for the other."""
+"""Separates temporary and permanent conversations, because each kind has actions that the other must refuse."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from chatui.models import Conversation, User
 from chatui.permissions import access
 
 
-def own_kept(user: User | None, conversation_id: object) -> Conversation:
-    """The person's own conversation that is not temporary: one that can be listed, renamed, moved, shared and exported.
+def own_permanent(user: User | None, conversation_id: object) -> Conversation:
+    """The person's own permanent conversation, which can be listed, renamed, moved, shared and exported.
 
     Raises:
-        NotFoundError: for everything else.
+        NotFoundError: there is none with that id.
     """
     row = access.own_conversation(user, conversation_id)
     if row.temporary_until is not None:
@@ -19,7 +19,7 @@ def own_kept(user: User | None, conversation_id: object) -> Conversation:
 
 
 def own_temporary(user: User | None, conversation_id: object) -> Conversation:
-    """The person's own temporary conversation. Raises NotFoundError for everything else."""
+    """The person's own temporary conversation. Raises NotFoundError if there is none with that id."""
     row = access.own_conversation(user, conversation_id)
     if row.temporary_until is None:
         raise access.NotFoundError

@@ -16,7 +16,7 @@ from chatui.tools.documents import FIND
 from chatui.tools.tool import Tool
 
 _BY_SERVER = "tools of the model server"
-"""The name that stands for tools that a model server has used by itself; no tool of ours has such a name."""
+"""The name for all tools that a model server ran by itself. No tool of ours has this name."""
 
 
 def switched_off(conversation: Conversation | None) -> set[str]:
@@ -27,8 +27,10 @@ def switched_off(conversation: Conversation | None) -> set[str]:
 
 
 def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) -> Combination:
-    """The tools that a model may call for this person there: those available to them, except those they switched off, and only one side
-    of incompatible tools. ``conversation`` None: a new one. At most five statements, and only one if no tool is available.
+    """The tools that a model may call for this person in that conversation (None: a new one).
+
+    These are the tools available to the person without those that they switched off, and of tools that exclude each other only one kind. At
+    most five statements, and only one if no tool is available.
     """
     offered = access.usable_tools(person, is_demo=is_demo)
     if conversation is not None and not is_demo and passages.are_in(conversation.pk):
@@ -47,11 +49,11 @@ def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) 
     return combinations.combine(wanted, used, has_foreign_text=has_foreign_text)
 
 
-def server_tools_go_with(tools: Collection[Tool], conversation: Conversation | None) -> bool:
-    """Whether a model server may run its own tools in a conversation together with these.
+def server_tools_combine_with(tools: Collection[Tool], conversation: Conversation | None) -> bool:
+    """Whether a model server may run its own tools together with these tools in that conversation (None: a new one).
 
-    We cannot know what such tools read, or where they send their input, so they are incompatible with tools that read or send, and with
-    documents attached or pages read before. At most two statements. ``conversation`` None: a new one.
+    We do not know what a server's tools read, or where they send their input. So they exclude tools that read private data or send it, and
+    conversations in which documents were attached or pages were read. At most two statements.
     """
     if environment().tool_combinations == "any":
         return True
@@ -64,9 +66,9 @@ def server_tools_go_with(tools: Collection[Tool], conversation: Conversation | N
 
 
 def own_approval(visitor: Visitor, conversation_id: UUID, approval_id: UUID) -> ToolApproval:
-    """A call that waits, or has waited, for this person's approval, with its turn and conversation.
+    """The visitor's approval of a tool call, decided or not, with its turn and conversation.
 
-    Raises NotFoundError for everything else.
+    Raises NotFoundError if there is none, or it is for somebody else.
     """
     conversation = access.own_conversation(visitor.user, conversation_id)
     found = ToolApproval.objects.filter(pk=approval_id, turn__conversation=conversation).exclude(arguments="")

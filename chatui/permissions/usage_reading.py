@@ -7,7 +7,7 @@ from chatui.permissions.access import NotFoundError
 
 
 def can_read_usage(user: User | None) -> bool:
-    """Whether the page about everybody's usage exists for this person. A permission of its own: staff status does not include it."""
+    """Whether this person may see everybody's usage. It is a separate permission: staff status does not include it."""
     return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_usage")
 
 

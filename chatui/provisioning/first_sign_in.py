@@ -59,4 +59,4 @@ def _settle(visitor: Visitor, provider: Provider, said: PersonClaims) -> None:
 
 def _with_groups(provider: Provider, said: PersonClaims) -> PersonClaims:
     row = _row(provider, said) if said.groups is None else None
-    return replace(said, told_groups=memberships.values_of(row)) if row and row.deleted_at is None else said
+    return replace(said, directory_groups=memberships.values_of(row)) if row and row.deleted_at is None else said

@@ -132,7 +132,7 @@ def _known(provider: Provider, external_id: str) -> ProvisionedAccount | None:
 
 
 def _made(visitor: Visitor, provider: Provider, words: PersonAttributes) -> User:
-    user: User = User.objects.create_user(names.free(words.user_name or ""), email=words.email or "")
+    user: User = User.objects.create_user(names.free_name(words.user_name or ""), email=words.email or "")
     record("account created", visitor, user.get_username(), detail=f"by the directory of {provider.key}")
     return user
 
@@ -155,9 +155,9 @@ def _change(visitor: Visitor, provider: Provider, row: ProvisionedAccount, words
 def _follow(visitor: Visitor, provider: Provider, row: ProvisionedAccount, *, is_renamed: bool) -> None:
     """An account that the directory made has the name and address that it says; one that was there before keeps its own."""
     user = row.user
-    changed = [f"is called {names.free(row.user_name, user)} now"] if is_renamed else []
+    changed = [f"is called {names.free_name(row.user_name, user)} now"] if is_renamed else []
     if is_renamed:
-        user.username = names.free(row.user_name, user)
+        user.username = names.free_name(row.user_name, user)
     if row.email != user.email:
         changed.append("has another e-mail address now")
     user.email, user.first_name, user.last_name = row.email, row.given_name, row.family_name

@@ -21,7 +21,7 @@ PER_MINUTE = 1200
 
 _PATTERN = re.compile(r"scim_[A-Za-z0-9_-]{43}")
 _misses = GuessLimit("directory token", address=Scope(free=20, longest=60, window=3600))
-_refusals = RepeatedAction(REFUSED, listed=5, in_all=200)
+_refusals = RepeatedAction(REFUSED, per_key=5, total=200)
 _requests = Throttle("scim", attempts=PER_MINUTE, seconds=60)
 
 

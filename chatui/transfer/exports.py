@@ -73,10 +73,10 @@ def everything(person: User) -> Iterator[tuple[str, str | bytes]]:
             yield f"{file_name(row)}.{file_format.extension}", transcript(row, person, Audience.END_USER, file_format)
         yield from files.for_archive(row, file_name(row))
     # In one statement, because a folder may be deleted while the archive is sent.
-    if folders := access.own_folders(person, whole=True):
+    if folders := access.own_folders(person, with_instructions=True):
         listed = [{"name": each.name, "instructions": each.instructions, "conversations": inside[each.pk]} for each in folders]
         yield "folders.json", json.dumps({"folders": listed}, ensure_ascii=False, indent=2) + "\n"
-    if any((own := asdict(profile.of(person))).values()):
+    if any((own := asdict(profile.settings_of(person))).values()):
         yield "settings.json", json.dumps(own, ensure_ascii=False, indent=2) + "\n"
 
 

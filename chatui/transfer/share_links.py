@@ -199,7 +199,7 @@ def revoke(visitor: Visitor, *, link_id: UUID | None = None, conversation_id: UU
 
 
 def _shareable(person: User, conversation_id: object) -> Conversation:
-    row = temporary.own_kept(person, conversation_id)
+    row = temporary.own_permanent(person, conversation_id)
     if not sharing.may_share(person):
         raise access.NotFoundError
     return row

@@ -282,7 +282,7 @@ def first_title(text: str) -> str:
 
 
 def _new_conversation(person: User, wanted: _Wanted, choice: str) -> Conversation:
-    folder = access.own_folder(person, wanted.ask.folder, held=True) if wanted.ask.folder and not wanted.ask.temporary else None
+    folder = access.own_folder(person, wanted.ask.folder, locked=True) if wanted.ask.folder and not wanted.ask.temporary else None
     # A temporary conversation has no title, because it would appear in the browser's history.
     title, until = ("", lifetime.end()) if wanted.ask.temporary else (first_title(wanted.text), None)
     answers = wanted.ask.answer_format.stored() if wanted.ask.answer_format else None

@@ -57,7 +57,7 @@ class FilterForm(forms.Form):
         for name in ("action", "code", "way"):
             # An old link may name a value that is not in the log: it matches nothing, but is not a form error.
             asked = str(self.data.get(name, ""))
-            values = sorted({*lines.named(name), *([asked] if asked.isprintable() else [])} - {""})
+            values = sorted({*lines.distinct_values(name), *([asked] if asked.isprintable() else [])} - {""})
             self.fields[name].choices = [("", _("Any")), *((value, value) for value in values)]  # type: ignore[attr-defined]
         for name in ("person", "whose", "conversation"):
             self.fields[name].widget.attrs |= {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
@@ -103,7 +103,7 @@ def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
         words = _("More than %(count)s lines. Narrow the filter, or use manage.py audit export.")
         asked.add_error(None, words % {"count": number_format(EXPORT_MOST, force_grouping=True)})
         return _page(request, asked, lines.Page((), None, None), status=400)
-    aggregation.end_overdue()
+    aggregation.close_expired()
     record("audit export", visitor, detail=f"{kind}: {filters}")
     response = HttpResponse("".join(islice(files.FORMATS[kind](filters), EXPORT_MOST + 2)), content_type=f"{_KINDS[kind]}; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="audit-log-{timezone.now():%Y-%m-%d}.{kind}"'

@@ -35,7 +35,7 @@ _archives = Throttle("archive", attempts=6, seconds=600)
 def download(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """The owner's transcript, with what they may see."""
     person = person_of(request)
-    row = temporary.own_kept(person, conversation_id)
+    row = temporary.own_permanent(person, conversation_id)
     file_format = _format_of(request)
     return _attachment(row, exports.transcript(row, person, Audience.END_USER, file_format), file_format)
 

@@ -11,7 +11,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from chatui.accounts import password_links
-from chatui.accounts.forms import CODES, LinkedPasswordForm
+from chatui.accounts.forms import CODE_GUESSES, LinkedPasswordForm
 from chatui.codes import ProductCode
 from chatui.permissions.access import NotFoundError
 from chatui.web.errors import refuse
@@ -28,9 +28,9 @@ def password_link(request: HttpRequest, link_id: UUID, token: str) -> HttpRespon
     """A form for a new password. Opening it does not use up the link, because programs open links in messages."""
     visitor = visitor_of(request, "page")
     try:
-        person = password_links.person_of(link_id, token)
+        person = password_links.person_for(link_id, token)
     except NotFoundError:
-        CODES.admit(visitor.address)  # a valid link is never refused; guesses have to wait
+        CODE_GUESSES.admit(visitor.address)  # a valid link is never refused; guesses have to wait
         return refuse(request, ProductCode.LINK, 404)
     form = LinkedPasswordForm(person, request.POST or None)
     if request.method == "POST" and form.is_valid():

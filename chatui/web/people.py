@@ -55,7 +55,7 @@ def setup(request: HttpRequest) -> HttpResponse:
         return redirect("home")
     form = FirstAccountForm(request.POST or None, address=visitor_of(request, "page").address)
     if request.method == "POST" and form.is_valid():
-        person = first_account.make(form.cleaned_data["username"], form.cleaned_data["password1"])
+        person = first_account.create(form.cleaned_data["username"], form.cleaned_data["password1"])
         if person is None:
             return redirect("sign_in")
         record("first account", Visitor(person, visitor_of(request, "page").address, "page"))

@@ -51,7 +51,7 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
             ShareOptions(request.POST.get("named") == "yes", request.POST.get("documents") == "yes"),
         )
         return redirect(f"{reverse('share', args=[conversation_id])}?made={link.id}")
-    row = temporary.own_kept(person, conversation_id)
+    row = temporary.own_permanent(person, conversation_id)
     preview = share_links.preview(person, conversation_id)
     context = {
         "conversation": shown_conversation(row),

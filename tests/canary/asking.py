@@ -86,7 +86,7 @@ def places(world: World) -> dict[str, str]:
         DebugRequest.objects.create(conversation=row, person=asker, reason="a fault was seen", minutes=15)
         for row in (world.hers.conversation, second)
     )
-    password = password_links.make(Visitor(None, ADDRESS, "shell"), bystander, voids_password=False).split("/")
+    password = password_links.create(Visitor(None, ADDRESS, "shell"), bystander, voids_password=False).split("/")
     call = ToolApproval.objects.create(
         turn=world.hers.turn,
         call_id="decided",
@@ -96,11 +96,11 @@ def places(world: World) -> dict[str, str]:
         lapses_at=timezone.now(),
     )
     inviter = make_person("inviter", "view_user", "add_user", staff=True)
-    invited = invitations.make(Visitor(inviter, ADDRESS, "shell"), days=7, group=None, note="").split("/")
+    invited = invitations.create(Visitor(inviter, ADDRESS, "shell"), days=7, group=None, note="").split("/")
     seers = Group.objects.create(name="seers")
     seers.permissions.set(Permission.objects.filter(codename="view_hidden_channels"))
     seer = make_person("seer", "view_user", "add_user", "view_hidden_channels", staff=True)
-    beyond = invitations.make(Visitor(seer, ADDRESS, "shell"), days=7, group=seers, note="").split("/")
+    beyond = invitations.create(Visitor(seer, ADDRESS, "shell"), days=7, group=seers, note="").split("/")
     foreign = append(second, None, Header("user"), "Elsewhere")
     files = [
         storage.save(FileDestination(row.owner_id, row.pk), NewFile.of("a visible file.txt", b"visible"))
@@ -113,7 +113,7 @@ def places(world: World) -> dict[str, str]:
     deleted_document = brought(owner, "in the bin, too.txt", "more words")
     for file, place in ((sent_file, world.hers.conversation), (deleted_document, world.deleted.conversation)):
         StoredFile.objects.filter(pk=file.pk).update(conversation=place)
-    key = management.make(Visitor(owner, ADDRESS, "shell"), management.NewKeyOptions("A script", for_responses=True, for_chat=True))
+    key = management.create(Visitor(owner, ADDRESS, "shell"), management.NewKeyOptions("A script", for_responses=True, for_chat=True))
     return {
         "api_key": key.id,
         "api_answer": str(ProgramAnswer.objects.create(turn=world.hers.turn).pk),

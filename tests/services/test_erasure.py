@@ -33,7 +33,7 @@ LEFT = r"""
 import json
 from chatui.audit_log import chain
 from chatui.models import Conversation, Message, Turn, User
-print("ANSWER" + json.dumps([[m.objects.count() for m in (User, Conversation, Message, Turn)], chain.verify().is_whole]))
+print("ANSWER" + json.dumps([[m.objects.count() for m in (User, Conversation, Message, Turn)], chain.verify().is_intact]))
 """
 COME_BACK = r"""
 from chatui.audit_log.lines import Filters, rows

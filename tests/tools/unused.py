@@ -28,7 +28,7 @@ PRODUCT = ("chatui", "renderer", "manage.py")
 GENERATED = "*/migrations/*"
 
 # A function registered by one of these is called by the library.
-REGISTERED = ["@register", "@admin.register", "@field_validator", "@model_validator"]
+REGISTERED = ["@register", "@admin.register", "@atexit.register", "@field_validator", "@model_validator"]
 
 STAYS = {
     "ChatUiConfig": "found by Django in apps.py",

@@ -54,7 +54,7 @@ def test_nothing_is_lost_by_an_upgrade(kept: dict[str, dict[str, int]], tmp_path
             call_command("migrate", verbosity=0)
             rows = {model.__name__: model._base_manager.count() for model in apps.get_app_config("chatui").get_models()}
             assert {table: count for table, count in kept[name].items() if rows.get(table) != count}.keys() <= REPLACED, name
-            assert chain.verify().is_whole and chain.head(), name
+            assert chain.verify().is_intact and chain.head(), name
         files.settle(tmp_path / name)
         files.examine(tmp_path / name)
         with closing(sqlite3.connect(tmp_path / name)) as database:

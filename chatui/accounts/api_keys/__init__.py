@@ -1,1 +1,1 @@
-"""API keys, with which programs act for a person: creating, revoking and checking them."""
+"""API keys, with which programs act for a person: creates, checks and revokes them."""

@@ -23,13 +23,13 @@ WAY = "program"
 WINDOW_SECONDS = 60
 
 # A valid key is never refused because of invalid ones from the same address, so this limit can be strict.
-_misses = GuessLimit("API key", address=Scope(free=20, longest=60, window=3600))
-_refusals = RepeatedAction("API key refused", listed=5, in_all=200)
+_invalid_keys = GuessLimit("API key", address=Scope(free=20, longest=60, window=3600))
+_refusals = RepeatedAction("API key refused", per_key=5, total=200)
 _requests = Throttle("api", attempts=0, seconds=WINDOW_SECONDS)
 
 
 class KeyRefusedError(Exception):
-    """The key does not exist or is no longer valid. Both look the same to the caller."""
+    """The key does not exist or is no longer valid. The caller cannot tell which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +56,21 @@ class LiveKey:
         return None if self.reads_all else self.id
 
     def may_use(self, choice: str) -> bool:
-        """Whether it may use this model."""
+        """Whether the key may use this model."""
         return not self.models or choice in self.models
 
 
 def admit(text: str, address: str) -> LiveKey:
-    """The key of a request, counted against its rate limit.
+    """Check the key of a request, and count the request against the key's rate limit.
 
     Raises:
-        KeyRefusedError: it is not valid. MustWaitError: it was not checked, after too many invalid keys. ThrottledError: it is valid, but
-        was used too often within a minute.
+        KeyRefusedError: the key is not valid.
+        MustWaitError: the key is not valid, and too many invalid keys came from this address.
+        ThrottledError: the key is valid, but was used too often within a minute.
     """
     row = _row(text)
     if row is None:
-        _misses.admit(address)
+        _invalid_keys.admit(address)
         raise KeyRefusedError
     return _admit(row, address)
 
@@ -82,18 +83,18 @@ def admit_again(key: LiveKey, address: str) -> LiveKey:
     return _admit(row, address)
 
 
-def good_among(keys: Iterable[UUID]) -> set[UUID]:
+def valid_among(keys: Iterable[UUID]) -> set[UUID]:
     """Which of these keys are still valid. One statement for all."""
-    return {row.pk for row in _rows().filter(pk__in=list(keys)) if is_good(row)}
+    return {row.pk for row in _rows().filter(pk__in=list(keys)) if is_valid(row)}
 
 
 def _admit(row: ApiKey, address: str) -> LiveKey:
-    if not is_good(row):
-        _note_refused(row, address)
+    if not is_valid(row):
+        _record_refused(row, address)
         raise KeyRefusedError
-    if _is_too_often(row):
+    if _exceeds_limit(row):
         raise ThrottledError
-    _note_used(row)
+    _store_last_use(row)
     return LiveKey(
         id=row.pk,
         prefix=row.prefix,
@@ -108,16 +109,16 @@ def _admit(row: ApiKey, address: str) -> LiveKey:
     )
 
 
-def is_still_good(key: LiveKey) -> bool:
+def is_still_valid(key: LiveKey) -> bool:
     """Whether the key is still valid, with all its permissions. Checked again while an answer is sent."""
     row = _rows().filter(pk=key.id).first()
-    return row is not None and is_good(row) and (not key.views_hidden or _views_hidden(row))
+    return row is not None and is_valid(row) and (not key.views_hidden or _views_hidden(row))
 
 
-def is_good(row: ApiKey) -> bool:
+def is_valid(row: ApiKey) -> bool:
     """Whether the key is valid: neither revoked nor expired, and of an active account."""
-    is_over = row.expires_at is not None and row.expires_at <= timezone.now()
-    return row.revoked_at is None and not is_over and row.owner.is_active
+    is_expired = row.expires_at is not None and row.expires_at <= timezone.now()
+    return row.revoked_at is None and not is_expired and row.owner.is_active
 
 
 def _views_hidden(row: ApiKey) -> bool:
@@ -134,19 +135,19 @@ def _rows() -> QuerySet[ApiKey]:
     return ApiKey.objects.select_related("owner")
 
 
-def _is_too_often(row: ApiKey) -> bool:
+def _exceeds_limit(row: ApiKey) -> bool:
     try:
         return _requests.count(str(row.pk)) > row.per_minute
     except CACHE_ERRORS:
-        return False  # the same as for people who are signed in
+        return False  # allowed while the cache is unavailable, as for people who are signed in
 
 
-def _note_refused(row: ApiKey, address: str) -> None:
+def _record_refused(row: ApiKey, address: str) -> None:
     why = "revoked" if row.revoked_at else "account closed" if not row.owner.is_active else "expired"
     _refusals.record(Visitor(None, address, WAY), str(row.pk), row.owner.get_username(), f"{row.prefix}, {why}")
 
 
-def _note_used(row: ApiKey) -> None:
+def _store_last_use(row: ApiKey) -> None:
     today = timezone.now().date()
     if row.last_used_on != today:
         unused = Q(last_used_on=None) | Q(last_used_on__lt=today)

@@ -1,6 +1,7 @@
 """The format of an API key: ``cu_``, eight public characters, the secret, and a checksum that catches typing errors.
 
-The secret has 256 bits, so a fast digest protects it as well as a slow one would. Secret scanners can find a leaked key by its pattern.
+The secret has 256 random bits, so a fast digest protects it as well as a slow one would. Secret scanners can find a leaked key by its
+pattern.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import secrets
 import zlib
 
 PREFIX_CHARS = 11
-"""The length of a key's prefix, which pages, the audit log and admins see."""
+"""The length of a key's prefix, which identifies the key on pages and in the audit log."""
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 _PATTERN = re.compile(r"cu_[a-z0-9]{8}_[A-Za-z0-9_-]{43}[0-9a-f]{8}")
 

@@ -1,4 +1,4 @@
-"""Creates, lists and revokes API keys, for their owners and for admins. The audit log records each change with the key's prefix only."""
+"""Creates, lists and revokes API keys, for their owners and for staff. The audit log records each change with the key's prefix only."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from chatui.models import ApiKey, User
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.programs import reasoning
 
-MADE, REVOKED, REVOKED_BY_ADMIN = "make API key", "revoke API key", "revoke somebody's API key"
-MADE_FOR_ACCOUNT, REVOKED_WITH_PASSWORD = "make API key for an account", "revoke API key with the password"
+CREATED, REVOKED, REVOKED_BY_ADMIN = "make API key", "revoke API key", "revoke somebody's API key"
+CREATED_FOR_ACCOUNT, REVOKED_WITH_PASSWORD = "make API key for an account", "revoke API key with the password"
 REVOKED_WITH_ACCOUNT = "revoke API key with the account"
 NAME_CHARS = 60
 MOST_KEYS = 20
@@ -32,9 +32,11 @@ class TooManyKeysError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewKeyOptions:
-    """The options of a new key. ``models``: the choices that it may use, empty for all. ``tools``: names of the product's tools that models
-    may call for it. ``days`` None: it never expires. ``views_hidden``: it may read raw reasoning. ``reads_all``: it may read responses that
-    the owner's other keys requested.
+    """The options of a new key.
+
+    ``models``: the model choices that it may use, empty for all. ``tools``: names of the product's tools that models may call for it.
+    ``days`` None: it never expires. ``views_hidden``: it may read raw reasoning. ``reads_all``: it may also read responses that the owner's
+    other keys requested.
     """
 
     name: str
@@ -76,56 +78,57 @@ class ListedKey:
 
     @property
     def formats(self) -> str:
-        """The names of the formats that it may use."""
-        spoken = {"Responses": self.for_responses, "Chat Completions": self.for_chat}
-        return " · ".join(name for name, is_spoken in spoken.items() if is_spoken)
+        """The names of the API formats that the key may use."""
+        formats = {"Responses": self.for_responses, "Chat Completions": self.for_chat}
+        return " · ".join(name for name, is_allowed in formats.items() if is_allowed)
 
 
-def make(visitor: Visitor, wanted: NewKeyOptions) -> CreatedKey:
+def create(visitor: Visitor, wanted: NewKeyOptions) -> CreatedKey:
     """Create a key for the visitor. Recorded.
 
     Raises:
-        NotFoundError: nobody is signed in, or the key is to read raw reasoning and the visitor may not. TooManyKeysError: they already have
-        MOST_KEYS.
+        NotFoundError: nobody is signed in, or the key is to read raw reasoning and the visitor may not.
+        TooManyKeysError: they already have MOST_KEYS.
     """
     person = visitor.user
     if person is None or (wanted.views_hidden and not reasoning.may_read(person)):
         raise NotFoundError
-    return _make(visitor, person, wanted, MADE)
+    return _create(visitor, person, wanted, CREATED)
 
 
 def create_for_account(visitor: Visitor, account: User, wanted: NewKeyOptions) -> CreatedKey:
-    """Create a key for an account that nobody can sign in to. For staff: the caller has checked that they may change the account. Recorded.
+    """Create a key for an account that nobody can sign in to. The caller has checked that the visitor may change the account. Recorded.
 
     Raises:
-        NotFoundError: somebody can sign in to it and create keys themselves, or the account is closed; or the key is to read raw reasoning,
-        and the account or the member of staff may not. TooManyKeysError: as for ``make``.
+        NotFoundError: somebody can sign in to it, the account is closed, or the key is to read raw reasoning and the account or the visitor
+            may not.
+        TooManyKeysError: as for ``create``.
     """
     maker = visitor.user
-    if maker is None or not is_for_programs(account):
+    if maker is None or not is_service_account(account):
         raise NotFoundError
     if wanted.views_hidden and not (reasoning.may_read(account) and reasoning.may_read(maker)):
         raise NotFoundError
-    return _make(visitor, account, wanted, MADE_FOR_ACCOUNT)
+    return _create(visitor, account, wanted, CREATED_FOR_ACCOUNT)
 
 
-def is_for_programs(account: User) -> bool:
+def is_service_account(account: User) -> bool:
     """Whether nobody can sign in to this account, or ever has.
 
-    Staff who take a person's password away must not get a key to that person's data.
+    Otherwise staff could remove a person's password to get a key to that person's data.
     """
     is_nobodys = account.is_active and not account.has_usable_password() and account.last_login is None
-    # A directory creates accounts before people first sign in: a key created until then would read what they write later.
+    # A directory creates accounts before people first sign in: a key created before then could read what they write later.
     return is_nobodys and not account.provisioned_accounts.exists() and not account.outside_identities.exists()
 
 
-def _make(visitor: Visitor, person: User, wanted: NewKeyOptions, action: str) -> CreatedKey:
+def _create(visitor: Visitor, person: User, wanted: NewKeyOptions, action: str) -> CreatedKey:
     maker = visitor.user.get_username() if visitor.user and visitor.user != person else ""
     text = key_text.new()
     with transaction.atomic():
-        # Otherwise two simultaneous requests could exceed the limit.
+        # Locked, so that two simultaneous requests cannot exceed the limit.
         User.objects.select_for_update(no_key=True).get(pk=person.pk)
-        if _working(person).count() >= MOST_KEYS:
+        if _valid_keys(person).count() >= MOST_KEYS:
             raise TooManyKeysError
         row = ApiKey.objects.create(
             owner=person,
@@ -149,37 +152,38 @@ def _make(visitor: Visitor, person: User, wanted: NewKeyOptions, action: str) ->
     return CreatedKey(str(row.pk), text)
 
 
-def of(person: User) -> list[ListedKey]:
+def keys_of(person: User) -> list[ListedKey]:
     """The person's valid keys, the newest first."""
-    return [_listed(row) for row in _working(person).order_by("-created_at")]
+    return [_listed(row) for row in _valid_keys(person).order_by("-created_at")]
 
 
 def revoke_own(visitor: Visitor, key_id: UUID) -> None:
-    """Revoke one of the visitor's own keys: it stops working at once.
+    """Revoke one of the visitor's own keys, which stops working at once. Recorded.
 
-    Recorded. Raises NotFoundError if it is not theirs or no longer valid.
+    Raises NotFoundError if it is not theirs or no longer valid.
     """
-    row = _working(visitor.user).filter(pk=key_id).first() if visitor.user else None
+    row = _valid_keys(visitor.user).filter(pk=key_id).first() if visitor.user else None
     if row is None:
         raise NotFoundError
     _revoke(visitor, [row], REVOKED)
 
 
 def revoke_for_admin(visitor: Visitor, rows: Sequence[ApiKey]) -> int:
-    """Revoke keys of any owner: the caller has checked the permission. Recorded. Returns how many were not revoked before."""
+    """Revoke keys of any owner, and return how many were still valid. The caller has checked the permission. Recorded."""
     return _revoke(visitor, rows, REVOKED_BY_ADMIN)
 
 
 def revoke_with_password(visitor: Visitor, person: User) -> int:
-    """Revoke all keys of a person whose password has changed: somebody who knew the old password may have created them. Recorded. Returns
-    how many
-    there were."""
-    return _revoke(visitor, list(_working(person).select_related("owner")), REVOKED_WITH_PASSWORD)
+    """Revoke all keys of a person whose password has changed, and return how many. Recorded.
+
+    Somebody who knew the old password may have created them.
+    """
+    return _revoke(visitor, list(_valid_keys(person).select_related("owner")), REVOKED_WITH_PASSWORD)
 
 
 def revoke_with_account(visitor: Visitor, person: User) -> int:
-    """Revoke all keys of a person whose account is being closed. Recorded. Returns how many there were."""
-    return _revoke(visitor, list(_working(person).select_related("owner")), REVOKED_WITH_ACCOUNT)
+    """Revoke all keys of a person whose account is being closed, and return how many. Recorded."""
+    return _revoke(visitor, list(_valid_keys(person).select_related("owner")), REVOKED_WITH_ACCOUNT)
 
 
 def _revoke(visitor: Visitor, rows: Sequence[ApiKey], action: str) -> int:
@@ -192,9 +196,9 @@ def _revoke(visitor: Visitor, rows: Sequence[ApiKey], action: str) -> int:
     return revoked
 
 
-def _working(person: User) -> QuerySet[ApiKey]:
-    lasts = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
-    return ApiKey.objects.filter(lasts, owner=person, revoked_at=None)
+def _valid_keys(person: User) -> QuerySet[ApiKey]:
+    not_expired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+    return ApiKey.objects.filter(not_expired, owner=person, revoked_at=None)
 
 
 def _listed(row: ApiKey) -> ListedKey:

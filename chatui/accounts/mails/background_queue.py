@@ -11,45 +11,46 @@ from typing import Any
 
 log = logging.getLogger(__name__)
 
-END_SECONDS = 5.0
+SHUTDOWN_SECONDS = 5.0
 """How long a process that shuts down waits for its queue. A hanging mail server would take ten seconds for each mail."""
 
 
 class BackgroundQueue:
     """A queue with its own thread, which starts with the first job. ``name``: the thread's name."""
 
-    def __init__(self, name: str, end_seconds: float = END_SECONDS) -> None:
-        self._name, self._end_seconds = name, end_seconds
+    def __init__(self, name: str, shutdown_seconds: float = SHUTDOWN_SECONDS) -> None:
+        self._name, self._shutdown_seconds = name, shutdown_seconds
         self._lock = threading.Lock()
-        self._is_begun = False
-        self._waiting: Queue[tuple[Callable[..., object], tuple[Any, ...]]] = Queue()
+        self._is_started = False
+        self._jobs: Queue[tuple[Callable[..., object], tuple[Any, ...]]] = Queue()
 
     def submit(self, work: Callable[..., object], *values: Any) -> None:
         """Run ``work`` soon. If it raises, the type of the exception is logged, and the queue continues."""
         with self._lock:
-            if not self._is_begun:
-                # Not an executor: a process could not exit before all its work is done.
-                threading.Thread(target=self._go_on, name=self._name, daemon=True).start()
-                atexit.register(self._end)
-                self._is_begun = True
-        self._waiting.put((work, values))
+            if not self._is_started:
+                # Not an executor: the process could not exit before all of its work is done.
+                threading.Thread(target=self._run, name=self._name, daemon=True).start()
+                atexit.register(self._wait_at_exit)
+                self._is_started = True
+        self._jobs.put((work, values))
 
     def wait(self) -> None:
         """Wait until all submitted work is done or has failed."""
-        self._waiting.join()
+        self._jobs.join()
 
-    def _go_on(self) -> None:
+    def _run(self) -> None:
         while True:
-            work, values = self._waiting.get()
+            work, values = self._jobs.get()
             try:
                 work(*values)
-            except Exception as error:  # noqa: BLE001 - the next piece is to be done all the same, and the words may quote an address
-                log.error("work behind a page failed (%s)", type(error).__name__)
+            except Exception as error:  # noqa: BLE001 - the next job must still run
+                # Only the type: the message may quote an address.
+                log.error("a background job failed (%s)", type(error).__name__)
             finally:
-                self._waiting.task_done()
+                self._jobs.task_done()
 
-    def _end(self) -> None:
-        done = self._waiting.all_tasks_done
+    def _wait_at_exit(self) -> None:
+        done = self._jobs.all_tasks_done
         with done:
-            if not done.wait_for(lambda: not self._waiting.unfinished_tasks, self._end_seconds):
-                log.error("the process ended before %d mails were sent", self._waiting.unfinished_tasks)
+            if not done.wait_for(lambda: not self._jobs.unfinished_tasks, self._shutdown_seconds):
+                log.error("the process ended before %d mails were sent", self._jobs.unfinished_tasks)

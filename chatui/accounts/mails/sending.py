@@ -1,4 +1,4 @@
-"""Sends mail in the background: no page waits for a mail server, and a failing server has no other effect."""
+"""Sends mail in the background: no page waits for a mail server, and a failure is only logged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatui.env import environment
 
 log = logging.getLogger(__name__)
 
-_behind = BackgroundQueue("account-mail")
+_queue = BackgroundQueue("account-mail")
 
 
 def is_on() -> bool:
@@ -25,12 +25,12 @@ def is_on() -> bool:
 def send_later(address: str, subject: str, body: str) -> None:
     """Send a mail once the transaction is committed. Nothing is sent without an address or a server."""
     if address and is_on():
-        transaction.on_commit(partial(_behind.submit, _send, address, subject, body))
+        transaction.on_commit(partial(_queue.submit, _send, address, subject, body))
 
 
 def wait() -> None:
     """Wait until all mails submitted so far are sent or have failed."""
-    _behind.wait()
+    _queue.wait()
 
 
 def _send(address: str, subject: str, body: str) -> None:

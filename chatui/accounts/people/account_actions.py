@@ -1,4 +1,4 @@
-"""Account managers' actions on an account: set groups and staff status, end sessions, remove the second factor, invite."""
+"""Account managers' actions: set groups and staff status, end sessions, remove the second factor, invite people."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatui.permissions import administration, inviting
 from chatui.permissions.access import NotFoundError, person_of
 
 MOST_INVITED = 50
-"""The most people invited at once."""
+"""The most people that can be invited at once."""
 
 
 def set_groups(visitor: Visitor, person_id: UUID, chosen: Collection[int], *, is_staff: bool) -> None:
@@ -42,7 +42,7 @@ def set_member(visitor: Visitor, person_id: UUID, group: Group, *, is_in: bool) 
         LastAccountManagerError: as ``set_groups``.
     """
     with _changing(visitor, person_id) as person:
-        if not administration.givable(User.objects.get(pk=person_of(visitor).pk)).filter(pk=group.pk).exists():
+        if not administration.assignable_groups(User.objects.get(pk=person_of(visitor).pk)).filter(pk=group.pk).exists():
             raise NotFoundError
         before = changes.snapshot(person)
         (person.groups.add if is_in else person.groups.remove)(group)
@@ -59,9 +59,10 @@ def end_sessions(visitor: Visitor, person_id: UUID) -> User:
 
 
 def remove_second_factor(visitor: Visitor, person_id: UUID) -> User:
-    """Remove the second factor of a person who has lost it. Recorded. Raises as ``set_groups``: without a password, a passkey may be
-    somebody's only way
-    in."""
+    """Remove the second factor of a person who has lost it. Recorded.
+
+    Raises as ``set_groups``: without a password, a passkey may be the last account manager's only sign-in method.
+    """
     with _changing(visitor, person_id) as person:
         enrollment.remove(visitor, person)
     return person
@@ -80,20 +81,19 @@ def changeable(visitor: Visitor, person_id: UUID) -> User:
 
 
 def locked(visitor: Visitor, person_id: UUID) -> User:
-    """As ``changeable``, with that account and the acting account locked first, so that the permissions of neither change before this
-    transaction ends.
-    """
+    """As ``changeable``, after locking that account and the visitor's, so that neither's permissions change until the transaction ends."""
     account_managers.lock([person_id, person_of(visitor).pk])
     return changeable(visitor, person_id)
 
 
 def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: int) -> list[tuple[str, str]]:
-    """Create an invitation for each note. Returns the notes with the paths of their links, which are not stored. All or none. Each is
-    recorded.
+    """Create an invitation for each note, or none at all. Each is recorded.
+
+    Returns the notes with the paths of their links, which are not stored.
 
     Raises:
-        NotFoundError: they may not invite, or not into that group.
-        TooManyInvitedError: there are too many for now.
+        NotFoundError: the visitor may not invite people, or not into that group.
+        TooManyInvitedError: too many were invited within an hour.
     """
     if not inviting.may_invite(person_of(visitor), group):
         raise NotFoundError
@@ -101,12 +101,12 @@ def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: in
     with transaction.atomic():
         if not inviting.may_invite(account_managers.lock_for(person_of(visitor)), group):
             raise NotFoundError
-        return [(note, invitations.make(visitor, days=days, group=group, note=note)) for note in notes]
+        return [(note, invitations.create(visitor, days=days, group=group, note=note)) for note in notes]
 
 
 @transaction.atomic
 def revoke_invitation(visitor: Visitor, invitation_id: UUID) -> None:
-    """Revoke an invitation. Recorded. Raises NotFoundError if the visitor could not have created it themselves, and if there is none."""
+    """Revoke an invitation. Recorded. Raises NotFoundError if it does not exist, or the visitor could not have created it themselves."""
     row = Invitation.objects.filter(pk=invitation_id).select_related("made_by", "group").first()
     if row is None or not inviting.may_invite(account_managers.lock_for(person_of(visitor)), row.group):
         raise NotFoundError
@@ -131,7 +131,7 @@ def _changing(visitor: Visitor, person_id: UUID) -> Iterator[User]:
 
 def _set_groups(visitor: Visitor, person: User, chosen: Collection[int], *, is_staff: bool) -> None:
     before = changes.snapshot(person)
-    given = set(administration.givable(User.objects.get(pk=person_of(visitor).pk)).values_list("pk", flat=True))
+    given = set(administration.assignable_groups(User.objects.get(pk=person_of(visitor).pk)).values_list("pk", flat=True))
     others = set(person.groups.values_list("pk", flat=True)) - given
     person.groups.set(others | (given & set(chosen)))
     User.objects.filter(pk=person.pk).update(is_staff=is_staff)

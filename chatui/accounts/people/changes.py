@@ -14,7 +14,7 @@ from chatui.permissions import catalogue, four_eyes
 
 @dataclass(frozen=True, slots=True)
 class AccountSnapshot:
-    """A snapshot of an account or group: its name, and its states and permissions as sets of words."""
+    """A snapshot of an account or group: its name, and the names of its states, groups and permissions."""
 
     name: str
     states: frozenset[str] = frozenset()
@@ -25,7 +25,7 @@ class AccountSnapshot:
 
 
 def snapshot(row: User | Group) -> AccountSnapshot:
-    """A snapshot of the row in the database, ignoring what a form has already changed in ``row``."""
+    """A snapshot of the row in the database, without the changes that a form has already made to ``row``."""
     if isinstance(row, Group):
         group = Group.objects.get(pk=row.pk)
         return AccountSnapshot(f"group {group.name}", permissions=_words(group.permissions.all()))
@@ -41,7 +41,7 @@ def snapshot(row: User | Group) -> AccountSnapshot:
     )
 
 
-def record_made(visitor: Visitor, row: User | Group) -> None:
+def record_created(visitor: Visitor, row: User | Group) -> None:
     """Record a new account or group, and each permission that it starts with."""
     now = snapshot(row)
     _record(visitor, row, "created", now, "")
@@ -66,9 +66,9 @@ def record_deleted(visitor: Visitor, row: User | Group) -> None:
 def _record(visitor: Visitor, row: User | Group, what: str, about: AccountSnapshot, detail: str) -> None:
     kind = "group" if isinstance(row, Group) else "account"
     record(f"{kind} {what}", visitor, about.name, detail=detail)
-    # A change of a group changes what its members may do.
+    # Changing a group changes what its members may do.
     changed = row.user_set.values_list("pk", flat=True) if isinstance(row, Group) else [row.pk]
-    four_eyes.note(visitor.user, changed, f"{kind} {what}: {detail}" if detail else f"{kind} {what}")
+    four_eyes.record_change(visitor.user, changed, f"{kind} {what}: {detail}" if detail else f"{kind} {what}")
 
 
 def _changes(before: AccountSnapshot, now: AccountSnapshot) -> Iterator[str]:
@@ -88,4 +88,4 @@ def _changes(before: AccountSnapshot, now: AccountSnapshot) -> Iterator[str]:
 
 def _words(permissions: object) -> frozenset[str]:
     rows = Permission.objects.filter(pk__in=permissions).values_list("content_type__app_label", "codename", "name")  # type: ignore[misc]
-    return frozenset(catalogue.WORDS.get(f"{app}.{codename}", name) for app, codename, name in rows)
+    return frozenset(catalogue.DESCRIPTIONS.get(f"{app}.{codename}", name) for app, codename, name in rows)

@@ -25,26 +25,27 @@ from chatui.prompts import operators
 class ListedGroup:
     """A group in the list.
 
-    ``members``: open accounts. ``allows``: its permissions in words. ``has``: in words, features that settings limit to some groups
-    including this one. ``is_outside``: the operator's settings require the second factor.
+    ``members``: the number of open accounts. ``allows``: descriptions of its permissions. ``features``: descriptions of features that
+    settings limit to some groups, including this one. ``is_required_by_settings``: the operator's settings require the second factor, so no
+    page can change that.
     """
 
     id: int
     name: str
     members: int
     allows: tuple[str, ...]
-    has: tuple[str, ...]
+    features: tuple[str, ...]
     needs_second_factor: bool
-    is_outside: bool
+    is_required_by_settings: bool
 
 
-def all_of_them(staff: User) -> list[ListedGroup]:
-    """All groups, by name. Raises NotFoundError if the person may not see groups."""
+def list_groups(staff: User) -> list[ListedGroup]:
+    """All groups, by name. Raises NotFoundError if the member of staff may not see groups."""
     return [_listed(group) for group in _rows(staff).order_by("name")]
 
 
-def one(staff: User, group_id: int) -> tuple[Group, ListedGroup]:
-    """The group of that key. Raises NotFoundError as ``all_of_them``, and if there is none."""
+def find_group(staff: User, group_id: int) -> tuple[Group, ListedGroup]:
+    """The group with that key. Raises NotFoundError as ``list_groups``, and if it does not exist."""
     group = _rows(staff).filter(pk=group_id).first()
     if group is None:
         raise NotFoundError
@@ -52,19 +53,19 @@ def one(staff: User, group_id: int) -> tuple[Group, ListedGroup]:
 
 
 @transaction.atomic
-def make(visitor: Visitor, name: str, permissions: Collection[Permission]) -> Group:
+def create(visitor: Visitor, name: str, permissions: Collection[Permission]) -> Group:
     """Create a group with those of these permissions that the visitor may grant. Recorded.
 
     Raises:
-        NotFoundError: they may not create groups, or none of that name. IntegrityError: another request has just created one of the same
-        name.
+        NotFoundError: they may not create groups, or none with that name.
+        IntegrityError: another request has just created a group with that name.
     """
     staff = account_managers.lock_for(person_of(visitor))
-    if not administration.may_make_groups(staff) or not named_groups.may_fill(staff, name):
+    if not administration.may_make_groups(staff) or not named_groups.may_create_named(staff, name):
         raise NotFoundError
     group = Group.objects.create(name=name)
     group.permissions.set(administration.group_permissions(staff).filter(pk__in=[each.pk for each in permissions]))
-    changes.record_made(visitor, group)
+    changes.record_created(visitor, group)
     return group
 
 
@@ -77,14 +78,14 @@ def _rows(staff: User) -> QuerySet[Group]:
 
 def _listed(group: Group) -> ListedGroup:
     names = [f"{each.content_type.app_label}.{each.codename}" for each in group.permissions.all()]
-    allows = tuple(gettext(catalogue.WORDS[name]) for name in names if name in catalogue.WORDS)
-    is_outside = required.is_set_in_environment(group)
-    needs = is_outside or hasattr(group, "required_factor")
-    return ListedGroup(group.pk, group.name, group.members, allows, _had_by(group), needs, is_outside)  # type: ignore[attr-defined]
+    allows = tuple(gettext(catalogue.DESCRIPTIONS[name]) for name in names if name in catalogue.DESCRIPTIONS)
+    is_required_by_settings = required.is_set_in_environment(group)
+    needs = is_required_by_settings or hasattr(group, "required_factor")
+    return ListedGroup(group.pk, group.name, group.members, allows, _features_of(group), needs, is_required_by_settings)  # type: ignore[attr-defined]
 
 
-def _had_by(group: Group) -> tuple[str, ...]:
-    """Not the text of the instructions, which no page shows."""
+def _features_of(group: Group) -> tuple[str, ...]:
+    """The features of the group, in words. No page shows the text of its instructions."""
     env = environment()
     said = (
         (env.share_groups, gettext("May make share links")),

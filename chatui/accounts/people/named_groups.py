@@ -1,4 +1,4 @@
-"""The groups that settings name. A setting has no effect where its group does not exist, so missing groups are reported."""
+"""The groups that settings name. Where such a group does not exist, the setting has no effect, so missing groups are reported."""
 
 from __future__ import annotations
 
@@ -35,54 +35,56 @@ def group_references() -> Iterator[GroupReference]:
     """Each group that a setting names, once for each setting. Reads only the environment and its files."""
     env = environment()
     said = {
-        FACTOR: (env.second_factor_groups, "nobody needs a second factor for it"),
-        "CHATUI_SHARE_GROUPS": (env.share_groups, "nobody may share for being in it"),
-        "CHATUI_SUMMARY_GROUPS": (env.summary_groups, "nobody gets summaries for being in it"),
-        "CHATUI_GROUP_INSTRUCTIONS_FILE": (operators.of_groups().texts, "nobody is under its instructions"),
-        LIMITS: (env.group_answers_at_once, "this limit is nobody's"),
-        "CHATUI_TOOLS": ((name for names in env.tools.values() for name in names), "nobody is offered a tool for being in it"),
-        BACK_ENDS: ((name for spec in configured.base(env) for name in spec.groups), "nobody can use a back end for being in it"),
-        SIGN_IN: ((name for provider in sign_in_file().providers for name in provider.managed), "nobody joins it"),
+        FACTOR: (env.second_factor_groups, "nobody needs a second factor because of it"),
+        "CHATUI_SHARE_GROUPS": (env.share_groups, "it lets nobody create share links"),
+        "CHATUI_SUMMARY_GROUPS": (env.summary_groups, "it gives nobody summaries"),
+        "CHATUI_GROUP_INSTRUCTIONS_FILE": (operators.of_groups().texts, "its instructions apply to nobody"),
+        LIMITS: (env.group_answers_at_once, "its limit applies to nobody"),
+        "CHATUI_TOOLS": ((name for names in env.tools.values() for name in names), "it gives nobody a tool"),
+        BACK_ENDS: ((name for spec in configured.base(env) for name in spec.groups), "it gives nobody access to a back end"),
+        SIGN_IN: ((name for provider in sign_in_file().providers for name in provider.managed_groups), "nobody is added to it"),
     }
     for setting, (names, effect) in said.items():
         yield from (GroupReference(setting, name, effect) for name in sorted(set(names)))
 
 
 def settings_that_name(group: str) -> list[str]:
-    """The variables that name this group."""
-    return [naming.setting for naming in group_references() if naming.group == group]
+    """The names of the environment variables that name this group, themselves or in their files."""
+    return [reference.setting for reference in group_references() if reference.group == group]
 
 
-def why_not_new(staff: User, name: str) -> str:
-    """Why this member of staff cannot make a group of that name, in a sentence; empty where they can.
+def problem_with_new_name(staff: User, name: str) -> str:
+    """A sentence that says why this member of staff cannot create a group with that name; empty if they can.
 
-    The name must not equal that of another group when case is ignored: the two would be mistaken for each other.
+    The name must not differ from another group's only in case: people would confuse the two.
     """
     if not name.isprintable() or Group.objects.filter(name__iexact=name).exists():
         return gettext("There is a group with this name already, or it has signs that nobody sees.")
-    if not may_fill(staff, name):
+    if not may_create_named(staff, name):
         return gettext("A sign-in service puts people into the group of this name. Only somebody who may change accounts can make it.")
     return ""
 
 
-def may_fill(staff: User, name: str) -> bool:
-    """Whether they may create a group of that name, considering its members: a sign-in service adds people to a group that it manages,
-    so creating that group gives them its permissions. Only staff who may change accounts may do that.
+def may_create_named(staff: User, name: str) -> bool:
+    """Whether they may create a group with that name, considering who would be in it.
+
+    A sign-in service adds people to the groups that it manages, so creating such a group gives these people its permissions. Only staff who
+    may change accounts may do that.
     """
     return SIGN_IN not in settings_that_name(name) or staff.has_perm("chatui.change_user")
 
 
 def missing() -> list[GroupReference]:
-    """The references to groups that do not exist. One statement if any group is named."""
+    """The references to groups that do not exist. One statement, or none if no group is named."""
     named = list(group_references())
-    there = set(Group.objects.filter(name__in={naming.group for naming in named}).values_list("name", flat=True)) if named else set()
-    return [naming for naming in named if naming.group not in there]
+    there = set(Group.objects.filter(name__in={reference.group for reference in named}).values_list("name", flat=True)) if named else set()
+    return [reference for reference in named if reference.group not in there]
 
 
 def log_missing() -> None:
     """Log missing groups when a process starts."""
     try:
-        for naming in missing():
-            log.warning("%s names the group %r, which does not exist: %s", naming.setting, naming.group, naming.effect)
+        for reference in missing():
+            log.warning("%s names the group %r, which does not exist: %s", reference.setting, reference.group, reference.effect)
     except DatabaseError as error:
-        log.warning("whether the groups of the settings exist is not known (%s)", type(error).__name__)
+        log.warning("the groups that settings name could not be checked (%s)", type(error).__name__)

@@ -16,14 +16,17 @@ from chatui.env import environment
 from chatui.models import Invitation, Passkey, RequiredFactor, SecondFactor, UsageEntry, User
 
 PAGE = 50
-SHOWS = ("", "active", "closed", "staff", "debug")
-"""The filters of the list: all, those whose account is open or closed, staff, and those who may see hidden channels."""
+FILTERS = ("", "active", "closed", "staff", "debug")
+"""The filters of the list: everybody, people whose account is open or closed, staff, and staff who may see hidden channels."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedPerson:
-    """One person. ``seen_on``: the last day (UTC) on which they signed in or asked a question; None for never. ``ways``: names of
-    sign-in services, ``has_password``: they can sign in with a password. ``may_debug``: they are staff and may see hidden channels."""
+    """A person in the list.
+
+    ``last_seen_on``: the last day (UTC) on which they signed in or asked a question; None for never. ``ways``: the names of the sign-in
+    services that they use. ``has_password``: they can sign in with a password. ``may_debug``: they are staff and may see hidden channels.
+    """
 
     id: UUID
     name: str
@@ -33,7 +36,7 @@ class ListedPerson:
     has_password: bool
     has_second_factor: bool
     needs_second_factor: bool
-    seen_on: date | None
+    last_seen_on: date | None
     is_active: bool
     is_staff: bool
     is_superuser: bool
@@ -42,7 +45,7 @@ class ListedPerson:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of the list. ``found``: how many people match in all. ``number`` and ``last`` count pages from 1."""
+    """A page of the list. ``found``: how many people match in total. ``number`` and ``last`` count pages from 1."""
 
     people: tuple[ListedPerson, ...]
     found: int
@@ -51,42 +54,42 @@ class Page:
 
     @property
     def previous(self) -> int:
-        """The page before."""
+        """The number of the page before."""
         return self.number - 1
 
     @property
     def next(self) -> int:
-        """The page after."""
+        """The number of the page after."""
         return self.number + 1
 
 
 def page(words: str = "", show: str = "", number: int = 1, group: Group | None = None) -> Page:
-    """People by name, 50 at a time, filtered by words in a name or address and by group. Always four statements."""
-    rows = _shown(_found(words), show)
+    """A page of 50 people by name, filtered by ``show``, by words in names or e-mail addresses, and by group. Four statements."""
+    rows = _filtered(_matching(words), show)
     rows = rows.filter(groups=group) if group else rows
     found = rows.count()
     last = max(1, -(-found // PAGE))
     number = min(max(1, number), last)
-    taken = _with_all(rows).order_by("username")[(number - 1) * PAGE : number * PAGE]
+    taken = _annotated(rows).order_by("username")[(number - 1) * PAGE : number * PAGE]
     return Page(tuple(_listed(row) for row in taken), found, number, last)
 
 
-def one(person_id: UUID) -> tuple[User, ListedPerson] | None:
+def find_person(person_id: UUID) -> tuple[User, ListedPerson] | None:
     """The account with that key, and its entry in the list."""
-    row = _with_all(User.objects.all()).filter(pk=person_id).first()
+    row = _annotated(User.objects.all()).filter(pk=person_id).first()
     return (row, _listed(row)) if row else None
 
 
-def invited() -> QuerySet[Invitation]:
+def pending_invitations() -> QuerySet[Invitation]:
     """Invitations that can still be used, the newest first."""
-    good = Invitation.objects.filter(used_at=None, revoked_at=None, expires_at__gt=timezone.now(), made_by__is_active=True)
-    return good.select_related("made_by", "group").order_by("-made_at")
+    pending = Invitation.objects.filter(used_at=None, revoked_at=None, expires_at__gt=timezone.now(), made_by__is_active=True)
+    return pending.select_related("made_by", "group").order_by("-made_at")
 
 
 def counts() -> dict[str, int]:
     """The numbers of open accounts, closed accounts and pending invitations."""
     active, total = User.objects.filter(is_active=True).count(), User.objects.count()
-    return {"active": active, "closed": total - active, "invited": invited().count()}
+    return {"active": active, "closed": total - active, "invited": pending_invitations().count()}
 
 
 def debug_groups() -> QuerySet[Group]:
@@ -94,7 +97,7 @@ def debug_groups() -> QuerySet[Group]:
     return Group.objects.filter(permissions__in=_debug()).order_by("name")
 
 
-def _found(words: str) -> QuerySet[User]:
+def _matching(words: str) -> QuerySet[User]:
     found: QuerySet[User] = User.objects.all()
     for word in words.replace("\0", "").split()[:8]:
         found = found.filter(
@@ -103,7 +106,7 @@ def _found(words: str) -> QuerySet[User]:
     return found
 
 
-def _shown(rows: QuerySet[User], show: str) -> QuerySet[User]:
+def _filtered(rows: QuerySet[User], show: str) -> QuerySet[User]:
     if show in ("active", "closed"):
         return rows.filter(is_active=show == "active")
     if show == "staff":
@@ -113,7 +116,7 @@ def _shown(rows: QuerySet[User], show: str) -> QuerySet[User]:
     return rows
 
 
-def _with_all(rows: QuerySet[User]) -> QuerySet[User]:
+def _annotated(rows: QuerySet[User]) -> QuerySet[User]:
     used = UsageEntry.objects.filter(person=OuterRef("pk")).order_by("-day").values("day")[:1]
     return rows.annotate(
         used_on=Subquery(used),

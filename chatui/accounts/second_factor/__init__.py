@@ -1,1 +1,1 @@
-"""The second factor: one-time codes from an app, passkeys and recovery codes, and who must have one."""
+"""The second factor: one-time codes from an app, passkeys and recovery codes, and who needs one."""

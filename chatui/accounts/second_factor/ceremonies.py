@@ -1,7 +1,8 @@
-"""WebAuthn: the options that a browser needs to create or use a passkey, and the checks of its response (level 3, sections 7.1 and 7.2).
+"""WebAuthn ceremonies: creates the browser's options for registering or using a passkey, and verifies its response (level 3, sections 7.1
+and 7.2).
 
 The ``webauthn`` package is imported at the first ceremony: with cryptography it takes 9 MB, and many deployments have no passkeys.
-Passkeys here are discoverable and require user verification (a finger, a face, a PIN) each time, so a passkey counts as both factors.
+Passkeys here are discoverable and require user verification (fingerprint, face or PIN) each time, so a passkey counts as both factors.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from chatui.branding.brand import brand
 from chatui.models import User
 
 MOST_CHARS = 16_000
-"""The longest response of a browser. With the longest id and the largest key, it has half of that."""
+"""The longest accepted response of a browser: twice the length of one with the longest id and the largest key."""
 MOST_ID_BYTES = 1023
 MOST_KEY_BYTES = 1200
-LASTS_SECONDS = 600
+TIMEOUT_SECONDS = 600
 """How long a challenge is valid, and how long the browser waits for the person."""
 
-_Given = TypeVar("_Given")
+_Result = TypeVar("_Result")
 _Encoded = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=12_000)]
 
 
 class RefusedPasskeyError(Exception):
-    """The passkey is not accepted. ``why`` is for the audit log: a fixed text of ours, and nothing that was sent."""
+    """The passkey is not accepted. ``why`` is a fixed text for the audit log; it never quotes what was sent."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -38,7 +39,7 @@ class RefusedPasskeyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewPasskey:
-    """The stored data of a newly created passkey. ``public_key`` is a COSE key."""
+    """The data of a new passkey to store. ``public_key`` is a COSE key."""
 
     credential_id: bytes
     public_key: bytes
@@ -47,7 +48,7 @@ class NewPasskey:
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """A browser's response, parsed but not verified: nothing in it can be trusted until ``verify_assertion`` has checked the signature."""
+    """A browser's response, parsed but not verified: nothing in it is trusted until ``verify_assertion`` has checked the signature."""
 
     credential_id: bytes
     user_handle: bytes
@@ -84,7 +85,7 @@ def handle_of(person: User) -> bytes:
 
 
 def registration_options(site: Site, person: User, taken: Iterable[bytes], challenge: bytes) -> str:
-    """The options for creating a passkey, in JSON. ``taken``: ids of the person's passkeys, so that no device creates a second one."""
+    """The options for creating a passkey, in JSON. ``taken``: the ids of the person's passkeys, so that no device creates a second one."""
     import webauthn
     from webauthn.helpers import structs
 
@@ -94,7 +95,7 @@ def registration_options(site: Site, person: User, taken: Iterable[bytes], chall
         user_name=person.get_username(),
         user_id=handle_of(person),
         challenge=challenge,
-        timeout=LASTS_SECONDS * 1000,
+        timeout=TIMEOUT_SECONDS * 1000,
         authenticator_selection=structs.AuthenticatorSelectionCriteria(
             resident_key=structs.ResidentKeyRequirement.REQUIRED, user_verification=structs.UserVerificationRequirement.REQUIRED
         ),
@@ -111,7 +112,7 @@ def authentication_options(site: Site, only: Iterable[bytes], challenge: bytes) 
     options = webauthn.generate_authentication_options(
         rp_id=site.host,
         challenge=challenge,
-        timeout=LASTS_SECONDS * 1000,
+        timeout=TIMEOUT_SECONDS * 1000,
         allow_credentials=[structs.PublicKeyCredentialDescriptor(id=each) for each in only],
         user_verification=structs.UserVerificationRequirement.REQUIRED,
     )
@@ -130,7 +131,7 @@ def verify_registration(site: Site, credential: str, challenges: Iterable[bytes]
         statement = helpers.parse_attestation_object(helpers.base64url_to_bytes(read.response.attestationObject))
         # No attestation was requested, so certificates are refused; self attestation is accepted.
         if statement.fmt != AttestationFormat.NONE and (statement.fmt != AttestationFormat.PACKED or statement.att_stmt.x5c):
-            raise RefusedPasskeyError("an attestation that nobody asked for")
+            raise RefusedPasskeyError("unrequested attestation")
         found = webauthn.verify_registration_response(
             credential=read.model_dump(exclude_none=True),
             expected_challenge=challenge,
@@ -152,7 +153,7 @@ def read_assertion(credential: str, challenges: Iterable[bytes]) -> Assertion:
     read, challenge = _read(credential), _challenge(credential, "webauthn.get", challenges)
     response = read.response
     if not response.authenticatorData or not response.signature:
-        raise RefusedPasskeyError("not of the right form")
+        raise RefusedPasskeyError("malformed")
     return Assertion(_bytes(read.rawId), _bytes(response.userHandle or ""), challenge, read.model_dump(exclude_none=True))
 
 
@@ -161,7 +162,7 @@ def verify_assertion(site: Site, assertion: Assertion, public_key: bytes) -> int
     import webauthn
 
     def check() -> int:
-        # The previous counter is compared where the row is: here the error would have no distinct reason.
+        # The caller compares the counter with the stored one, and so can record a distinct reason.
         found = webauthn.verify_authentication_response(
             credential=assertion.credential,
             expected_challenge=assertion.challenge,
@@ -182,22 +183,22 @@ def _read(credential: str) -> _Credential:
     try:
         return _Credential.model_validate_json(credential)
     except ValidationError:
-        raise RefusedPasskeyError("not of the right form") from None
+        raise RefusedPasskeyError("malformed") from None
 
 
 def _challenge(credential: str, kind: str, challenges: Iterable[bytes]) -> bytes:
-    """The signed challenge. It must be one of ours, from a page of ours that is not in a frame of another site."""
+    """The challenge that the browser signed. It must be one of ``challenges``, and come from our page, not in another site's frame."""
     try:
         data = _ClientData.model_validate_json(_bytes(_read(credential).response.clientDataJSON))
     except ValidationError:
-        raise RefusedPasskeyError("not of the right form") from None
+        raise RefusedPasskeyError("malformed") from None
     challenge = _bytes(data.challenge)
     if challenge not in challenges:
-        raise RefusedPasskeyError("no challenge of ours, or an old one")
+        raise RefusedPasskeyError("unknown or expired challenge")
     if data.type != kind:
-        raise RefusedPasskeyError("made for something else")
+        raise RefusedPasskeyError("of another ceremony")
     if data.crossOrigin or data.topOrigin is not None:
-        raise RefusedPasskeyError("within a page of another site")
+        raise RefusedPasskeyError("in a frame of another site")
     return challenge
 
 
@@ -207,19 +208,19 @@ def _bytes(encoded: str) -> bytes:
     try:
         return helpers.base64url_to_bytes(encoded)
     except ValueError:
-        raise RefusedPasskeyError("not of the right form") from None
+        raise RefusedPasskeyError("malformed") from None
 
 
-def _checked(check: Callable[[], _Given]) -> _Given:
+def _checked(check: Callable[[], _Result]) -> _Result:
     try:
         return check()
     except RefusedPasskeyError:
         raise
-    except Exception:  # noqa: BLE001 - its parsers of CBOR and keys raise many types of exceptions; each means that verification failed
+    except Exception:  # noqa: BLE001 - the package's parsers raise many types of exceptions; each means that verification failed
         raise RefusedPasskeyError("not valid") from None
 
 
-def as_json(options: str) -> dict[str, Any]:
+def as_dict(options: str) -> dict[str, Any]:
     """The options as a dictionary, for a JSON response."""
     found: dict[str, Any] = json.loads(options)
     return found

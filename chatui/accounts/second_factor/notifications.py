@@ -1,4 +1,4 @@
-"""Notifies people when their sign-in methods change: on their pages until dismissed, and by mail where that is configured."""
+"""Notifies people when their sign-in methods change: on their pages until dismissed, and by mail if it is configured."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chatui.env import environment
 from chatui.models import User
 
 MOST = 10
-"""The most notifications stored for one person; older ones are dropped."""
+"""The most notifications that are stored for one person; older ones are dropped."""
 SENTENCES = {
     "passkey-added": noop("A passkey was added to your account."),
     "passkey-removed": noop("A passkey was removed from your account."),
@@ -28,26 +28,26 @@ SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class SignInChange:
-    """One change that the person is notified of. ``sentence`` is in the language of the page."""
+    """A change that the person is notified of. ``sentence`` is in the language of the page."""
 
     sentence: str
     at: datetime
 
 
-def tell(person: User, what: str) -> None:
-    """Notify the person soon. Call it in the transaction of the change. ``what`` is a key of SENTENCES."""
-    held = User.objects.select_for_update(no_key=True).get(pk=person.pk)
-    lines = [*held.sign_in_news.splitlines(), f"{what} {timezone.now().isoformat()}"]
+def notify(person: User, what: str) -> None:
+    """Notify the person once the transaction is committed. Call it in the transaction of the change. ``what`` is a key of SENTENCES."""
+    locked = User.objects.select_for_update(no_key=True).get(pk=person.pk)
+    lines = [*locked.sign_in_news.splitlines(), f"{what} {timezone.now().isoformat()}"]
     User.objects.filter(pk=person.pk).update(sign_in_news="\n".join(lines[-MOST:]))
-    with translation.override(held.language or environment().language):
-        words = {"site": brand().name, "name": held.get_username(), "what": _(SENTENCES[what])}
+    with translation.override(locked.language or environment().language):
+        words = {"site": brand().name, "name": locked.get_username(), "what": _(SENTENCES[what])}
         subject = _("Signing in to %(site)s") % words
         body = _("%(what)s\n\nThe account is %(name)s at %(site)s. If it was not you, tell an administrator.") % words
-    sending.send_later(held.email, subject, body)
+    sending.send_later(locked.email, subject, body)
 
 
-def of(person: User) -> list[SignInChange]:
-    """The notifications that the person has not dismissed, the latest first. No statement: they are a column of the account."""
+def notifications_of(person: User) -> list[SignInChange]:
+    """The notifications that the person has not dismissed, the latest first. No statement: they are in a column of the account."""
     found = [line.split(" ") for line in person.sign_in_news.splitlines()]
     return [SignInChange(_(SENTENCES[what]), datetime.fromisoformat(at)) for what, at in reversed(found) if what in SENTENCES]
 

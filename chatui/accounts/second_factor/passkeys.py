@@ -31,21 +31,21 @@ MOST_NAME_CHARS = 60
 
 @dataclass(frozen=True, slots=True)
 class OwnPasskey:
-    """A passkey as the page shows it. ``may_go``: it can be removed, because another sign-in method (and factor, if required) is left."""
+    """A passkey as the page shows it. ``is_removable``: another sign-in method (and second factor, if required) would remain."""
 
     id: UUID
     name: str
     made_at: datetime
     last_used_at: datetime | None
-    may_go: bool
+    is_removable: bool
 
 
 def may_have(person: User) -> bool:
-    """Whether this person may add one: as with one-time codes, people who sign in with a password. For others, the provider decides."""
+    """Whether this person may add passkeys: as with one-time codes, only people with a password. For others, the provider decides."""
     return password_use.may_use(person) and person.has_usable_password()
 
 
-def of(person: User) -> list[OwnPasskey]:
+def passkeys_of(person: User) -> list[OwnPasskey]:
     """The person's passkeys, the oldest first."""
     rows = Passkey.objects.filter(user=person).order_by("made_at", "pk")
     return [OwnPasskey(row.pk, row.name, row.made_at, row.last_used_at, _may_remove(person, row.pk)) for row in rows]
@@ -57,32 +57,33 @@ def ids_of(person: User, site: Site) -> list[bytes]:
 
 
 def add(visitor: Visitor, person: User, site: Site, new: NewPasskey, name: str) -> list[str]:
-    """Add a passkey that ``ceremonies.verify_registration`` has checked. Recorded. Returns recovery codes, which are shown once, where the
-    person had none.
+    """Add a passkey that ``ceremonies.verify_registration`` has checked. Recorded.
+
+    Returns recovery codes, which are shown once; empty if the person already has some.
 
     Raises:
-        RefusedPasskeyError: it is already known, not for this person, or there are too many.
+        RefusedPasskeyError: it is already known, the person may have none, or they have too many.
     """
     with transaction.atomic():
         _add(User.objects.select_for_update(no_key=True).get(pk=person.pk), site, new, name)
         record("passkey added", visitor, person.get_username())
-        notifications.tell(person, "passkey-added")
-        return enrollment.first_codes(person)
+        notifications.notify(person, "passkey-added")
+        return enrollment.create_first_codes(person)
 
 
 def record_not_added(visitor: Visitor, person: User, error: RefusedPasskeyError) -> None:
-    """Record a refused passkey, outside the transaction that is rolled back."""
+    """Record a refused passkey, after the transaction that tried to add it was rolled back."""
     record("passkey not added", visitor, person.get_username(), detail=error.why)
 
 
-def _add(held: User, site: Site, new: NewPasskey, name: str) -> None:
-    if not may_have(held) or Passkey.objects.filter(user=held).count() >= MOST:
+def _add(locked: User, site: Site, new: NewPasskey, name: str) -> None:
+    if not may_have(locked) or Passkey.objects.filter(user=locked).count() >= MOST:
         raise RefusedPasskeyError("not for this account, or too many")
     try:
         with transaction.atomic():
             Passkey.objects.create(
-                user=held,
-                name=_bounded(name),
+                user=locked,
+                name=_cleaned_name(name),
                 site=site.host,
                 credential_id=new.credential_id,
                 digest=_digest(new.credential_id),
@@ -90,18 +91,18 @@ def _add(held: User, site: Site, new: NewPasskey, name: str) -> None:
                 sign_count=new.sign_count,
             )
     except IntegrityError:
-        raise RefusedPasskeyError("known already") from None
+        raise RefusedPasskeyError("already known") from None
 
 
 @transaction.atomic
 def remove(visitor: Visitor, person: User, passkey_id: UUID) -> None:
     """Remove one of the visitor's own passkeys. Recorded. Raises NotFoundError if it is not theirs or may not be removed."""
-    User.objects.select_for_update(no_key=True).get(pk=person.pk)  # if two are removed at once, one must remain
+    User.objects.select_for_update(no_key=True).get(pk=person.pk)  # the second of two simultaneous removals must see the first
     row = Passkey.objects.filter(pk=passkey_id, user=person).first()
     if row is None or not _may_remove(person, row.pk):
         raise NotFoundError
     record("passkey removed", visitor, person.get_username())
-    notifications.tell(person, "passkey-removed")
+    notifications.notify(person, "passkey-removed")
     row.delete()
     enrollment.delete_unneeded_codes(person)
 
@@ -109,50 +110,50 @@ def remove(visitor: Visitor, person: User, passkey_id: UUID) -> None:
 def rename(visitor: Visitor, person: User, passkey_id: UUID, name: str) -> None:
     """Rename one of the visitor's own passkeys. Recorded, without the names. Raises NotFoundError if it is not theirs."""
     with transaction.atomic():
-        if not Passkey.objects.filter(pk=passkey_id, user=person).update(name=_bounded(name)):
+        if not Passkey.objects.filter(pk=passkey_id, user=person).update(name=_cleaned_name(name)):
             raise NotFoundError
         record("passkey renamed", visitor, person.get_username())
 
 
-def whose(visitor: Visitor, site: Site, said: str, challenges: Collection[bytes], device: str) -> User:
+def find_owner(visitor: Visitor, site: Site, credential: str, challenges: Collection[bytes], device: str) -> User:
     """The person whose passkey was used to sign in. A refusal is recorded. ``device``: as for ``sign_in.admit``.
 
     Raises:
-        RefusedPasskeyError: for any error; people see the same message for all of them.
+        RefusedPasskeyError: the passkey is not accepted, for any reason; people see the same message for all.
         MustWaitError: too many were tried.
     """
     row = None
     try:
         guess = sign_in.admit_passkey(visitor, device)
-        assertion = ceremonies.read_assertion(said, challenges)
+        assertion = ceremonies.read_assertion(credential, challenges)
         row = _row_of(assertion, site)
-        # The person is not known yet: the authenticator's user handle must match the owner of the passkey.
+        # Nobody is known yet, so the authenticator's user handle must match the owner of the passkey.
         if not hmac.compare_digest(assertion.user_handle, ceremonies.handle_of(row.user)):
             raise RefusedPasskeyError("of another account")
         _use(row, site, assertion)
     except (RefusedPasskeyError, MustWaitError) as error:
-        sign_in.record_passkey_refused(visitor, row.user if row else None, _told(error))
+        sign_in.record_passkey_refused(visitor, row.user if row else None, _reason(error))
         raise
     guess.succeeded()
     return row.user
 
 
-def check(visitor: Visitor, person: User, site: Site, said: str, challenges: Collection[bytes]) -> None:
-    """The step after a password: the passkey must be this person's. Raises and records as ``whose``."""
+def check(visitor: Visitor, person: User, site: Site, credential: str, challenges: Collection[bytes]) -> None:
+    """Check a passkey in the step after the password: it must be this person's. Raises and records as ``find_owner``."""
     try:
         guess = enrollment.admit(visitor, person)
-        assertion = ceremonies.read_assertion(said, challenges)
+        assertion = ceremonies.read_assertion(credential, challenges)
         row = _row_of(assertion, site)
         if row.user_id != person.pk or (assertion.user_handle and assertion.user_handle != ceremonies.handle_of(person)):
             raise RefusedPasskeyError("of another account")
         _use(row, site, assertion)
     except (RefusedPasskeyError, MustWaitError) as error:
-        sign_in.record_passkey_refused(visitor, person, _told(error))
+        sign_in.record_passkey_refused(visitor, person, _reason(error))
         raise
     guess.succeeded()
 
 
-def _told(error: RefusedPasskeyError | MustWaitError) -> str:
+def _reason(error: RefusedPasskeyError | MustWaitError) -> str:
     return f"passkey: {error.why if isinstance(error, RefusedPasskeyError) else 'had to wait'}"
 
 
@@ -160,7 +161,7 @@ def _row_of(assertion: Assertion, site: Site) -> Passkey:
     found = Passkey.objects.select_related("user").filter(digest=_digest(assertion.credential_id), site=site.host)
     row: Passkey | None = found.first()
     if row is None:
-        raise RefusedPasskeyError("not known")
+        raise RefusedPasskeyError("unknown")
     return row
 
 
@@ -168,12 +169,12 @@ def _use(row: Passkey, site: Site, assertion: Assertion) -> None:
     if not row.user.is_active:
         raise RefusedPasskeyError("closed account")
     if not password_use.may_use(row.user):
-        raise RefusedPasskeyError("only a provider opens this account")
+        raise RefusedPasskeyError("this account needs a provider's sign-in")
     count = ceremonies.verify_assertion(site, assertion, bytes(row.public_key))
-    # The condition is in the statement: of two simultaneous uses with the same counter, one is a copy.
+    # The condition is in the statement: of two simultaneous uses with the same counter, one is by a copy of the passkey.
     later = Q(sign_count__lt=count) if count else Q(sign_count=0)
     if not Passkey.objects.filter(later, pk=row.pk).update(sign_count=count, last_used_at=timezone.now()):
-        raise RefusedPasskeyError("its count went back, so there may be a copy")
+        raise RefusedPasskeyError("its counter did not increase, so there may be a copy")
 
 
 def _may_remove(person: User, passkey_id: UUID) -> bool:
@@ -186,7 +187,7 @@ def _may_remove(person: User, passkey_id: UUID) -> bool:
     return OutsideIdentity.objects.filter(user=person, issuer__in=issuers).exists()
 
 
-def _bounded(name: str) -> str:
+def _cleaned_name(name: str) -> str:
     """The name as it is stored: one line, without characters that reorder the text around it."""
     plain = "".join(sign if sign.isprintable() else " " for sign in name)
     return " ".join(plain.split())[:MOST_NAME_CHARS] or "Passkey"

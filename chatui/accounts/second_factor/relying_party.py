@@ -25,14 +25,13 @@ class Site:
 def site_of(scheme: str, host: str) -> Site | None:
     """The site for a request to this host (``host`` as Django has checked it).
 
-    None where browsers have no passkeys: for numeric addresses, and without https except on this machine; or if our hosts are not
-    configured.
+    None where browsers do not support passkeys (IP addresses, and http except on this machine), and if our hosts are not configured.
     """
-    asked, public = f"{scheme}://{host}", environment().origins
+    requested, public = f"{scheme}://{host}", environment().origins
     if not public and "*" in settings.ALLOWED_HOSTS:
         return None
-    # With several origins, the host selects one, so it is one of ours.
-    origin = asked if not public or asked in public else public[0]
+    # The host only selects one of our configured origins.
+    origin = requested if not public or requested in public else public[0]
     parts = urlsplit(origin)
     name = parts.hostname or ""
     is_here = name == "localhost" or name.endswith(".localhost")

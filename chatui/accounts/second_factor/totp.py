@@ -1,4 +1,4 @@
-"""Time-based one-time codes (RFC 6238, with SHA-1, six digits and steps of 30 seconds, as every authenticator app understands)."""
+"""Time-based one-time codes (RFC 6238, with SHA-1, six digits and steps of 30 seconds, which every authenticator app supports)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from django.utils.crypto import constant_time_compare
 
 STEP_SECONDS = 30
 DIGITS = 6
-NEIGHBOURS = 1
-"""How many steps before and after the current one are accepted: clocks differ, and typing takes a while."""
+ADJACENT_STEPS = 1
+"""How many steps before and after the current one are accepted, because clocks differ and typing takes a while."""
 
 
 def step_of(secret: bytes, code: str, now: float | None = None) -> int | None:
     """The step that a code belongs to; None for a wrong code."""
     present = int(time.time() if now is None else now) // STEP_SECONDS
     found = None
-    for step in range(present - NEIGHBOURS, present + NEIGHBOURS + 1):
+    for step in range(present - ADJACENT_STEPS, present + ADJACENT_STEPS + 1):
         if constant_time_compare(code_at(secret, step), code):
             found = step
     return found
@@ -34,12 +34,12 @@ def code_at(secret: bytes, step: int) -> str:
     return f"{number % 10**DIGITS:0{DIGITS}}"
 
 
-def written(secret: bytes) -> str:
+def encoded_secret(secret: bytes) -> str:
     """The secret in the form that people type into an app."""
     return base64.b32encode(secret).decode().rstrip("=")
 
 
-def address(secret: bytes, site: str, name: str) -> str:
+def otpauth_uri(secret: bytes, site: str, name: str) -> str:
     """The ``otpauth:`` address for a QR code."""
     label = quote(f"{site}:{name}", safe="")
-    return f"otpauth://totp/{label}?{urlencode({'secret': written(secret), 'issuer': site})}"
+    return f"otpauth://totp/{label}?{urlencode({'secret': encoded_secret(secret), 'issuer': site})}"

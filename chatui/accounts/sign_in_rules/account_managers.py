@@ -14,29 +14,31 @@ from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
 from chatui.models import OutsideIdentity, Passkey, ProvisionedAccount, User
 from chatui.permissions.access import NotFoundError
 
-WHY = "nobody else could look after accounts"
+REASON = "nobody else could look after accounts"
 
 
 class LastAccountManagerError(Exception):
     """The change would leave no account manager. ``name``: the affected account."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(WHY)
+        super().__init__(REASON)
         self.name = name
 
 
-def lock(more: Collection[UUID] = ()) -> None:
-    """Lock the rows of all account managers, and ``more``, in a fixed order, so that two changes cannot each rely on the other's account.
+def lock(others: Collection[UUID] = ()) -> None:
+    """Lock the rows of all account managers and of ``others``, in a fixed order, so that two changes cannot rely on each other's account.
+
     Call it in a transaction. Check conditions again afterwards: data read before the lock may be out of date.
     """
-    list(User.objects.select_for_update(no_key=True).filter(Q(pk__in=_managers()) | Q(pk__in=more)).order_by("pk").values_list("pk"))
+    list(User.objects.select_for_update(no_key=True).filter(Q(pk__in=_managers()) | Q(pk__in=others)).order_by("pk").values_list("pk"))
 
 
-def lock_for(staff: User, more: Collection[UUID] = ()) -> User:
-    """As ``lock``, including the acting member of staff, who is returned as read after locking: they may have lost permissions since
-    their request began. Raises NotFoundError if their account is gone or closed.
+def lock_for(staff: User, others: Collection[UUID] = ()) -> User:
+    """As ``lock``, for the acting member of staff as well. Returns them as read after locking.
+
+    They may have lost permissions since their request began. Raises NotFoundError if their account is gone or closed.
     """
-    lock([staff.pk, *more])
+    lock([staff.pk, *others])
     now: User | None = User.objects.filter(pk=staff.pk, is_active=True).first()
     if now is None:
         raise NotFoundError
@@ -46,14 +48,15 @@ def lock_for(staff: User, more: Collection[UUID] = ()) -> User:
 def is_last(person: User) -> bool:
     """Whether this person is an account manager, and the only one who could sign in. Call it in a transaction that holds the locks."""
     lock([person.pk])
-    return _able() == [person.pk]
+    return _managers_who_can_sign_in() == [person.pk]
 
 
 @contextmanager
 def keep_last_manager(person: User) -> Iterator[None]:
-    """A context manager around a change to an account's permissions.
+    """A context manager around a change to an account's permissions, which is rolled back if it leaves no account manager.
 
-    Raises LastAccountManagerError and rolls back if no account manager would be left.
+    Raises:
+        LastAccountManagerError: no account manager would be left.
     """
     with transaction.atomic():
         if not _managers().filter(pk=person.pk).exists() or not is_last(person):
@@ -65,17 +68,17 @@ def keep_last_manager(person: User) -> Iterator[None]:
 
 
 @contextmanager
-def require_manager_left(name: str, more: Collection[UUID] = ()) -> Iterator[None]:
-    """As ``keep_last_manager``, around any change on staff pages to the object called ``name``. ``more``: as for ``lock``."""
+def require_manager_left(name: str, others: Collection[UUID] = ()) -> Iterator[None]:
+    """As ``keep_last_manager``, around any change on staff pages to the object called ``name``. ``others``: as for ``lock``."""
     with transaction.atomic():
-        lock(more)
-        before = _able()
+        lock(others)
+        before = _managers_who_can_sign_in()
         yield
-        if before and not _able():
+        if before and not _managers_who_can_sign_in():
             raise LastAccountManagerError(name)
 
 
-def _able() -> list[UUID]:
+def _managers_who_can_sign_in() -> list[UUID]:
     return [each.pk for each in _managers() if _can_sign_in(each)]
 
 
@@ -85,7 +88,7 @@ def _managers() -> QuerySet[User]:
 
 
 def _can_sign_in(person: User) -> bool:
-    """By a password or a passkey, or by a configured provider, with an identity or an account from its directory."""
+    """Whether they have a password, a passkey, or an identity or directory account of a configured provider."""
     if password_use.may_use(person) and (person.has_usable_password() or Passkey.objects.filter(user=person).exists()):
         return True
     if person.is_superuser or password_use.is_emergency(person.get_username()):

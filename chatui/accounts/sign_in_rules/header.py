@@ -24,9 +24,9 @@ class HeaderRule(BaseModel):
     sign_up: bool = True
 
     @model_validator(mode="after")
-    def _is_closed(self) -> Self:
+    def _check_proxies(self) -> Self:
         if not self.proxies:
-            raise ValueError("name the addresses of the proxies")
+            raise ValueError("must list the addresses of the proxies")
         if self.name == self.secret_name:
             raise ValueError("the secret needs a header of its own")
         has_secret = bool(self.secret.get_secret_value()) or self.secret_file is not None
@@ -39,7 +39,7 @@ class HeaderRule(BaseModel):
         try:
             address = ipaddress.ip_address(peer)
         except ValueError:
-            return False  # a Unix socket, or no address: the peer is unknown
+            return False  # a Unix socket or no address, so the peer is unknown
         # A server that listens on both kinds of address sees an IPv4 peer as ::ffff:10.0.0.1.
         address = getattr(address, "ipv4_mapped", None) or address
         return any(address in network for network in self.proxies)

@@ -1,4 +1,4 @@
-"""Decides who may sign in with a password: everybody, or with single sign-on only the operator's emergency accounts."""
+"""Decides who may sign in with a password: everybody, or only the operator's emergency accounts, so that others use single sign-on."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from chatui.models import User
 
 
 def may_use(person: User) -> bool:
-    """Whether this person may sign in with a password, and so may have one."""
+    """Whether this person may sign in with a password, and so may set one."""
     return is_for_everybody() or is_emergency(person.get_username())
 
 
 def is_for_everybody() -> bool:
-    """Whether passwords are an ordinary way to sign in."""
+    """Whether everybody may sign in with a password."""
     return sign_in_file().passwords == EVERYBODY
 
 

@@ -52,24 +52,24 @@ def read_file(path: Path) -> SignInFile:
 
 
 def parsed(text: str, base: Path) -> SignInFile:
-    """As ``read_file``, from its text. Relative paths are relative to ``base``."""
+    """As ``read_file``, from the text of the file. Relative paths are relative to ``base``."""
     try:
-        said = tomllib.loads(text)
+        settings = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        # Without the text after the position: some messages quote the file, which may hold a credential by mistake.
+        # Only the position: some messages quote the file, which may contain a credential by mistake.
         return _unusable(f"the file is not TOML: {str(error).rpartition('(')[2].rstrip(')')}")
     known = ("provider", "passwords", "emergency_accounts", "header")
-    problems = [f"{key}: there is no such setting; there are {', '.join(known)}" for key in said if key not in known]
-    passwords = said.get("passwords", EVERYBODY)
-    emergency = _names(said.get("emergency_accounts", []))
+    problems = [f"{key}: unknown setting; expected one of {', '.join(known)}" for key in settings if key not in known]
+    passwords = settings.get("passwords", EVERYBODY)
+    emergency = _names(settings.get("emergency_accounts", []))
     if passwords not in (EVERYBODY, EMERGENCY):
         problems.append(f"passwords: must be {EVERYBODY} or {EMERGENCY}")
     if emergency is None:
         problems.append("emergency_accounts: must be a list of names")
     if passwords != EVERYBODY and not emergency:
         problems.append("emergency_accounts: without one, nobody gets in while a provider is down")
-    providers, wrong = _providers(said, base)
-    header, wrong_header = _header(said, base)
+    providers, wrong = _providers(settings, base)
+    header, wrong_header = _header(settings, base)
     allowed = EVERYBODY if passwords == EVERYBODY else EMERGENCY
     return SignInFile(providers, allowed, emergency or (), header, (*problems, *wrong, *wrong_header))
 
@@ -80,16 +80,16 @@ def provider_of(key: str) -> Provider | None:
 
 
 def _unusable(problem: str) -> SignInFile:
-    # Its rule for passwords is unknown, so nobody may use one.
+    # The file's rule for passwords is unknown, so nobody may use one.
     return SignInFile(passwords=EMERGENCY, problems=(problem,))
 
 
-def _names(said: object) -> tuple[str, ...] | None:
-    return tuple(said) if isinstance(said, list) and all(isinstance(name, str) and name for name in said) else None
+def _names(value: object) -> tuple[str, ...] | None:
+    return tuple(value) if isinstance(value, list) and all(isinstance(name, str) and name for name in value) else None
 
 
-def _providers(said: Mapping[str, Any], base: Path) -> tuple[tuple[Provider, ...], list[str]]:
-    tables = said.get("provider", [])
+def _providers(settings: Mapping[str, Any], base: Path) -> tuple[tuple[Provider, ...], list[str]]:
+    tables = settings.get("provider", [])
     found: dict[str, Provider] = {}
     problems: list[str] = []
     for number, table in enumerate(tables if isinstance(tables, list) else [tables], start=1):
@@ -97,10 +97,10 @@ def _providers(said: Mapping[str, Any], base: Path) -> tuple[tuple[Provider, ...
         try:
             provider = Provider.model_validate(table)
         except ValidationError as error:
-            problems += [f"{where}: {problem}" for problem in _sentences(error)]
+            problems += [f"{where}: {problem}" for problem in _error_texts(error)]
             continue
         if provider.key in found or provider.issuer in {each.issuer for each in found.values()}:
-            problems.append(f"{where}: the key or the issuer is given twice; the first counts")
+            problems.append(f"{where}: the key or the issuer occurs twice; the first one is used")
         elif len(found) == MOST_PROVIDERS:
             problems.append(f"{where}: there are more than {MOST_PROVIDERS} providers")
         else:
@@ -109,17 +109,17 @@ def _providers(said: Mapping[str, Any], base: Path) -> tuple[tuple[Provider, ...
     return tuple(found.values()), problems
 
 
-def _header(said: Mapping[str, Any], base: Path) -> tuple[HeaderRule | None, list[str]]:
-    if "header" not in said:
+def _header(settings: Mapping[str, Any], base: Path) -> tuple[HeaderRule | None, list[str]]:
+    if "header" not in settings:
         return None, []
     try:
-        found = HeaderRule.model_validate(said["header"])
+        found = HeaderRule.model_validate(settings["header"])
     except ValidationError as error:
-        return None, [f"[header]: {problem}" for problem in _sentences(error)]
+        return None, [f"[header]: {problem}" for problem in _error_texts(error)]
     return found.model_copy(update={"secret_file": found.secret_file and base / found.secret_file}), []
 
 
-def _sentences(error: ValidationError) -> Iterator[str]:
+def _error_texts(error: ValidationError) -> Iterator[str]:
     for each in error.errors(include_input=False, include_url=False, include_context=False):
         place = ".".join(str(part) for part in each["loc"])
         yield f"{place}: {each['msg']}" if place else each["msg"]

@@ -1,1 +1,1 @@
-"""Single sign-on with OpenID Connect: the providers, the exchange with them, and what a sign-in changes in an account."""
+"""Single sign-on with OpenID Connect: the requests to providers, the checks of their tokens, and how a sign-in updates an account."""

@@ -1,7 +1,7 @@
 """Finds or creates the account of a person who signs in with a provider, and links a provider's identity to a signed-in person's account.
 
-An account is found only by issuer and subject: somebody who can choose their address or name at a provider must not get into an account
-with the same one.
+An account is found only by issuer and subject: somebody who can choose their name or e-mail address at a provider must not get into
+another person's account with the same one.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from chatui.permissions.access import NotFoundError
 
 
 def find_or_create_account(visitor: Visitor, provider: Provider, person_claims: PersonClaims, invitation: str = "") -> User:
-    """The person's account, updated from the provider's claims; created at the first sign-in. ``visitor``: not signed in yet, with their
-    address. ``invitation`` (id and token with a slash between them) lets somebody sign up where the operator admits only invited people;
-    only a new account uses it up.
+    """The person's account, created at the first sign-in and updated from the provider's claims.
+
+    ``visitor``: not signed in yet, with their address. ``invitation`` (``id/token``) lets somebody sign up where the operator admits only
+    invited people; only a new account uses it up.
 
     Raises:
         NotAdmittedError: the operator does not let them in.
@@ -42,40 +43,40 @@ def find_or_create_account(visitor: Visitor, provider: Provider, person_claims: 
 
 
 def connect(visitor: Visitor, provider: Provider, person_claims: PersonClaims) -> None:
-    """Connect the identity with the account of ``visitor``, who is signed in and has just confirmed it. Recorded.
+    """Link the identity to the account of ``visitor``, who is signed in and has just confirmed this. Recorded.
 
     Raises:
-        LinkedElsewhereError: the identity is another account's, or this account already has one of the provider.
-        NotAdmittedError: the operator does not admit this identity, or reserves this account for its password.
+        LinkedElsewhereError: the identity belongs to another account, or this account already has an identity at the provider.
+        NotAdmittedError: the operator does not admit this identity, or this account allows only its password.
     """
     claims.admit(provider, person_claims)
     person = visitor.user
-    if person is None or not _may_come_from_outside(person):
-        raise NotAdmittedError("this account is opened by its password alone")
+    if person is None or not _may_use_provider(person):
+        raise NotAdmittedError("only the password opens this account")
     try:
         with transaction.atomic():
             OutsideIdentity.objects.create(user=person, last_used_at=timezone.now(), **_columns(provider, person_claims))
             record("identity connected", visitor, person.get_username(), detail=f"of {provider.key}")
     except IntegrityError:
-        raise LinkedElsewhereError("the identity is connected already") from None
+        raise LinkedElsewhereError("the identity is already linked") from None
 
 
 def _find_or_create(visitor: Visitor, provider: Provider, person_claims: PersonClaims, invitation: str) -> User:
     identities = OutsideIdentity.objects.select_for_update(of=("self",)).select_related("user")
     identity = identities.filter(issuer=provider.issuer, subject=person_claims.subject).first()
-    identity = identity or _provisioned(provider, person_claims) or _create(visitor, provider, person_claims, invitation)
+    identity = identity or _link_provisioned(provider, person_claims) or _create(visitor, provider, person_claims, invitation)
     person = identity.user
     if not person.is_active:
         raise ClosedAccountError("the account is not active")
-    if not _may_come_from_outside(person):
-        raise NotAdmittedError("this account is opened by its password alone")
+    if not _may_use_provider(person):
+        raise NotAdmittedError("only the password opens this account")
     _update(visitor, identity, provider, person_claims)
     if person_claims.groups is not None or not ProvisionedGroup.objects.filter(issuer=provider.issuer).exists():
-        _synchronize(visitor, person, provider, person_claims)  # otherwise its directory has already set the groups
+        _sync_groups(visitor, person, provider, person_claims)  # otherwise the directory has already set the groups
     return person
 
 
-def _synchronize(visitor: Visitor, person: User, provider: Provider, person_claims: PersonClaims) -> None:
+def _sync_groups(visitor: Visitor, person: User, provider: Provider, person_claims: PersonClaims) -> None:
     try:
         group_sync.sync_groups(visitor, person, provider, person_claims)
     except LastAccountManagerError as error:
@@ -83,15 +84,15 @@ def _synchronize(visitor: Visitor, person: User, provider: Provider, person_clai
         record("account not changed", visitor, person.get_username(), detail=f"says {provider.key}: {error}")
 
 
-def _may_come_from_outside(person: User) -> bool:
+def _may_use_provider(person: User) -> bool:
     # A superuser may do everything, so no other server may sign in as one.
     return not person.is_superuser and not password_use.is_emergency(person.get_username())
 
 
-def _provisioned(provider: Provider, person_claims: PersonClaims) -> OutsideIdentity | None:
-    """The identity of a person whom the provider's directory has already provisioned: found by the directory's id, never by name.
+def _link_provisioned(provider: Provider, person_claims: PersonClaims) -> OutsideIdentity | None:
+    """The new identity of a person whom the provider's directory has already provisioned, found by the directory's id, never by name.
 
-    Raises ClosedAccountError if the directory has closed or deleted the account: they get no new one.
+    Raises ClosedAccountError if the directory has closed or deleted the account, so that they get no new one.
     """
     rows = ProvisionedAccount.objects.filter(issuer=provider.issuer, external_id=person_claims.directory_id)
     found = rows.select_related("user").first() if person_claims.directory_id else None
@@ -104,9 +105,9 @@ def _provisioned(provider: Provider, person_claims: PersonClaims) -> OutsideIden
 
 def _create(visitor: Visitor, provider: Provider, person_claims: PersonClaims, invitation: str) -> OutsideIdentity:
     if not provider.sign_up and not invitation:
-        raise NotAdmittedError("has no account, and none is made")
+        raise NotAdmittedError("no account, and sign-up is off")
     person: User = User.objects.create_user(
-        names.free(person_claims.name or person_claims.email.partition("@")[0]), email=person_claims.email
+        names.free_name(person_claims.name or person_claims.email.partition("@")[0]), email=person_claims.email
     )
     record("account created", visitor, person.get_username(), detail=f"with the first sign-in by {provider.key}")
     if invitation:
@@ -119,7 +120,7 @@ def _accept(visitor: Visitor, invitation: str, person: User) -> None:
     try:
         invitations.accept(visitor, invitation_id, token, person)
     except NotFoundError:
-        raise NotAdmittedError("the invitation is not good any more") from None
+        raise NotAdmittedError("the invitation is no longer valid") from None
 
 
 def _columns(provider: Provider, person_claims: PersonClaims) -> dict[str, str]:
@@ -133,10 +134,10 @@ def _columns(provider: Provider, person_claims: PersonClaims) -> dict[str, str]:
 
 
 def _update(visitor: Visitor, identity: OutsideIdentity, provider: Provider, person_claims: PersonClaims) -> None:
-    """Update the name and address. Only an account that a provider created takes over its names."""
+    """Update the identity. The account's name and e-mail address are updated only if the provider created the account."""
     person = identity.user
     if identity.made_account and person_claims.name and person_claims.name != identity.name:
-        name = names.free(person_claims.name, person)
+        name = names.free_name(person_claims.name, person)
         if name != person.username:
             record("account changed", visitor, person.username, detail=f"is called {name} now, says {provider.key}"[:200])
             person.username = name

@@ -17,10 +17,12 @@ MOST_GROUPS = 2000
 
 @dataclass(frozen=True, slots=True)
 class PersonClaims:
-    """A person's claims. ``subject`` is the identity. ``name``: the person's display name, or empty. ``email`` is empty unless verified.
-    ``groups`` None: the claim is missing, as with too many groups or without the scope; that differs from being in none. ``session``: the
-    provider's id of its own session; ``directory_id``: its directory's id of the person; empty if missing. ``told_groups``: if the claim is
-    missing, the groups from the directory, which count for admission.
+    """A person's claims; a missing text is empty.
+
+    ``subject`` is the identity. ``email`` is empty unless verified. ``groups`` is None if the claim is missing, for example because of too
+    many groups or without the scope; that differs from being in no group. ``directory_groups``: the groups from the directory, which decide
+    about admission if the claim is missing. ``session``: the provider's id of its own session. ``directory_id``: the directory's id of the
+    person.
     """
 
     subject: str
@@ -29,31 +31,32 @@ class PersonClaims:
     groups: frozenset[str] | None
     session: str = ""
     directory_id: str = ""
-    told_groups: frozenset[str] = frozenset()
+    directory_groups: frozenset[str] = frozenset()
 
 
 def read(provider: Provider, claims: Mapping[str, Any]) -> PersonClaims:
-    """Read the claims of a good ID token."""
+    """Read the claims of a valid ID token."""
     return PersonClaims(
         str(claims["sub"]),
         _name(claims),
         _email(provider, claims),
         _groups(provider, claims),
-        session=_short(claims.get("sid")),
-        directory_id=_short(claims.get(provider.scim_claim)),
+        session=_short_text(claims.get("sid")),
+        directory_id=_short_text(claims.get(provider.scim_claim)),
     )
 
 
-def admit(provider: Provider, said: PersonClaims) -> None:
-    """Check that the operator lets this person in; if both lists are set, both must match. Raises NotAdmittedError."""
-    groups = said.told_groups if said.groups is None else said.groups
+def admit(provider: Provider, person_claims: PersonClaims) -> None:
+    """Check that the operator admits this person. If both lists are set, both must match. Raises NotAdmittedError."""
+    groups = person_claims.directory_groups if person_claims.groups is None else person_claims.groups
     if provider.enter_groups and not groups & set(provider.enter_groups):
-        raise NotAdmittedError("in none of the groups that may enter")
-    if provider.enter_domains and said.email.rpartition("@")[2].lower() not in {domain.lower() for domain in provider.enter_domains}:
-        raise NotAdmittedError("no verified address of a domain that may enter")
+        raise NotAdmittedError("not in an admitted group")
+    domain = person_claims.email.rpartition("@")[2].lower()
+    if provider.enter_domains and domain not in {each.lower() for each in provider.enter_domains}:
+        raise NotAdmittedError("no verified address in an admitted domain")
 
 
-def _short(value: object) -> str:
+def _short_text(value: object) -> str:
     return value if isinstance(value, str) and len(value) <= 255 else ""
 
 
@@ -79,7 +82,7 @@ def _groups(provider: Provider, claims: Mapping[str, Any]) -> frozenset[str] | N
     value: Any = claims
     for name in provider.claim_path:
         value = value.get(name) if isinstance(value, Mapping) else None
-    # Never split: names contain commas. A lone word is one group.
+    # Never split a text: names may contain commas. A text instead of a list is one group.
     found = [value] if isinstance(value, str) else value
     if not isinstance(found, list) or len(found) > MOST_GROUPS or not all(isinstance(each, str) for each in found):
         return None

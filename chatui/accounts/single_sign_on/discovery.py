@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from chatui.accounts.sign_in_rules.provider import Provider, is_safe_address
 from chatui.accounts.single_sign_on import requests
-from chatui.accounts.single_sign_on.errors import ProviderAwayError
+from chatui.accounts.single_sign_on.errors import ProviderUnavailableError
 
 if TYPE_CHECKING:
     from joserfc.jwk import KeySet
 
-KEPT_SECONDS = 3600.0
-LOOK_AGAIN_SECONDS = 30.0
-"""How long an unknown key, or a failed fetch, is not tried again: otherwise forged tokens could make us send unlimited requests."""
+CACHE_SECONDS = 3600.0
+RETRY_SECONDS = 30.0
+"""How long to wait before fetching again after an unknown key or a failure, so that forged tokens cannot cause unlimited requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """A provider's addresses; ``user_info`` is empty if it has none. ``names_issuer``: its responses name the issuer (RFC 9207)."""
+    """A provider's addresses; ``user_info`` is empty if it has none. ``takes_basic``: it accepts HTTP Basic for the client's secret.
+    ``names_issuer``: its responses name the issuer (RFC 9207)."""
 
     authorization: str
     token: str
@@ -35,53 +36,53 @@ class Metadata:
 _metadata: dict[str, tuple[float, Metadata]] = {}
 _keys: dict[str, tuple[float, KeySet]] = {}
 _failed: dict[str, float] = {}
-_asking: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+_fetch_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
 def metadata_of(provider: Provider) -> Metadata:
-    """The provider's addresses. Raises ProviderAwayError."""
-    kept = _metadata.get(provider.issuer)
-    if kept and time.monotonic() - kept[0] < KEPT_SECONDS:
-        return kept[1]
+    """The provider's addresses. Raises ProviderUnavailableError."""
+    cached = _metadata.get(provider.issuer)
+    if cached and time.monotonic() - cached[0] < CACHE_SECONDS:
+        return cached[1]
     found = _read(provider, requests.get(f"{provider.issuer.rstrip('/')}/.well-known/openid-configuration"))
     _metadata[provider.issuer] = (time.monotonic(), found)
     return found
 
 
 def keys_of(provider: Provider, key_id: str | None) -> KeySet:
-    """The provider's signing keys, fetched again if ``key_id`` is not among them. Raises ProviderAwayError.
+    """The provider's signing keys, fetched again if ``key_id`` is not among them. Raises ProviderUnavailableError.
 
     Anybody can send a token, so only one request fetches keys at a time, and none for a while after a failure.
     """
     from joserfc.errors import JoseError  # as in ``id_tokens``
     from joserfc.jwk import KeySet
 
-    if (found := _kept_keys(provider, key_id)) is not None:
+    if (found := _cached_keys(provider, key_id)) is not None:
         return found
-    with _asking[provider.issuer]:
+    with _fetch_locks[provider.issuer]:
         # A request that waited finds the keys that the previous one fetched.
-        if (found := _kept_keys(provider, key_id)) is not None:
+        if (found := _cached_keys(provider, key_id)) is not None:
             return found
-        if time.monotonic() - _failed.get(provider.issuer, -LOOK_AGAIN_SECONDS) < LOOK_AGAIN_SECONDS:
-            raise ProviderAwayError("the provider's keys could not be had a moment ago")
+        if time.monotonic() - _failed.get(provider.issuer, -RETRY_SECONDS) < RETRY_SECONDS:
+            raise ProviderUnavailableError("the provider's keys could not be fetched a moment ago")
         try:
             found = KeySet.import_key_set(requests.get(metadata_of(provider).keys))  # type: ignore[arg-type]
-        except ProviderAwayError:
+        except ProviderUnavailableError:
             _failed[provider.issuer] = time.monotonic()
             raise
         except (JoseError, KeyError, TypeError, ValueError):
             _failed[provider.issuer] = time.monotonic()
-            raise ProviderAwayError("the provider's keys cannot be read") from None
+            raise ProviderUnavailableError("the provider's keys cannot be read") from None
         _keys[provider.issuer] = (time.monotonic(), found)
         return found
 
 
-def _kept_keys(provider: Provider, key_id: str | None) -> KeySet | None:
-    kept = _keys.get(provider.issuer)
-    if kept is None:
+def _cached_keys(provider: Provider, key_id: str | None) -> KeySet | None:
+    cached = _keys.get(provider.issuer)
+    if cached is None:
         return None
-    is_known = key_id is None or any(key.kid == key_id for key in kept[1].keys)
-    return kept[1] if time.monotonic() - kept[0] < (KEPT_SECONDS if is_known else LOOK_AGAIN_SECONDS) else None
+    is_known = key_id is None or any(key.kid == key_id for key in cached[1].keys)
+    return cached[1] if time.monotonic() - cached[0] < (CACHE_SECONDS if is_known else RETRY_SECONDS) else None
 
 
 def clear_cache() -> None:
@@ -91,19 +92,19 @@ def clear_cache() -> None:
     _failed.clear()
 
 
-def _read(provider: Provider, said: dict[str, Any]) -> Metadata:
-    if said.get("issuer") != provider.issuer:
-        raise ProviderAwayError("the provider says that it is another issuer")
-    addresses = [said.get(name) for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")]
-    user_info = said.get("userinfo_endpoint") or ""
+def _read(provider: Provider, document: dict[str, Any]) -> Metadata:
+    if document.get("issuer") != provider.issuer:
+        raise ProviderUnavailableError("the provider's metadata is of another issuer")
+    addresses = [document.get(name) for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")]
+    user_info = document.get("userinfo_endpoint") or ""
     if not all(isinstance(address, str) and is_safe_address(address) for address in (*addresses, user_info or provider.issuer)):
-        raise ProviderAwayError("the provider names an address without https")
-    methods = said.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+        raise ProviderUnavailableError("the provider's metadata has an address without https")
+    methods = document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
     return Metadata(
         str(addresses[0]),
         str(addresses[1]),
         str(addresses[2]),
         str(user_info),
         takes_basic="client_secret_basic" in methods if isinstance(methods, list) else True,
-        names_issuer=said.get("authorization_response_iss_parameter_supported") is True,
+        names_issuer=document.get("authorization_response_iss_parameter_supported") is True,
     )

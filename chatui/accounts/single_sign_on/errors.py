@@ -6,7 +6,7 @@ from chatui.codes import ProductCode
 
 
 class SingleSignOnError(Exception):
-    """The sign-in fails. ``why`` is a fixed text for the audit log; it never quotes what the provider or a visitor sent."""
+    """The sign-in failed. ``why`` is a fixed text for the audit log; it never quotes what the provider or a visitor sent."""
 
     code = ProductCode.SIGN_IN_FAILED
     status = 400
@@ -16,7 +16,7 @@ class SingleSignOnError(Exception):
         self.why = why
 
 
-class ProviderAwayError(SingleSignOnError):
+class ProviderUnavailableError(SingleSignOnError):
     """The provider does not respond, or its response is unusable."""
 
     code = ProductCode.SIGN_IN_AWAY
@@ -42,7 +42,7 @@ class ClosedAccountError(SingleSignOnError):
 
 
 class LinkedElsewhereError(SingleSignOnError):
-    """The identity is connected with another account, or the account already has one of this provider."""
+    """The identity is linked to another account, or the account already has an identity at this provider."""
 
     code = ProductCode.LINKED_ELSEWHERE
     status = 409

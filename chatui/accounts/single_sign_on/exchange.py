@@ -17,9 +17,9 @@ from django.utils.crypto import constant_time_compare
 
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.single_sign_on import discovery, id_tokens, requests
-from chatui.accounts.single_sign_on.errors import BadSignInError, ProviderAwayError
+from chatui.accounts.single_sign_on.errors import BadSignInError, ProviderUnavailableError
 
-LASTS_SECONDS = 600
+TIMEOUT_SECONDS = 600
 """How long a sign-in may take at the provider."""
 
 
@@ -27,8 +27,8 @@ LASTS_SECONDS = 600
 class PendingSignIn:
     """A sign-in in progress: stored in the session of the browser that started it, and valid for one response.
 
-    ``after`` is the path to redirect to afterwards. ``connects``: the key of the person who connects the identity with their account, else
-    empty. ``invitation``: the id and the token of the invitation that they used.
+    ``after`` is the path to redirect to afterwards. ``connects``: the key of a signed-in person who links the identity to their account,
+    else empty. ``invitation``: the id and token of the invitation that they used, else empty.
     """
 
     provider: str
@@ -45,58 +45,58 @@ class PendingSignIn:
         return asdict(self)
 
 
-def address(provider: Provider, started: PendingSignIn, back: str) -> str:
-    """The address to redirect the browser to; it returns to ``back``. Raises ProviderAwayError."""
-    digest = hashlib.sha256(started.verifier.encode()).digest()
+def authorization_url(provider: Provider, pending: PendingSignIn, back: str) -> str:
+    """The address to redirect the browser to. The provider redirects it back to ``back``. Raises ProviderUnavailableError."""
+    digest = hashlib.sha256(pending.verifier.encode()).digest()
     fields = {
         "response_type": "code",
         "client_id": provider.client_id,
         "redirect_uri": back,
         "scope": " ".join(provider.scopes),
-        "state": started.state,
-        "nonce": started.nonce,
+        "state": pending.state,
+        "nonce": pending.nonce,
         "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
         "code_challenge_method": "S256",
     }
-    there = discovery.metadata_of(provider).authorization
-    return f"{there}{'&' if '?' in there else '?'}{urlencode(fields)}"
+    endpoint = discovery.metadata_of(provider).authorization
+    return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(fields)}"
 
 
-def claims(provider: Provider, started: PendingSignIn, answer: Mapping[str, str], back: str) -> dict[str, Any]:
-    """The provider's claims about the person, from its response at ``back``. Raises BadSignInError and ProviderAwayError."""
-    if started.provider != provider.key or not constant_time_compare(started.state, answer.get("state", "")):
-        raise BadSignInError("nobody asked for this answer in this browser")
-    if time.time() - started.at > LASTS_SECONDS:
+def fetch_claims(provider: Provider, pending: PendingSignIn, response: Mapping[str, str], back: str) -> dict[str, Any]:
+    """The provider's claims about the person, from its response at ``back``. Raises BadSignInError and ProviderUnavailableError."""
+    if pending.provider != provider.key or not constant_time_compare(pending.state, response.get("state", "")):
+        raise BadSignInError("this browser did not start this sign-in")
+    if time.time() - pending.at > TIMEOUT_SECONDS:
         raise BadSignInError("it took too long")
     metadata = discovery.metadata_of(provider)
-    if answer.get("iss", "" if metadata.names_issuer else provider.issuer) != provider.issuer:
-        raise BadSignInError("the answer is another issuer's")
-    if "error" in answer or not answer.get("code"):
+    if response.get("iss", "" if metadata.names_issuer else provider.issuer) != provider.issuer:
+        raise BadSignInError("the response is from another issuer")
+    if "error" in response or not response.get("code"):
         raise BadSignInError("the provider did not sign the person in")
-    tokens = _tokens(provider, metadata, started, answer["code"], back)
-    said = id_tokens.claims_of(provider, tokens.get("id_token"), started.nonce)
-    return _more(metadata, tokens, said)
+    tokens = _tokens(provider, metadata, pending, response["code"], back)
+    signed = id_tokens.claims_of(provider, tokens.get("id_token"), pending.nonce)
+    return _with_user_info(metadata, tokens, signed)
 
 
-def _tokens(provider: Provider, metadata: discovery.Metadata, started: PendingSignIn, code: str, back: str) -> dict[str, Any]:
-    fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": back, "code_verifier": started.verifier}
+def _tokens(provider: Provider, metadata: discovery.Metadata, pending: PendingSignIn, code: str, back: str) -> dict[str, Any]:
+    fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": back, "code_verifier": pending.verifier}
     try:
         secret = provider.secret()
     except (OSError, UnicodeDecodeError):
-        raise ProviderAwayError("the client's secret cannot be read") from None
+        raise ProviderUnavailableError("the client's secret cannot be read") from None
     if secret and metadata.takes_basic:
-        # RFC 6749, section 2.3.1: both are encoded as form fields before they are joined.
+        # RFC 6749, section 2.3.1: both are form-encoded before they are joined.
         return requests.post(metadata.token, fields, (quote(provider.client_id, safe=""), quote(secret, safe="")))
     return requests.post(metadata.token, fields | {"client_id": provider.client_id} | ({"client_secret": secret} if secret else {}), None)
 
 
-def _more(metadata: discovery.Metadata, tokens: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
-    """The claims, completed from the user-info address. Signed claims take precedence."""
+def _with_user_info(metadata: discovery.Metadata, tokens: dict[str, Any], signed: dict[str, Any]) -> dict[str, Any]:
+    """The claims, completed with those from the user-info address. Signed claims take precedence."""
     bearer = tokens.get("access_token")
     if not metadata.user_info or not isinstance(bearer, str) or not bearer.isascii() or not bearer.isprintable():
-        return said
+        return signed
     more = requests.get(metadata.user_info, bearer=bearer)
-    if more.get("sub") != said["sub"]:
-        # Section 5.3.2: otherwise the token of one person could come with the groups of another.
-        raise BadSignInError("the provider speaks of two people")
-    return {**more, **said}
+    if more.get("sub") != signed["sub"]:
+        # Section 5.3.2: otherwise one person's ID token could be combined with another person's groups.
+        raise BadSignInError("the ID token and the user info are about two people")
+    return {**more, **signed}

@@ -16,17 +16,18 @@ log = logging.getLogger(__name__)
 
 
 def sync_groups(visitor: Visitor, person: User, provider: Provider, person_claims: PersonClaims) -> bool:
-    """Add and remove the groups that the provider manages, and no others. Returns whether anything changed. Call it in a transaction.
+    """Add the person to and remove them from groups that the provider manages, and no others. Call it in a transaction.
 
-    Without the claim nothing changes: a provider omits it for people in very many groups. An empty claim removes all.
+    Returns whether anything changed. Without the claim nothing changes: a provider omits it for people in very many groups. An empty claim
+    removes them from all managed groups.
 
     Raises:
         LastAccountManagerError: no account manager would be left. Nothing was changed.
     """
     if person_claims.groups is None:
-        if provider.managed or provider.staff:
-            # By its id: names are often addresses, and belong in no log but the audit log.
-            log.warning("the provider %r did not say somebody's groups, so they stay", provider.key, extra={"person": str(person.pk)})
+        if provider.managed_groups or provider.staff:
+            # The person's id, not the name: names are often e-mail addresses, which only the audit log may contain.
+            log.warning("the provider %r sent no groups of a person, so they stay", provider.key, extra={"person": str(person.pk)})
             record("groups not said", visitor, person.get_username(), detail=f"by {provider.key}; they stay")
         return False
     was_staff = person.is_staff
@@ -45,9 +46,9 @@ def sync_groups(visitor: Visitor, person: User, provider: Provider, person_claim
 
 
 def _groups(person: User, provider: Provider, wanted: frozenset[str]) -> list[str]:
-    ours = {group.name: group for group in Group.objects.filter(name__in=provider.managed)}
-    held = set(person.groups.filter(name__in=provider.managed).values_list("name", flat=True))
-    joined, left = sorted((wanted & set(ours)) - held), sorted(held - wanted)
+    ours = {group.name: group for group in Group.objects.filter(name__in=provider.managed_groups)}
+    current = set(person.groups.filter(name__in=provider.managed_groups).values_list("name", flat=True))
+    joined, left = sorted((wanted & set(ours)) - current), sorted(current - wanted)
     person.groups.add(*(ours[name] for name in joined))
     person.groups.remove(*(ours[name] for name in left))
     return [*(f"joined group {name}" for name in joined), *(f"left group {name}" for name in left)]

@@ -21,7 +21,7 @@ MOST_CHARS = 64 * 1024
 
 
 def claims_of(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
-    """The claims of a valid token. Raises BadSignInError for any other, and ProviderAwayError if the keys cannot be fetched."""
+    """The claims of a valid token. Raises BadSignInError for an invalid one, and ProviderUnavailableError if the keys cannot be fetched."""
     from joserfc import jwt  # imported late: 7 MB with cryptography, needed only if a provider is configured
 
     registry = jwt.JWTClaimsRegistry(
@@ -34,12 +34,12 @@ def claims_of(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
         iat={"essential": True},
     )
     claims = signed_claims(provider, token, registry)
-    _check_rest(provider, claims)
+    _check_other_claims(provider, claims)
     return claims
 
 
 def signed_claims(provider: Provider, token: object, registry: jwt.JWTClaimsRegistry) -> dict[str, Any]:
-    """The claims of a token that this provider has signed, and that pass the registry. Raises as ``claims_of``."""
+    """The claims of a token that this provider has signed, if the registry accepts them. Raises as ``claims_of``."""
     from joserfc import jws, jwt  # as above
     from joserfc.errors import JoseError
 
@@ -51,16 +51,16 @@ def signed_claims(provider: Provider, token: object, registry: jwt.JWTClaimsRegi
         claims: dict[str, Any] = jwt.decode(token, keys, algorithms=ALGORITHMS).claims
         registry.validate(claims)
     except (JoseError, ValueError, TypeError, RecursionError) as error:
-        raise BadSignInError(f"the token is not good ({type(error).__name__})") from None
+        raise BadSignInError(f"the token is not valid ({type(error).__name__})") from None
     return claims
 
 
-def _check_rest(provider: Provider, claims: dict[str, Any]) -> None:
+def _check_other_claims(provider: Provider, claims: dict[str, Any]) -> None:
     audience = claims["aud"]
     others = [audience] if isinstance(audience, str) else audience
     if claims.get("azp", provider.client_id) != provider.client_id or (len(others) > 1 and "azp" not in claims):
-        raise BadSignInError("the ID token is another client's")
+        raise BadSignInError("the ID token is for another client")
     if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > MOST_AGE_SECONDS + LEEWAY_SECONDS:
         raise BadSignInError("the ID token is too old")
     if not isinstance(claims["sub"], str) or not 0 < len(claims["sub"]) <= 255:
-        raise BadSignInError("the ID token names nobody")
+        raise BadSignInError("the ID token has no valid subject")

@@ -1,6 +1,4 @@
-"""Checks a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6): as strictly as an ID token, and checks that it is not
-one.
-"""
+"""Checks a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6) as strictly as an ID token, and refuses ID tokens."""
 
 from __future__ import annotations
 
@@ -19,11 +17,11 @@ from chatui.throttle import CACHE_ERRORS
 
 EVENT = "http://schemas.openid.net/event/backchannel-logout"
 MOST_AGE_SECONDS = 300
-_AT_WORK_SECONDS = 30
+_RESERVED_SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedOut:
+class ProviderLogout:
     """Whom the provider has signed out: everywhere (``subject``), or in one of its sessions (``session``). One of them may be empty."""
 
     subject: str
@@ -31,17 +29,20 @@ class LoggedOut:
 
 
 @contextlib.contextmanager
-def used(provider: Provider, token: object) -> Iterator[LoggedOut]:
-    """A context manager with the content of a valid token, around the logout. Each token is valid once, but may be sent again if the logout
-    failed. Raises BadSignInError for any other token, ProviderAwayError if the keys cannot be fetched.
+def use(provider: Provider, token: object) -> Iterator[ProviderLogout]:
+    """A context manager around the logout, with the content of the token. A token works once; after a failed logout it may be sent again.
+
+    Raises:
+        BadSignInError: the token is not valid, or was used before.
+        ProviderUnavailableError: the keys cannot be fetched.
     """
-    found, number = _read(provider, token)
-    digest = hashlib.sha256(f"{provider.issuer} {number}".encode()).hexdigest()
+    found, token_id = _read(provider, token)
+    digest = hashlib.sha256(f"{provider.issuer} {token_id}".encode()).hexdigest()
     key = f"chatui:logout:{digest}"
-    # Without the cache, a replayed token could end sessions again; not ending them at all would be worse.
+    # While the cache is unavailable, a replayed token can end sessions again; not ending them at all would be worse.
     with contextlib.suppress(*CACHE_ERRORS):
-        # Reserved for a short time at first: if the process dies, the provider's next attempt must still work.
-        if not cache.add(key, 1, _AT_WORK_SECONDS):
+        # Reserved only for a short time at first: if this process dies, the provider's next attempt must still work.
+        if not cache.add(key, 1, _RESERVED_SECONDS):
             raise BadSignInError("the logout token was used before")
     try:
         yield found
@@ -53,7 +54,7 @@ def used(provider: Provider, token: object) -> Iterator[LoggedOut]:
         cache.set(key, 1, MOST_AGE_SECONDS + 2 * id_tokens.LEEWAY_SECONDS)
 
 
-def _read(provider: Provider, token: object) -> tuple[LoggedOut, str]:
+def _read(provider: Provider, token: object) -> tuple[ProviderLogout, str]:
     """The content of the token, and its id."""
     from joserfc import jwt  # as in ``id_tokens``
 
@@ -68,19 +69,19 @@ def _read(provider: Provider, token: object) -> tuple[LoggedOut, str]:
     claims = id_tokens.signed_claims(provider, token, registry)
     # An ID token has a nonce and no events: a stolen ID token must not be able to sign its person out.
     if "nonce" in claims or not isinstance(claims["events"], dict) or not isinstance(claims["events"].get(EVENT), dict):
-        raise BadSignInError("the token is no logout token")
+        raise BadSignInError("the token is not a logout token")
     if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > MOST_AGE_SECONDS + id_tokens.LEEWAY_SECONDS:
         raise BadSignInError("the logout token is too old")
-    found = LoggedOut(_word(claims.get("sub", "")), _word(claims.get("sid", "")))
+    found = ProviderLogout(_claim_text(claims.get("sub", "")), _claim_text(claims.get("sid", "")))
     if not found.subject and not found.session:
-        raise BadSignInError("the logout token names nobody")
-    number = _word(claims["jti"])
-    if not number:
-        raise BadSignInError("the logout token has no number")
-    return found, number
+        raise BadSignInError("the logout token has no subject or session")
+    token_id = _claim_text(claims["jti"])
+    if not token_id:
+        raise BadSignInError("the logout token has no id")
+    return found, token_id
 
 
-def _word(value: object) -> str:
+def _claim_text(value: object) -> str:
     if not isinstance(value, str) or len(value) > 255:
-        raise BadSignInError("the logout token is not as it must be")
+        raise BadSignInError("the logout token is malformed")
     return value

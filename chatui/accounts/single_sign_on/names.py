@@ -16,9 +16,10 @@ _NOT_OURS = re.compile(r"[^\w.@+-]+")
 _TRIES = 100
 
 
-def free(wanted: str, account: User | None = None) -> str:
-    """``wanted`` as an account name, with a number appended if another account's name looks alike. ``account``: an account that may keep
-    its own name. Names of emergency accounts are never given out.
+def free_name(wanted: str, account: User | None = None) -> str:
+    """``wanted`` as an account name, with a number appended if another account's name looks alike.
+
+    ``account``: an account that may keep its own name. Names of emergency accounts are never chosen.
     """
     plain = _NOT_OURS.sub(".", unicodedata.normalize("NFKC", wanted)).strip(".")[:130] or "person"
     for number in range(1, _TRIES):

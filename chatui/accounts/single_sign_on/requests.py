@@ -12,56 +12,56 @@ from typing import Any
 import httpx
 
 from chatui.accounts.sign_in_rules.provider import is_safe_address
-from chatui.accounts.single_sign_on.errors import BadSignInError, ProviderAwayError
+from chatui.accounts.single_sign_on.errors import BadSignInError, ProviderUnavailableError
 
 SECONDS = 5.0
 MOST_BYTES = 512 * 1024
 
 
 def get(address: str, *, bearer: str = "") -> dict[str, Any]:
-    """The object at ``address``. Raises ProviderAwayError."""
+    """The JSON object at ``address``. Raises ProviderUnavailableError."""
     headers = {"Authorization": f"Bearer {bearer}"} if bearer else {}
-    status, found = _asked("GET", address, headers=headers)
+    status, found = _request("GET", address, headers=headers)
     if status != 200:
-        raise ProviderAwayError(f"the provider answered {status}")
+        raise ProviderUnavailableError(f"the provider responded with status {status}")
     return found
 
 
 def post(address: str, fields: Mapping[str, str], auth: tuple[str, str] | None) -> dict[str, Any]:
-    """Send a form and return the object in the response.
+    """Send a form and return the JSON object in the response.
 
-    Raises ProviderAwayError, or BadSignInError if the provider refuses the request.
+    Raises ProviderUnavailableError, or BadSignInError if the provider refuses the request.
     """
-    status, found = _asked("POST", address, data=dict(fields), auth=auth)
+    status, found = _request("POST", address, data=dict(fields), auth=auth)
     if status in (400, 401, 403):
         raise BadSignInError("the provider did not accept the code")
     if status != 200:
-        raise ProviderAwayError(f"the provider answered {status}")
+        raise ProviderUnavailableError(f"the provider responded with status {status}")
     return found
 
 
-def _asked(method: str, address: str, **sent: Any) -> tuple[int, dict[str, Any]]:
+def _request(method: str, address: str, **options: Any) -> tuple[int, dict[str, Any]]:
     if not is_safe_address(address):
-        raise ProviderAwayError("the provider names an address without https")
+        raise ProviderUnavailableError("the provider's metadata has an address without https")
     try:
         with (
             httpx.Client(timeout=SECONDS, follow_redirects=False, verify=_tls()) as client,
-            client.stream(method, address, **_accepting(sent)) as response,
+            client.stream(method, address, **_with_accept(options)) as response,
         ):
             return response.status_code, _object(_body(response), response.status_code)
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
         # Only the type: the messages of these errors may quote an address with its parameters.
-        raise ProviderAwayError(f"the provider cannot be reached ({type(error).__name__})") from None
+        raise ProviderUnavailableError(f"the provider cannot be reached ({type(error).__name__})") from None
 
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """Created once: reading all certificates takes longer than most requests."""
+    """A shared context: reading all certificates takes longer than most requests."""
     return httpx.create_ssl_context()
 
 
-def _accepting(sent: dict[str, Any]) -> dict[str, Any]:
-    return sent | {"headers": {**sent.get("headers", {}), "Accept": "application/json"}}
+def _with_accept(options: dict[str, Any]) -> dict[str, Any]:
+    return options | {"headers": {**options.get("headers", {}), "Accept": "application/json"}}
 
 
 def _body(response: httpx.Response) -> bytes:
@@ -69,7 +69,7 @@ def _body(response: httpx.Response) -> bytes:
     for part in response.iter_bytes():
         body += part
         if len(body) > MOST_BYTES or time.monotonic() > until:
-            raise ProviderAwayError("the provider's answer is too long or too slow")
+            raise ProviderUnavailableError("the provider's response is too long or too slow")
     return body
 
 
@@ -81,5 +81,5 @@ def _object(body: bytes, status: int) -> dict[str, Any]:
     if isinstance(found, dict):
         return found
     if status == 200:
-        raise ProviderAwayError("the provider's answer is no JSON object")
+        raise ProviderUnavailableError("the provider's response is not a JSON object")
     return {}

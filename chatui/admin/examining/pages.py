@@ -1,4 +1,4 @@
-"""The admin page that examines one model server, and shows the progress and the findings."""
+"""The admin page that examines a model server, and shows the progress and the findings."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from chatui.web.manage.parts import for_part, page
 from chatui.web.people import person_of
 from chatui.web.visitors import visitor_of
 
-_begun = Throttle("examinations", attempts=30, seconds=600)
+_throttle = Throttle("examinations", attempts=30, seconds=600)
 
 
 @for_part(Part.SERVERS, "GET", "POST")
 def server(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the result of the last examination, with a button for a new one for those who may change back ends."""
+    """Show the result of the last examination, and to staff who may change back ends a button for a new one."""
     spec = next((known for known in connected.specs() if known.name == name and not known.is_demo), None)
     if spec is None:
         raise NotFoundError
@@ -36,7 +36,7 @@ def _begin(request: HttpRequest, spec: BackendSpec) -> HttpResponse:
     staff = person_of(request)
     if not administration.may_examine(staff):
         raise NotFoundError
-    _begun.check(str(staff.pk))
+    _throttle.check(str(staff.pk))
     try:
         runs.begin(visitor_of(request, "admin"), spec)
     except BusyError:

@@ -1,4 +1,4 @@
-"""Runs the doctor in the background: one examination at a time for each server and each process, always with a time limit."""
+"""Runs the doctor in the background, with a time limit. Each server has at most one examination at a time, and so has each process."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from chatui.admin.examining import kept_report
-from chatui.admin.examining.kept_report import ShownReport
+from chatui.admin.examining import stored_report
+from chatui.admin.examining.stored_report import ShownReport
 from chatui.audit_log.record import Visitor, record
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec.definition import BackendSpec
@@ -35,32 +35,34 @@ from chatui.second_reader.process import SecondReader
 log = logging.getLogger(__name__)
 
 _MOST_QUESTIONS = 10
-_DECISIVE = {
+_RELEVANT_SETTINGS = {
     *("kind", "url", "more_urls", "models", "summaries", "api_root", "query", "key_env", "key_file", "key_name", "key_header"),
     *("ca_file", "certificate_file", "certificate_key_file", "proxy"),
 }
-"""The settings that affect where questions are sent, and how."""
+"""The settings that affect where and how questions are sent."""
 LEASE = timedelta(seconds=15)
-"""How long a run counts as running after its process last reported progress."""
-BEAT_SECONDS = 1.0
-_SPARE_SECONDS = 5.0
-_here = threading.Lock()
-"""Held while this process examines a server: each examination takes a thread and connections."""
+"""How long a run counts as running after its process last stored its progress."""
+PROGRESS_SECONDS = 1.0
+_EXTRA_SECONDS = 5.0
+_examination_lock = threading.Lock()
+"""Held while this process examines a server, because each examination takes a thread and connections."""
 
 
 class BusyError(Exception):
-    """An examination is already running, of this server or in this process."""
+    """An examination of this server, or another one in this process, is already running."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExaminationStatus:
-    """The last examination of a server. ``is_lost``: it ended without a report, because its process ended or it took too long. ``reports``:
-    one for each address. ``is_outdated``: the server's configuration has changed since.
+    """The last examination of a server.
+
+    ``has_failed``: it ended without a report, because its process ended or it took too long. ``asked``: the number of questions asked.
+    ``reports``: one for each address. ``is_outdated``: the server's configuration has changed since.
     """
 
     begun_at: datetime
     is_running: bool
-    is_lost: bool
+    has_failed: bool
     asked: int
     kind: str
     reports: tuple[ShownReport, ...]
@@ -68,13 +70,13 @@ class ExaminationStatus:
 
     @property
     def worst(self) -> ShownReport | None:
-        """The worst report of all addresses, which counts for the server; None if there is none."""
+        """The worst report of all addresses, which is the result for the server; None without reports."""
         return max(self.reports, key=lambda report: report.level, default=None)
 
 
 @dataclass(slots=True)
-class _Examined:
-    """The progress of the examining thread."""
+class _Progress:
+    """The progress and the result of the examining thread."""
 
     counts: dict[int, int] = field(default_factory=dict)
     kind: str = ""
@@ -91,7 +93,7 @@ class _Examined:
 
 
 def most_questions(spec: BackendSpec) -> int:
-    """The most questions that an examination of this server asks."""
+    """The maximum number of questions that an examination of this server asks."""
     return _MOST_QUESTIONS * (1 + len(spec.more_urls))
 
 
@@ -102,8 +104,8 @@ def status_of(spec: BackendSpec) -> ExaminationStatus | None:
     if row is None:
         return None
     is_running = row.finished_at is None and row.is_leased
-    reports = kept_report.shown(row.report) if row.report else ()
-    is_outdated = row.report is not None and row.report.get("of") != _mark(spec)
+    reports = stored_report.from_stored(row.report) if row.report else ()
+    is_outdated = row.report is not None and row.report.get("of") != _configuration_digest(spec)
     return ExaminationStatus(row.begun_at, is_running, not is_running and not reports, row.asked, row.kind, reports, is_outdated)
 
 
@@ -111,21 +113,21 @@ def begin(visitor: Visitor, spec: BackendSpec) -> None:
     """Examine this server in the background. Recorded.
 
     Raises:
-        BusyError: an examination is already running. Nothing is recorded then.
+        BusyError: an examination is already running; nothing is recorded.
     """
-    if not _here.acquire(blocking=False):
+    if not _examination_lock.acquire(blocking=False):
         raise BusyError
     try:
         run = _claim(visitor, spec.name)
-        threading.Thread(target=_conduct, args=(spec, run), name=f"examination of {spec.name}", daemon=True).start()
+        threading.Thread(target=_run, args=(spec, run), name=f"examination of {spec.name}", daemon=True).start()
     except BaseException:
-        _here.release()
+        _examination_lock.release()
         raise
 
 
 @transaction.atomic
 def _claim(visitor: Visitor, server: str) -> UUID:
-    """Claim the server's row for this process. The condition is in the UPDATE statement, so only one process succeeds."""
+    """Claim the server for this process, and return the key of the run. The condition is in the statement, so only one process succeeds."""
     now, run = timezone.now(), new_key()
     Examination.objects.get_or_create(server=server, defaults={"begun_at": now, "lease_until": now, "finished_at": now})
     free = Examination.objects.filter(Q(finished_at__isnull=False) | Q(lease_until__lte=clock.now()), server=server)
@@ -135,39 +137,39 @@ def _claim(visitor: Visitor, server: str) -> UUID:
     return run
 
 
-def _conduct(spec: BackendSpec, run: UUID) -> None:
-    """Store the progress every second, and the result at the end. Another thread examines, so that this one is never blocked."""
+def _run(spec: BackendSpec, run: UUID) -> None:
+    """Store the progress every second, and the result at the end. Another thread asks the questions, so that nothing blocks this one."""
     try:
-        examined = _Examined()
-        asking = threading.Thread(target=_examine, args=(spec, examined), name=f"questions to {spec.name}", daemon=True)
+        progress = _Progress()
+        asking = threading.Thread(target=_examine, args=(spec, progress), name=f"questions to {spec.name}", daemon=True)
         asking.start()
-        end = time.monotonic() + SECONDS + _SPARE_SECONDS
+        end = time.monotonic() + SECONDS + _EXTRA_SECONDS
         while asking.is_alive() and time.monotonic() < end:
-            asking.join(BEAT_SECONDS)
-            _note(run, lease_until=clock.after(LEASE), asked=examined.asked, kind=examined.kind)
-        report = kept_report.kept(examined.reports, _mark(spec)) if examined.reports else None
-        _note(run, finished_at=timezone.now(), asked=examined.asked, report=report)
+            asking.join(PROGRESS_SECONDS)
+            _store(run, lease_until=clock.after(LEASE), asked=progress.asked, kind=progress.kind)
+        report = stored_report.to_stored(progress.reports, _configuration_digest(spec)) if progress.reports else None
+        _store(run, finished_at=timezone.now(), asked=progress.asked, report=report)
     except (DatabaseError, InterfaceError) as error:
-        # Its lease expires soon, and the page then shows that it ended.
+        # The lease expires soon, and then the page shows that the examination was lost.
         log.warning("the examination of back end %s could not be stored (%s)", spec.name, type(error).__name__)
     finally:
         connections.close_all()
-        _here.release()
+        _examination_lock.release()
 
 
-def _note(run: UUID, **values: object) -> None:
+def _store(run: UUID, **values: object) -> None:
     Examination.objects.filter(run=run, finished_at=None).update(**values)
 
 
-def _examine(spec: BackendSpec, examined: _Examined) -> None:
+def _examine(spec: BackendSpec, progress: _Progress) -> None:
     try:
-        examined.reports = _reports(spec, examined)
-    except Exception as error:  # noqa: BLE001 - whatever it is, it may quote the server, so only its kind is logged
+        progress.reports = _reports(spec, progress)
+    except Exception as error:  # noqa: BLE001 - only the type is logged, because the message may quote the server
         log.warning("back end %s could not be examined (%s)", spec.name, type(error).__name__)
 
 
-def _reports(spec: BackendSpec, examined: _Examined) -> tuple[Report, ...]:
-    """The reports of all addresses, in order. They are examined in parallel, so that they take no longer than one."""
+def _reports(spec: BackendSpec, progress: _Progress) -> tuple[Report, ...]:
+    """The reports of all addresses, in order. The addresses are examined in parallel, so that several take no longer than one."""
     try:
         key = connected.key_of(spec)
     except KeyUnusableError as error:
@@ -179,11 +181,11 @@ def _reports(spec: BackendSpec, examined: _Examined) -> tuple[Report, ...]:
 
     async def ask() -> list[Report]:
         targets = [replace(target, url=url) for url in (spec.url, *spec.more_urls)]
-        return await asyncio.gather(*(examine(each, progress=partial(examined.note, at)) for at, each in enumerate(targets)))
+        return await asyncio.gather(*(examine(each, progress=partial(progress.note, at)) for at, each in enumerate(targets)))
 
     return tuple(asyncio.run(ask()))
 
 
-def _mark(spec: BackendSpec) -> str:
-    """A digest of the settings that affect an examination. It reveals nothing about them."""
-    return salted_hmac("chatui.examination", spec.model_dump_json(include=_DECISIVE), algorithm="sha256").hexdigest()
+def _configuration_digest(spec: BackendSpec) -> str:
+    """A digest of the settings that affect an examination, without revealing them."""
+    return salted_hmac("chatui.examination", spec.model_dump_json(include=_RELEVANT_SETTINGS), algorithm="sha256").hexdigest()

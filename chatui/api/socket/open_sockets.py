@@ -81,7 +81,7 @@ async def _check_often() -> None:
 async def _check() -> None:
     asked = dict(_open)
     if asked:
-        good = await pools.commands.run(checking.good_among, {key.id for key in asked.values()})
+        good = await pools.commands.run(checking.valid_among, {key.id for key in asked.values()})
         for end, key in asked.items():
             if key.id not in good and end in _open:
                 end()

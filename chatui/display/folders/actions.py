@@ -80,7 +80,7 @@ def is_full(person: User) -> bool:
 def change(person: User, folder_id: object, wanted: FolderFields) -> Folder:
     """Change a folder's name and instructions. The instructions apply from the next question on."""
     with transaction.atomic():
-        row = access.own_folder(person, folder_id, held=True)
+        row = access.own_folder(person, folder_id, locked=True)
         row.name, row.instructions = wanted.name, wanted.instructions
         row.save(update_fields=["name", "instructions"])
     return row
@@ -89,9 +89,9 @@ def change(person: User, folder_id: object, wanted: FolderFields) -> Folder:
 def move(person: User, conversation_id: object, folder_id: str) -> Conversation:
     """Put a conversation into a folder, or into the list if ``folder_id`` is empty. It is then neither pinned nor archived."""
     with transaction.atomic():
-        row = temporary.own_kept(person, conversation_id)
+        row = temporary.own_permanent(person, conversation_id)
         # Locked, so that nobody deletes the folder before the conversation is in it.
-        row.folder = access.own_folder(person, folder_id, held=True) if folder_id else None
+        row.folder = access.own_folder(person, folder_id, locked=True) if folder_id else None
         row.is_pinned, row.archived_at = False, None
         row.save(update_fields=["folder", "is_pinned", "archived_at"])
     return row

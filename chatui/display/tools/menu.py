@@ -11,7 +11,7 @@ from chatui.display.tools.visible_text import visible
 from chatui.model_servers import model_choice
 from chatui.models import Conversation, ToolRule, User
 from chatui.permissions import access
-from chatui.permissions.tools import server_tools_go_with, tools_in
+from chatui.permissions.tools import server_tools_combine_with, tools_in
 from chatui.tools import available, combinations, switches
 from chatui.tools.combinations import Combination
 from chatui.tools.tool import Tool
@@ -79,7 +79,7 @@ def shown_tools(person: User, row: Conversation | None, chosen: Chosen = Chosen(
 
 def _by_server(kinds: Collection[str], tools: Collection[Tool], row: Conversation | None) -> str:
     """The hosted tools in words; empty if there are none, or they may not be combined with the other tools of the conversation."""
-    if not kinds or not server_tools_go_with(tools, row):
+    if not kinds or not server_tools_combine_with(tools, row):
         return ""
     known = {
         "web_search": _("web search"),

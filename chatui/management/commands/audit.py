@@ -67,11 +67,11 @@ class Command(BaseCommand):
             self.stdout.write(f"{place}{problem.sentence}")
         if report.count > len(report.problems):
             self.stdout.write(f"And {report.count - len(report.problems)} more.")
-        state = "The log is intact" if report.is_whole else "THE LOG IS NOT INTACT"
+        state = "The log is intact" if report.is_intact else "THE LOG IS NOT INTACT"
         self.stdout.write(f"{state}: {report.lines} lines. {_said(report.head)}")
         if noted is None:
             self.stderr.write(NOT_COMPARED)
-        if not report.is_whole:
+        if not report.is_intact:
             sys.exit(BROKEN)
 
     def _head(self, options: dict[str, Any]) -> None:
@@ -81,7 +81,7 @@ class Command(BaseCommand):
     def _export(self, options: dict[str, Any]) -> None:
         filters = _filters(options)
         lines = files.FORMATS[options["format"]]
-        aggregation.end_overdue(_ALL)
+        aggregation.close_expired(_ALL)
         if options["file"] == "-":
             record("audit export", SHELL, detail=f"{options['format']}: {filters}")
             for line in lines(filters):

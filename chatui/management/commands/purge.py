@@ -37,7 +37,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Remove, and say how many."""
-        aggregation.end_overdue(_ALL)
+        aggregation.close_expired(_ALL)
         before = timezone.now() - timedelta(days=options["days"])
         count = erasure.count_expired(before)
         old = hidden_text.too_old()
@@ -50,7 +50,7 @@ class Command(BaseCommand):
         ending.end_overdue()
         self._carry_out_closings()
         call_command("clearsessions")
-        session_list.forget_ended()
+        session_list.delete_ended()
         warning = traces.wipe(vacuum=options["vacuum"])
         self.stdout.write(f"Removed {removed} conversations. {warning}".strip())
 

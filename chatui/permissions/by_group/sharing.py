@@ -1,4 +1,4 @@
-"""Decides who may create share links, and which links still work: those of people who may share at present."""
+"""Decides who may create share links, and which links can be read: only those of people who may still share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatui.permissions.access import NotFoundError
 
 
 def may_share(person: User | None) -> bool:
-    """Whether this person may create share links, and whether their links can be read. At most one statement."""
+    """Whether this person may create share links. Otherwise, links that they created before cannot be read. At most one statement."""
     if person is None or not person.is_active or environment().share_max_days == 0:
         return False
     named = environment().share_groups
@@ -21,11 +21,11 @@ def may_share(person: User | None) -> bool:
 
 
 def share_link(token: str) -> ShareLink:
-    """The share link with that token, while it may be read. Holding the token is enough: nobody has to be signed in.
+    """The share link with that token. Whoever has the token may read it, without signing in.
 
     Raises:
         NotFoundError: there is none, it has expired or was revoked, its conversation or its creator is gone, sharing is off, or its creator
-        may not share at present.
+            may no longer share.
     """
     try:
         return _readable().select_related("conversation", "leaf").get(token=token)
@@ -34,15 +34,15 @@ def share_link(token: str) -> ShareLink:
 
 
 def own_share_links(user: User) -> QuerySet[ShareLink]:
-    """The person's share links that can be read, the newest first.
+    """The person's valid share links, the newest first.
 
-    Links that are suspended because the person may not share are included, so that they can be revoked.
+    Links that nobody can read because the person may no longer share are included, so that they can be revoked.
     """
     return _live_links().filter(created_by=user).select_related("conversation").order_by("-created_at")
 
 
 def _readable() -> QuerySet[ShareLink]:
-    """Checked for each reader: losing the permission suspends the links at once."""
+    """The links of people who may share. Checked at each request, so that their links stop working as soon as they no longer may."""
     named = environment().share_groups
     if not named:
         return _live_links()
@@ -53,5 +53,5 @@ def _live_links() -> QuerySet[ShareLink]:
     now, most = timezone.now(), environment().share_max_days
     found = ShareLink.objects.filter(Q(expires_at=None) | Q(expires_at__gt=now), revoked_at=None, conversation__deleted_at=None)
     found = found.filter(created_by__is_active=True, conversation__owner=F("created_by"), conversation__temporary_until=None)
-    # A shorter limit that the operator sets later also applies to older links.
+    # If the operator shortens the limit later, it also applies to older links.
     return found if most < 0 else found.filter(created_at__gt=now - timedelta(days=most)) if most else found.none()

@@ -1,1 +1,1 @@
-"""What programs may read: their owner's answers, and raw reasoning with a key that has the permission."""
+"""Permissions of programs: they may read their owner's answers, and raw reasoning if their API key has that permission."""

@@ -1,4 +1,4 @@
-"""Decides which stored answers a program may read: its owner's, in conversations that are not deleted."""
+"""Decides which stored answers a program may read: those to its owner, in conversations that are not deleted."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from chatui.permissions.access import NotFoundError
 
 
 def answer_of(person: User, answer_id: UUID, only_key: UUID | None) -> ProgramAnswer:
-    """The answer with its turn, question and conversation. Answers that are not stored, deleted, or somebody else's all look the same.
+    """The answer with its turn, question and conversation.
+
     ``only_key``: the API key that must have requested it; None for any of the person's keys.
 
     Raises:
-        NotFoundError: see above.
+        NotFoundError: the answer is not stored, was deleted, or is somebody else's. All look the same.
     """
     rows = ProgramAnswer.objects.filter(pk=answer_id, is_kept=True, turn__asked_by=person, turn__conversation__owner=F("turn__asked_by"))
     rows = rows.filter(turn__conversation__deleted_at=None, turn__asked_by__is_active=True)

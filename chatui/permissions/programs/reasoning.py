@@ -1,8 +1,7 @@
-"""Decides which programs may read raw reasoning, and records it.
+"""Decides which programs may read raw reasoning, and records each reading.
 
-A key can get this permission only from an owner who may see hidden channels, and loses it when they no longer may. There is no opt-in for
-each conversation, as a program cannot give one. If the operator requires a second person to approve each view, no key may read any
-reasoning.
+A key can have this permission only while its owner may see hidden channels. A program does not open a debug view for each conversation. If
+the operator requires a second person to approve each view, no key may read any reasoning.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def may_read(person: User) -> bool:
 
 
 def record_reading(visitor: Visitor, conversation_id: UUID, prefix: str) -> None:
-    """Record one request whose response contains raw reasoning, by the key with that prefix, in its owner's conversation.
+    """Record a response with raw reasoning to the key with that prefix, in its owner's conversation.
 
     Raises a database error if that fails.
     """

@@ -23,7 +23,7 @@ def spec_for(turn: Turn) -> BackendSpec:
         BackendError: see ``connected.spec_of``.
     """
     spec = connected.spec_of(turn.choice)
-    if spec.summaries == "none" or summaries.are_made_for(turn.asked_by):
+    if spec.summaries == "none" or summaries.are_enabled_for(turn.asked_by):
         return spec
     return spec.model_copy(update={"summaries": "none", "summarizer": "", "summary_review": None})
 

@@ -9,7 +9,7 @@ from django.db.models import CharField, Count, DateTimeField, Exists, OuterRef, 
 from django.utils import timezone
 
 from chatui.accounts import group_limits
-from chatui.accounts.sessions import people_with
+from chatui.accounts.sessions import query_person
 from chatui.database import clock
 from chatui.database.compiled_statements import Change, Insertion, Parameter, Query, parameters
 from chatui.models import ApiKey, Conversation, ProgramAnswer, Turn, User
@@ -47,7 +47,7 @@ def _person(groups: tuple[str, ...], *, has_session: bool, is_new: bool) -> Quer
         elsewhere = elsewhere.exclude(conversation=Parameter("conversation", UUIDField()))
     people = User.objects.filter(pk=person)
     if has_session:
-        people = people_with(Parameter("session", CharField()), person, Parameter("now", DateTimeField()))
+        people = query_person(Parameter("session", CharField()), person, Parameter("now", DateTimeField()))
     twin = Subquery(turns.filter(client_id=Parameter("client_id", UUIDField())).values("pk")[:1])
     running = Subquery(elsewhere.annotate(count=Count("pk")).values("count"))
     found: QuerySet[User] = people.annotate(twin=twin, running=running, **group_limits.columns(groups))

@@ -42,7 +42,7 @@ def keys(request: HttpRequest) -> HttpResponse:
         _new_keys.check(str(person.pk))
         if made := _created(request, form):
             form = new_form()
-    context = {"keys": management.of(person), "form": form, "made": made, "address": request.build_absolute_uri("/v1")}
+    context = {"keys": management.keys_of(person), "form": form, "made": made, "address": request.build_absolute_uri("/v1")}
     return render(request, "api_keys/keys.html", context, status=400 if form.errors else 200)
 
 
@@ -60,7 +60,7 @@ def _created(request: HttpRequest, form: KeyForm) -> CreatedKey | None:
     if wanted is None:
         return None
     try:
-        return management.make(visitor_of(request, "page"), wanted)
+        return management.create(visitor_of(request, "page"), wanted)
     except TooManyKeysError:
         form.add_error(None, gettext("You have as many keys as there may be. Revoke one that is not used any more."))
         return None

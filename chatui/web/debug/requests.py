@@ -20,7 +20,7 @@ from chatui.web.visitors import visitor_of
 @guarded
 def requests(request: HttpRequest) -> HttpResponse:
     """The open requests: who asks, for whose conversation, why and for how long. They show no content of the conversations."""
-    waiting = debug_requests.waiting(visitor_of(request, "page"))
+    waiting = debug_requests.pending_requests(visitor_of(request, "page"))
     return render(request, "debug/requests.html", {"waiting": waiting, "waits": environment().debug_approval})
 
 

@@ -55,7 +55,7 @@ def _has_language(request: HttpRequest) -> bool:
 
 def _time_zone_of(request: HttpRequest) -> tzinfo:
     person = None if _IN_UTC.match(request.path_info) else as_person(getattr(request, "user", None))
-    return time_zones.of(person.time_zone) if person else UTC
+    return time_zones.zone_of(person.time_zone) if person else UTC
 
 
 def _language_of(request: HttpRequest) -> str:

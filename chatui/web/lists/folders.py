@@ -82,7 +82,7 @@ def new(request: HttpRequest) -> HttpResponse:
     """Creates a folder, then moves the conversation named by ``conversation`` into it, or opens a new one in it."""
     person = person_of(request)
     asked = request.POST.get("conversation") or request.GET.get("conversation", "")
-    row = temporary.own_kept(person, asked) if asked else None
+    row = temporary.own_permanent(person, asked) if asked else None
     form = FolderForm(request.POST or None)
     if request.method == "POST":
         _writes.check(str(person.pk))
@@ -136,7 +136,7 @@ def move(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     person = person_of(request)
     if request.method == "POST":
         return _moved(request, person, conversation_id, request.POST.get("folder", ""))
-    row = temporary.own_kept(person, conversation_id)
+    row = temporary.own_permanent(person, conversation_id)
     folders = folder_list.names(person)
     context = {
         "conversation": shown_conversation(row),

@@ -39,7 +39,7 @@ class InviteForm(forms.Form):
         """Offers only groups whose permissions the member of staff has, too, and mail only if it is configured."""
         super().__init__(*args, **kwargs)
         fields: dict[str, Any] = self.fields
-        fields["group"].queryset = administration.givable(staff)
+        fields["group"].queryset = administration.assignable_groups(staff)
         if not invitation_mails.is_on():
             del fields["mails"]
 
@@ -64,7 +64,7 @@ class _GroupsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     def label_from_instance(self, obj: Any) -> str:
         """Its name, and its permissions in words."""
         names = [f"{each.content_type.app_label}.{each.codename}" for each in obj.permissions.all()]
-        words = [gettext(catalogue.WORDS[name]) for name in names if name in catalogue.WORDS]
+        words = [gettext(catalogue.DESCRIPTIONS[name]) for name in names if name in catalogue.DESCRIPTIONS]
         return f"{obj.name}: {'; '.join(words)}" if words else str(obj.name)
 
 
@@ -85,13 +85,13 @@ class GroupsForm(forms.Form):
         initial = {"groups": list(account.groups.values_list("pk", flat=True)), "is_staff": ["on"] if account.is_staff else []}
         super().__init__(*args, **kwargs | {"initial": initial})
         fields: dict[str, Any] = self.fields
-        fields["groups"].queryset = administration.givable(staff).prefetch_related("permissions__content_type")
+        fields["groups"].queryset = administration.assignable_groups(staff).prefetch_related("permissions__content_type")
 
 
 class _PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     def label_from_instance(self, obj: Any) -> str:
         """The permission in words."""
-        return gettext(catalogue.WORDS[f"{obj.content_type.app_label}.{obj.codename}"])
+        return gettext(catalogue.DESCRIPTIONS[f"{obj.content_type.app_label}.{obj.codename}"])
 
 
 class NewGroupForm(forms.Form):
@@ -112,6 +112,6 @@ class NewGroupForm(forms.Form):
     def clean_name(self) -> str:
         """Checks that the member of staff can give a new group this name."""
         name: str = self.cleaned_data["name"]
-        if why := named_groups.why_not_new(self._staff, name):
+        if why := named_groups.problem_with_new_name(self._staff, name):
             raise ValidationError(why)
         return name

@@ -38,18 +38,18 @@ def groups(request: HttpRequest) -> HttpResponse:
             raise NotFoundError
         if form.is_valid():
             try:
-                made = group_list.make(visitor_of(request, "admin"), form.cleaned_data["name"], form.cleaned_data["permissions"])
+                made = group_list.create(visitor_of(request, "admin"), form.cleaned_data["name"], form.cleaned_data["permissions"])
             except IntegrityError:
                 return redirect("manage_groups")  # another request created it first: it is in the list
             return redirect(f"{reverse('manage_group', args=[made.pk])}?done=changed")
-    context = {"groups": group_list.all_of_them(staff), "show": "groups", "may_invite": inviting.may_invite(staff, None), "form": form}
+    context = {"groups": group_list.list_groups(staff), "show": "groups", "may_invite": inviting.may_invite(staff, None), "form": form}
     return page(request, Part.PEOPLE, "manage/groups/groups.html", context)
 
 
 @for_part(Part.PEOPLE, "GET", "POST")
 def group(request: HttpRequest, group_id: int) -> HttpResponse:
     """One group and its members; forms to add and remove people, and to require a second factor or no longer."""
-    row, shown = group_list.one(person_of(request), group_id)
+    row, shown = group_list.find_group(person_of(request), group_id)
     if request.method == "POST" and "member" in request.POST:
         return _member(request, row, shown)
     if request.method == "POST":
@@ -87,12 +87,12 @@ def _group(request: HttpRequest, row: Group, shown: ListedGroup, problem: str = 
         "problem": problem,
         "may_change": administration.may_change_group(staff, row),
         "lacking": lacking[:MOST_NAMED],
-        "mightier": not set(lacking).isdisjoint(administration.mightier(staff)),
+        "mightier": not set(lacking).isdisjoint(administration.people_with_more_permissions(staff)),
         "more": max(0, len(lacking) - MOST_NAMED),
         "is_among": staff in lacking,
         "has_none": not enrollment.is_on(staff),
         "words": words,
         "found": found,
-        "movable": administration.movable(staff, row, [person.id for person in found.people]),
+        "movable": administration.movable_people(staff, row, [person.id for person in found.people]),
     }
     return page(request, Part.PEOPLE, "manage/groups/group.html", context, 409 if problem else 200)

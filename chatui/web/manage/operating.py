@@ -60,16 +60,16 @@ def failures(request: HttpRequest) -> HttpResponse:
     return page(request, Part.FAILURES, "manage/failures.html", context)
 
 
-@for_part(Part.LOOKS)
+@for_part(Part.DEBUG_VIEWS)
 def looks(request: HttpRequest) -> HttpResponse:
     """Who opened hidden channels of whose conversation, why, and what they saw."""
     form = AccessesForm(request.GET, initial={"days": LOOKED_DAYS})
     if not form.is_valid():
-        return page(request, Part.LOOKS, "manage/looks.html", {"form": form, "found": debug_views.Page((), None)}, 400)
+        return page(request, Part.DEBUG_VIEWS, "manage/looks.html", {"form": form, "found": debug_views.Page((), None)}, 400)
     chosen = form.cleaned_data
     since = timezone.now() - timedelta(days=int(chosen["days"] or LOOKED_DAYS))
     found = debug_views.page(Filters(person=chosen["who"], whose=chosen["whose"], since=since), below=number(request, "below"))
-    return page(request, Part.LOOKS, "manage/looks.html", {"form": AccessesForm(initial=chosen), "found": found})
+    return page(request, Part.DEBUG_VIEWS, "manage/looks.html", {"form": AccessesForm(initial=chosen), "found": found})
 
 
 @for_part(Part.SETTINGS)

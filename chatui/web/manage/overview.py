@@ -47,7 +47,7 @@ def _failures(request: HttpRequest) -> dict[str, object]:
 
 
 def _requests(request: HttpRequest) -> dict[str, object]:
-    waiting = [asked for asked in debug_requests.waiting(visitor_of(request, "page")) if not asked.is_own]
+    waiting = [asked for asked in debug_requests.pending_requests(visitor_of(request, "page")) if not asked.is_own]
     return {"waiting": {"count": len(waiting)}}
 
 
@@ -76,7 +76,7 @@ _FIGURES = {
     Part.SERVERS: _servers,
     Part.FAILURES: _failures,
     Part.REQUESTS: _requests,
-    Part.LOOKS: _looks,
+    Part.DEBUG_VIEWS: _looks,
     Part.USAGE: _usage,
     Part.SETTINGS: _settings,
     Part.SYSTEM: _system,

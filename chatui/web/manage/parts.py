@@ -23,7 +23,7 @@ NAMES = {
     Part.SERVERS: pgettext_lazy("menu", "Model servers"),
     Part.FAILURES: pgettext_lazy("menu", "Failed answers"),
     Part.REQUESTS: pgettext_lazy("menu", "Debug requests"),
-    Part.LOOKS: pgettext_lazy("menu", "Looks"),
+    Part.DEBUG_VIEWS: pgettext_lazy("menu", "Looks"),
     Part.USAGE: pgettext_lazy("of everybody", "Usage"),
     Part.SETTINGS: pgettext_lazy("menu", "Settings"),
     Part.SYSTEM: pgettext_lazy("menu", "System"),
@@ -34,7 +34,7 @@ ADDRESSES = {
     Part.SERVERS: "manage_servers",
     Part.FAILURES: "manage_failures",
     Part.REQUESTS: "debug_requests",
-    Part.LOOKS: "manage_looks",
+    Part.DEBUG_VIEWS: "manage_looks",
     Part.USAGE: "usage_everybody",
     Part.SETTINGS: "manage_settings",
     Part.SYSTEM: "manage_system",
@@ -50,7 +50,7 @@ def for_part(part: Part | None, *methods: str) -> Callable[[View], View]:
         @guarded
         @wraps(view)
         def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            administration.keeper(person_of(request), part)
+            administration.require_part(person_of(request), part)
             return view(request, *args, **kwargs)
 
         return answer

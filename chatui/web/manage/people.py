@@ -42,9 +42,10 @@ def people(request: HttpRequest) -> HttpResponse:
         "debug_groups": people_list.debug_groups() if show == "debug" else (),
     }
     if show == "invited":
-        givable = set(administration.givable(staff).values_list("pk", flat=True))
-        return page(request, Part.PEOPLE, "manage/invited.html", context | {"invited": people_list.invited()[:500], "givable": givable})
-    found = people_list.page(str(context["words"]), show if show in people_list.SHOWS else "", number(request, "page") or 1)
+        givable = set(administration.assignable_groups(staff).values_list("pk", flat=True))
+        invited = people_list.pending_invitations()[:500]
+        return page(request, Part.PEOPLE, "manage/invited.html", context | {"invited": invited, "givable": givable})
+    found = people_list.page(str(context["words"]), show if show in people_list.FILTERS else "", number(request, "page") or 1)
     return page(request, Part.PEOPLE, "manage/people.html", context | {"found": found})
 
 
@@ -115,7 +116,7 @@ def person_close(request: HttpRequest, person_id: UUID) -> HttpResponse:
 
 
 def _person(request: HttpRequest, person_id: UUID, context: dict[str, object], status: int = 200) -> HttpResponse:
-    found = people_list.one(person_id)
+    found = people_list.find_person(person_id)
     if found is None:
         raise NotFoundError
     account, shown = found

@@ -45,9 +45,9 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "can_read_usage": usage_reading.can_read_usage(person),
         # Evaluated only if a template uses it: pages that show a conversation have their own notice.
         "access_news": partial(access_notices.news, person) if person else None,
-        "requests_to_decide": debug_requests.to_decide(person),
+        "requests_to_decide": debug_requests.count_to_decide(person),
         "password_links": password_links.notices(person) if person else [],
-        "sign_in_news": notifications.of(person) if person else [],
+        "sign_in_news": notifications.notifications_of(person) if person else [],
         "can_manage": bool(administration.parts_of(person)),
         "can_use_admin": person is not None and person.is_staff,
         "can_share": sharing.may_share(person),

@@ -39,10 +39,10 @@ class HeaderSignInMiddleware:
             if not request.path.startswith(_WITHOUT_SESSIONS):
                 _synchronize(request, name)
         except ForgedHeaderError as error:
-            sign_in.record_answer_refused(visitor_of(request, "page"), f"by header: {error.why}")
+            sign_in.record_provider_sign_in_refused(visitor_of(request, "page"), f"by header: {error.why}")
             return refuse(request, ProductCode.SIGN_IN_FAILED, 403)
         except SingleSignOnError as error:
-            sign_in.record_answer_refused(visitor_of(request, "page"), f"by header: {error.why}")
+            sign_in.record_provider_sign_in_refused(visitor_of(request, "page"), f"by header: {error.why}")
             return refuse(request, error.code, error.status)
         return self._get_response(request)
 

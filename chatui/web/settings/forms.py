@@ -80,7 +80,7 @@ class SettingsForm(forms.Form):
 
     def __init__(self, data: Any = None, *, person: User) -> None:
         """``person``: their settings are the initial values."""
-        now = profile.of(person)
+        now = profile.settings_of(person)
         super().__init__(data, initial={name: getattr(now, name) for name in self.base_fields})
         fields: dict[str, Any] = self.fields
         fields["name"].disabled = profile.is_name_managed(person)

@@ -8,7 +8,7 @@ import time
 from django.core.cache import cache
 from django.http import HttpRequest
 
-from chatui.accounts.second_factor.ceremonies import LASTS_SECONDS
+from chatui.accounts.second_factor.ceremonies import TIMEOUT_SECONDS
 from chatui.throttle import CACHE_ERRORS
 
 _SESSION_KEY = "passkey_challenges"
@@ -18,7 +18,7 @@ _MOST_TABS = 5
 def give(request: HttpRequest, purpose: str, person: str = "") -> bytes:
     """A new challenge. ``person``: the id of the passkey's owner; empty if unknown yet."""
     challenge = secrets.token_bytes(32)
-    stored = [each for each in request.session.get(_SESSION_KEY, []) if time.time() - each["at"] < LASTS_SECONDS]
+    stored = [each for each in request.session.get(_SESSION_KEY, []) if time.time() - each["at"] < TIMEOUT_SECONDS]
     new = {"is": challenge.hex(), "at": time.time(), "for": purpose, "person": person}
     request.session[_SESSION_KEY] = [*stored[1 - _MOST_TABS :], new]
     return challenge
@@ -30,13 +30,13 @@ def take(request: HttpRequest, purpose: str, person: str = "") -> list[bytes]:
     return [
         bytes.fromhex(each["is"])
         for each in stored
-        if each["for"] == purpose and each["person"] == person and 0 <= time.time() - each["at"] < LASTS_SECONDS and _is_first(each["is"])
+        if each["for"] == purpose and each["person"] == person and 0 <= time.time() - each["at"] < TIMEOUT_SECONDS and _is_first(each["is"])
     ]
 
 
 def _is_first(challenge: str) -> bool:
     """Whether this is the first use: of two concurrent requests that read it from the same session, only one gets it."""
     try:
-        return cache.add(f"chatui:passkey:{challenge}", 1, LASTS_SECONDS)
+        return cache.add(f"chatui:passkey:{challenge}", 1, TIMEOUT_SECONDS)
     except CACHE_ERRORS:
         return False

@@ -35,5 +35,5 @@ def password_forgotten(request: HttpRequest) -> HttpResponse:
     form = ForgottenForm(request.POST or None)
     is_sent = request.method == "POST" and form.is_valid()
     if is_sent:
-        password_reset.ask(visitor_of(request, "page"), form.cleaned_data["account"])
+        password_reset.request_links(visitor_of(request, "page"), form.cleaned_data["account"])
     return render(request, "account/forgotten.html", {"form": form, "is_sent": is_sent})

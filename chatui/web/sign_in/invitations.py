@@ -10,7 +10,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from chatui.accounts import invitations
-from chatui.accounts.forms import CODES, InvitedForm
+from chatui.accounts.forms import CODE_GUESSES, InvitedForm
 from chatui.accounts.sign_in_rules import password_use
 from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
 from chatui.codes import ProductCode
@@ -28,7 +28,7 @@ def invitation(request: HttpRequest, invitation_id: UUID, token: str) -> HttpRes
     """Opening it does not use up the link, because programs open links in messages."""
     visitor = visitor_of(request, "page")
     try:
-        row = invitations.good(invitation_id, token)
+        row = invitations.find_valid(invitation_id, token)
         if request.user.is_authenticated:
             return redirect("home")
         form = InvitedForm(request.POST or None) if password_use.is_for_everybody() else None
@@ -40,7 +40,7 @@ def invitation(request: HttpRequest, invitation_id: UUID, token: str) -> HttpRes
                 return second_step.begin(request, person, "")
             return session_start.enter(request, person, how="by invitation")
     except NotFoundError:
-        CODES.admit(visitor.address)  # a valid link is never refused; guesses have to wait
+        CODE_GUESSES.admit(visitor.address)  # a valid link is never refused; guesses have to wait
         return refuse(request, ProductCode.LINK, 404)
     shown = {"form": form, "providers": sign_in_file().providers, "inviter": row.made_by.get_username()}
     response = render(request, "account/invitation.html", shown | {"invitation": f"{row.pk}/{token}"})

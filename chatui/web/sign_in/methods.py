@@ -31,14 +31,14 @@ def ways(request: HttpRequest) -> HttpResponse:
     """The identities that open the account, and the providers that could be connected."""
     person = person_of(request)
     context = {
-        "identities": identities.of(person),
+        "identities": identities.identities_of(person),
         "connectable": identities.connectable(person),
         "has_password": password_use.may_use(person) and person.has_usable_password(),
         "second_factor": enrollment.status_of(person),
-        "passkeys": passkeys.of(person),
+        "passkeys": passkeys.passkeys_of(person),
         "most": passkeys.MOST_NAME_CHARS,
         "has_site": passkey_pages.site_of(request) is not None,
-        "sessions": session_list.of(person, request.session.session_key),
+        "sessions": session_list.sessions_of(person, request.session.session_key),
         "is_recent": session_start.is_recent(request),
     }
     return render(request, "ways/ways.html", context)

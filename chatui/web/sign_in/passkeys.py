@@ -52,7 +52,7 @@ def options(request: HttpRequest, what: str) -> JsonResponse:
         )
     else:
         raise NotFoundError
-    return JsonResponse(ceremonies.as_json(options))
+    return JsonResponse(ceremonies.as_dict(options))
 
 
 @sensitive_post_parameters()
@@ -65,7 +65,7 @@ def enter(request: HttpRequest) -> HttpResponse:
     site, after = _site(request), session_start.own_path(request, request.POST.get("next", ""))
     device = request.COOKIES.get(sign_in.DEVICE_COOKIE, "")
     try:
-        person = passkeys.whose(visitor_of(request, "page"), site, _credential(request), challenges.take(request, _SIGN_IN), device)
+        person = passkeys.find_owner(visitor_of(request, "page"), site, _credential(request), challenges.take(request, _SIGN_IN), device)
     except RefusedPasskeyError:
         return redirect(f"{reverse('sign_in')}?{urlencode({_REFUSED: ''} | ({'next': after} if after else {}))}")
     return session_start.enter(request, person, how="with a passkey", after=after)

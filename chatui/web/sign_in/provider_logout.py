@@ -10,7 +10,7 @@ from chatui.accounts import sign_in
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.sign_in_rules.sign_in_file import provider_of
 from chatui.accounts.single_sign_on import logout_tokens
-from chatui.accounts.single_sign_on.errors import BadSignInError, ProviderAwayError
+from chatui.accounts.single_sign_on.errors import BadSignInError, ProviderUnavailableError
 from chatui.audit_log.record import Visitor
 from chatui.guess_limits import MustWaitError
 from chatui.offboarding import provider_logout
@@ -29,17 +29,17 @@ def provider_logout_view(request: HttpRequest, provider: str) -> HttpResponse:
         raise NotFoundError
     visitor = visitor_of(request, "program").as_nobody()
     try:
-        with logout_tokens.used(found, request.POST.get("logout_token")) as logged_out:
+        with logout_tokens.use(found, request.POST.get("logout_token")) as logged_out:
             provider_logout.sign_out(visitor, found, logged_out)
-    except (BadSignInError, ProviderAwayError) as error:
+    except (BadSignInError, ProviderUnavailableError) as error:
         return _refused(visitor, found, error)
     return HttpResponse(status=200)
 
 
-def _refused(visitor: Visitor, provider: Provider, error: BadSignInError | ProviderAwayError) -> HttpResponse:
+def _refused(visitor: Visitor, provider: Provider, error: BadSignInError | ProviderUnavailableError) -> HttpResponse:
     """Refuse and count a wrong token. A valid token is never refused because of wrong ones from the same address."""
-    sign_in.record_answer_refused(visitor, f"by {provider.key}: {error.why}")
-    if isinstance(error, ProviderAwayError):
+    sign_in.record_provider_sign_in_refused(visitor, f"by {provider.key}: {error.why}")
+    if isinstance(error, ProviderUnavailableError):
         return JsonResponse({"error": "temporarily_unavailable"}, status=503)
     try:
         sign_in.count_wrong_logout(visitor)

@@ -88,7 +88,7 @@ def picture(request: HttpRequest) -> HttpResponse:
     import segno  # imported here, because only the set-up needs it
 
     drawn = io.BytesIO()
-    segno.make(totp.address(secret, brand().name, person.get_username()), error="m").save(
+    segno.make(totp.otpauth_uri(secret, brand().name, person.get_username()), error="m").save(
         drawn, kind="svg", scale=5, border=4, light="#fff"
     )
     return HttpResponse(drawn.getvalue(), content_type="image/svg+xml")
@@ -103,7 +103,7 @@ def new_codes(request: HttpRequest) -> HttpResponse:
         return redirect("sign_in_confirm")
     session_start.admit_change(person_of(request))
     try:
-        codes = enrollment.new_codes(visitor_of(request, "page"), person_of(request))
+        codes = enrollment.replace_codes(visitor_of(request, "page"), person_of(request))
     except WrongCodeError:
         raise NotFoundError from None
     return render(request, "ways/recovery_codes.html", {"codes": codes, "after": ""})
@@ -124,7 +124,7 @@ def remove(request: HttpRequest) -> HttpResponse:
 
 def _set_up(request: HttpRequest, person: User) -> HttpResponse:
     if request.method == "GET":
-        enrollment.begin(person)
+        enrollment.start_setup(person)
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -142,7 +142,7 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
         return redirect("sign_in_ways")
     shown = {
         "form": form,
-        "secret": totp.written(enrollment.secret_of(person)),
+        "secret": totp.encoded_secret(enrollment.secret_of(person)),
         "is_required": not request.user.is_authenticated,
         "has_site": relying_party.site_of(str(request.scheme), request.get_host()) is not None,
     }

@@ -46,7 +46,7 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
     invitation = _invitation(request)
     started = PendingSignIn(found.key, after=after, connects=str(person.pk) if person else "", invitation=invitation)
     try:
-        address = exchange.address(found, started, session_start.back_address(request, found.key))
+        address = exchange.authorization_url(found, started, session_start.back_address(request, found.key))
     except SingleSignOnError as error:
         return _refused(request, found, error)
     stored = dict(list(request.session.get(_SESSION_KEY, {}).items())[1 - _MOST_TABS :])
@@ -65,15 +65,15 @@ def back(request: HttpRequest, provider: str) -> HttpResponseBase:
     found, visitor, answer = _provider(provider), visitor_of(request, "page"), request.GET.dict()
     if not _is_begun(request, answer):
         # Not counted: a state cannot be guessed, and any site could make browsers send false ones until a whole office is throttled.
-        return _refused(request, found, BadSignInError("nobody asked for this answer in this browser"))
+        return _refused(request, found, BadSignInError("this browser did not start this sign-in"))
     try:
-        guess = sign_in.admit_answer(visitor, _device(request))
+        guess = sign_in.admit_provider_response(visitor, _device(request))
     except MustWaitError:
-        sign_in.record_answer_refused(visitor, f"by {found.key}: had to wait")
+        sign_in.record_provider_sign_in_refused(visitor, f"by {found.key}: had to wait")
         raise
     try:
         started = _taken(request, answer["state"])
-        said = claims.read(found, exchange.claims(found, started, answer, session_start.back_address(request, found.key)))
+        said = claims.read(found, exchange.fetch_claims(found, started, answer, session_start.back_address(request, found.key)))
         response = _connected(request, found, started, said) if started.connects else _entered(request, found, started, said)
     except SingleSignOnError as error:
         if not isinstance(error, BadSignInError):
@@ -88,7 +88,7 @@ def _invitation(request: HttpRequest) -> str:
     said = request.POST.get("invitation", "")
     invitation_id, _, token = said.partition("/")
     try:
-        invitations.good(UUID(invitation_id), token)
+        invitations.find_valid(UUID(invitation_id), token)
     except (NotFoundError, ValueError):
         return ""
     return said
@@ -135,5 +135,5 @@ def _connected(request: HttpRequest, provider: Provider, started: PendingSignIn,
 
 
 def _refused(request: HttpRequest, provider: Provider, error: SingleSignOnError) -> HttpResponse:
-    sign_in.record_answer_refused(visitor_of(request, "page"), f"by {provider.key}: {error.why}")
+    sign_in.record_provider_sign_in_refused(visitor_of(request, "page"), f"by {provider.key}: {error.why}")
     return refuse(request, error.code, error.status)

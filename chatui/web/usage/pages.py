@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from chatui.audit_log.files import cell, csv_row
+from chatui.audit_log.files import csv_row, safe_cell
 from chatui.audit_log.record import record
 from chatui.codes import ProductCode
 from chatui.display.usage import usage_tables
@@ -103,4 +103,4 @@ def _csv(days: Days) -> Iterator[str]:
         *names, sums = line.values()
         numbers = [sums.turns, sums.input, sums.cached, sums.output, sums.estimated]
         cost = ["" if sums.cost is None else format(sums.cost, "f")] if currency else []
-        yield csv_row([cell(str(name) if name is not None else "") for name in names] + numbers + cost)
+        yield csv_row([safe_cell(str(name) if name is not None else "") for name in names] + numbers + cost)

@@ -70,9 +70,9 @@ def test_permissions_given_and_taken_are_recorded_one_by_one_in_words(admin_page
     other = make_person("other", "view_hidden_channels")
     change(admin_pages, other, user_permissions=[str(permission(name).pk) for name in ("view_auditevent", "view_any_conversation")])
     assert recorded("other") == [
-        ("account changed", f"may now: {catalogue.WORDS['chatui.view_any_conversation']}"),
-        ("account changed", f"may now: {catalogue.WORDS['chatui.view_auditevent']}"),
-        ("account changed", f"may not any more: {catalogue.WORDS['chatui.view_hidden_channels']}"),
+        ("account changed", f"may now: {catalogue.DESCRIPTIONS['chatui.view_any_conversation']}"),
+        ("account changed", f"may now: {catalogue.DESCRIPTIONS['chatui.view_auditevent']}"),
+        ("account changed", f"may not any more: {catalogue.DESCRIPTIONS['chatui.view_hidden_channels']}"),
     ]
 
 
@@ -121,7 +121,7 @@ def test_many_accounts_are_not_deleted_at_once(admin_pages: Client) -> None:
 
 
 def test_a_group_from_its_making_to_its_end(admin_pages: Client) -> None:
-    words = catalogue.WORDS
+    words = catalogue.DESCRIPTIONS
     reads, opens = permission("view_auditevent"), permission("view_hidden_channels")
     assert admin_pages.post("/admin/auth/group/add/", {"name": "readers", "permissions": [str(reads.pk)]}).status_code == 302
     group = Group.objects.get()
@@ -190,13 +190,13 @@ def test_the_admin_offers_the_permissions_that_mean_something_under_headings_in_
 
 def test_every_permission_that_opens_something_is_offered_and_every_one_offered_exists() -> None:
     there = {f"{row.content_type.app_label}.{row.codename}" for row in Permission.objects.select_related("content_type")}
-    assert set(catalogue.WORDS) <= there
+    assert set(catalogue.DESCRIPTIONS) <= there
     opens = {f"chatui.{name}" for model in _models() for name, _ in model._meta.permissions}
     for shown in admin.site._registry.values():
         if not isinstance(shown, ReadOnlyAdmin):
             options = shown.model._meta
             opens |= {f"{options.app_label}.{verb}_{options.model_name}" for verb in options.default_permissions}
-    assert opens | {"chatui.view_auditevent"} == set(catalogue.WORDS)
+    assert opens | {"chatui.view_auditevent"} == set(catalogue.DESCRIPTIONS)
 
 
 def _models() -> list[type[Model]]:
@@ -207,8 +207,8 @@ def _models() -> list[type[Model]]:
 
 def test_the_first_account_gets_just_what_means_something() -> None:
     first_account.new_code()
-    person = first_account.make("first", PASSWORD)
-    assert person is not None and person.get_all_permissions() == set(catalogue.WORDS)
+    person = first_account.create("first", PASSWORD)
+    assert person is not None and person.get_all_permissions() == set(catalogue.DESCRIPTIONS)
 
 
 def test_times_in_the_admin_are_said_to_be_utc(admin_pages: Client) -> None:

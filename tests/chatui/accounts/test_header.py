@@ -1,4 +1,4 @@
-"""Signing in by a trusted proxy's header: who is believed, and every way in which somebody else tries to be."""
+"""Sign-in by a trusted proxy's header: who is trusted, and every attempt to forge the header."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_without_the_header_the_old_session_ends() -> None:
     assert AuditEvent.objects.filter(action="sign out").count() == 1
 
 
-def test_another_name_is_another_session() -> None:
+def test_another_name_starts_another_session() -> None:
     client = Client()
     get(client)
     before = client.cookies[settings.SESSION_COOKIE_NAME].value
@@ -87,14 +87,14 @@ def test_another_name_is_another_session() -> None:
         ("ada.l", PROXY, {"X-Proxy-Secret": ""}),
     ],
 )
-def test_what_is_not_exactly_right_is_refused(name: str, peer: str, more: dict[str, str]) -> None:
+def test_every_unexpected_header_is_refused(name: str, peer: str, more: dict[str, str]) -> None:
     client = Client()
     assert get(client, name, peer=peer, **more).status_code == 403
     assert get(client, None).status_code == 302 and User.objects.count() == 1
     assert AuditEvent.objects.filter(action="sign-in refused", detail__startswith="by header: ").count() == 1
 
 
-def test_a_trusted_proxy_for_addresses_is_none_for_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_that_is_trusted_for_addresses_is_not_trusted_for_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """The peer's own address counts, not the one that X-Forwarded-For makes of it."""
     from ipaddress import ip_network
 
@@ -120,7 +120,7 @@ def test_a_trusted_proxy_for_addresses_is_none_for_names(monkeypatch: pytest.Mon
         ("a path of a socket", [(b"x-remote-user", b"ada")], "/run/x.sock"),
     ]
 )
-def test_lines_that_are_not_believed(what: str, lines: list[tuple[bytes, bytes]], peer: str) -> None:
+def test_untrusted_headers_are_refused(what: str, lines: list[tuple[bytes, bytes]], peer: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(header_sign_in, "rule", lambda: HeaderRule.model_validate(RULE))
         with pytest.raises(ForgedHeaderError):
@@ -147,7 +147,7 @@ def test_a_closed_account_and_a_superuser_are_refused() -> None:
     assert get(Client()).status_code == 403
 
 
-def test_whoever_comes_round_the_proxy_signs_in_with_a_password() -> None:
+def test_people_who_bypass_the_proxy_sign_in_with_a_password() -> None:
     client = Client()
     assert client.get("/healthz").status_code == 200 and client.get("/").status_code == 302
     assert client.post("/sign-in/", {"username": "first", "password": PASSWORD}).status_code == 302
@@ -188,7 +188,7 @@ async def test_a_socket_needs_the_header_as_well(lines: list[tuple[bytes, bytes]
 @for_each(
     [
         ({"secret": ""}, "a proxy on another machine needs a secret"),
-        ({"proxies": []}, "name the addresses"),
+        ({"proxies": []}, "list the addresses"),
         ({"name": "X_Remote_User"}, "name: String should match"),
         ({"secret_name": "X-Remote-User"}, "a header of its own"),
         ({"role_header": "X-Role"}, "role_header: Extra inputs"),

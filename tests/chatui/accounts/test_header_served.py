@@ -1,4 +1,4 @@
-"""A trusted proxy's header at the server as it is really served: what the server itself makes of repeated headers and of underscores."""
+"""A trusted proxy's header at the real server: how the server itself handles repeated headers and underscores."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def asked(server: Server, *headers: tuple[str, str], peer: str = PROXY, path: st
         return client.get(path, headers=list(headers)).status_code
 
 
-def test_only_the_proxy_is_believed_and_only_where_it_says_one_name(server: Server) -> None:
+def test_only_the_proxy_is_trusted_and_only_with_a_single_name(server: Server) -> None:
     assert asked(server, NAME, SECRET) == 200
     assert asked(server, NAME, ("X-Remote-User", "evil"), SECRET) == 403
     assert asked(server, ("X-Remote-User", "ada.l,evil"), SECRET) == 403

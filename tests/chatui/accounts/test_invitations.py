@@ -1,4 +1,4 @@
-"""Invitations: a link makes one account, in the group that it was made for, and ends in every way in which it should."""
+"""Invitations: a link creates one account, in the group that it was created for, and stops working when it should."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def link_by(maker: User, group: Group | None = None, **sent: object) -> str:
     return found[1]
 
 
-def test_an_invited_person_makes_an_account_and_is_signed_in(asker: User, readers: Group) -> None:
+def test_an_invited_person_creates_an_account_and_is_signed_in(asker: User, readers: Group) -> None:
     path = link_by(asker, readers)
     client = Client()
     assert "olga" in client.get(path).content.decode() and Client().get(path).status_code == 200, "looking does not use it up"
@@ -60,12 +60,12 @@ def test_an_invited_person_makes_an_account_and_is_signed_in(asker: User, reader
         ("use invitation", "nora", "made by olga, to group readers"),
         ("sign in", "", "by invitation"),
     ]
-    assert four_eyes.are_tied(asker, nora)
+    assert four_eyes.are_linked(asker, nora)
     assert Client().get(path).status_code == 404 and Client().post(path, NEW | {"username": "two"}).status_code == 404
 
 
 @pytest.mark.parametrize("ending", ["time", "revoked", "maker closed", "maker deleted", "group deleted", "another group", "another token"])
-def test_a_link_ends(ending: str, asker: User, readers: Group) -> None:
+def test_a_link_stops_working(ending: str, asker: User, readers: Group) -> None:
     path = link_by(asker, readers)
     assert Client().get(path).status_code == 200, "the premise"
     match ending:
@@ -90,7 +90,7 @@ def test_a_link_ends(ending: str, asker: User, readers: Group) -> None:
     assert not User.objects.filter(username="nora").exists()
 
 
-def test_nobody_invites_into_a_group_with_more_permissions_than_theirs(asker: User, readers: Group) -> None:
+def test_nobody_can_invite_into_a_group_with_more_permissions_than_theirs(asker: User, readers: Group) -> None:
     readers.permissions.add(Permission.objects.get(codename="view_hidden_channels"))
     page = signed_in(asker).post("/admin/chatui/invitation/add/", {"group": str(readers.pk), "days": "7"})
     assert page.status_code == 200 and not Invitation.objects.exists()
@@ -99,7 +99,7 @@ def test_nobody_invites_into_a_group_with_more_permissions_than_theirs(asker: Us
 
 
 @pytest.mark.parametrize("change", ["group may do more", "not staff", "may not add", "may not see"])
-def test_an_invitation_gives_away_nothing_that_its_maker_may_not_give_now(change: str, asker: User, readers: Group) -> None:
+def test_an_invitation_grants_nothing_that_its_creator_can_no_longer_grant(change: str, asker: User, readers: Group) -> None:
     path = link_by(asker, readers)
     match change:
         case "group may do more":
@@ -114,30 +114,30 @@ def test_an_invitation_gives_away_nothing_that_its_maker_may_not_give_now(change
     assert not User.objects.filter(username="nora").exists()
 
 
-def test_an_invitation_of_a_superuser_is_good_for_every_group(readers: Group) -> None:
+def test_a_superuser_can_invite_into_every_group(readers: Group) -> None:
     path = link_by(User.objects.create_superuser("root", password=PASSWORD), readers)
     readers.permissions.add(Permission.objects.get(codename="view_hidden_channels"))
     assert Client().post(path, NEW)["Location"] == "/"
 
 
-def test_whoever_may_not_add_accounts_invites_nobody(db: None) -> None:
+def test_people_who_may_not_add_accounts_cannot_invite(db: None) -> None:
     looker = make_person("looker", "view_user", staff=True)
     assert signed_in(looker).get("/admin/chatui/invitation/").status_code == 200
     assert signed_in(looker).post("/admin/chatui/invitation/add/", {"days": "7"}).status_code == 403
 
 
 @pytest.mark.parametrize("days", ["0", "31", "-1", "x"])
-def test_an_invitation_ends_within_a_month(days: str, asker: User) -> None:
+def test_an_invitation_expires_within_a_month(days: str, asker: User) -> None:
     signed_in(asker).post("/admin/chatui/invitation/add/", {"days": days})
     assert not Invitation.objects.exists()
 
 
-def test_somebody_who_is_signed_in_uses_up_nothing(asker: User, ada: User) -> None:
+def test_a_signed_in_person_does_not_use_up_an_invitation(asker: User, ada: User) -> None:
     path = link_by(asker)
     assert signed_in(ada).post(path, NEW)["Location"] == "/" and Invitation.objects.get().used_at is None
 
 
-def test_a_wrong_link_has_to_wait(asker: User) -> None:
+def test_guesses_at_links_have_to_wait(asker: User) -> None:
     link_by(asker)
     row = Invitation.objects.get()
     found = [Client().get(f"/invitation/{row.pk}/{'a' * number}/").status_code for number in range(1, 14)]
@@ -147,7 +147,7 @@ def test_a_wrong_link_has_to_wait(asker: User) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_of_two_people_with_one_link_one_gets_an_account() -> None:
     asker = make_person("olga", "add_user", "view_user", staff=True)
-    path = invitations.make(Visitor(asker, "192.0.2.1", "admin"), days=1, group=None, note="")
+    path = invitations.create(Visitor(asker, "192.0.2.1", "admin"), days=1, group=None, note="")
     start = threading.Barrier(3)
     answers: list[int] = []
 
@@ -187,7 +187,7 @@ def test_with_a_provider_an_invitation_lets_somebody_sign_up(
     assert other.get(provider.sign_in(begun(other, invitation=said[1]))).status_code == 403, "used up"
 
 
-def test_an_invitation_that_ends_at_the_provider_makes_no_account(
+def test_an_invitation_that_expires_during_sign_in_creates_no_account(
     asker: User, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     configure(monkeypatch, provider.table(sign_up=False))
@@ -198,7 +198,7 @@ def test_an_invitation_that_ends_at_the_provider_makes_no_account(
     assert client.get(back).status_code == 403 and not User.objects.filter(username="ada.l").exists()
 
 
-def test_an_invited_person_does_not_take_the_name_of_an_emergency_account(
+def test_an_invited_person_cannot_take_the_name_of_an_emergency_account(
     asker: User, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     configure(monkeypatch, provider.table(), passwords="everybody", emergency_accounts=("rescue",))

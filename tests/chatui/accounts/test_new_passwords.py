@@ -1,4 +1,4 @@
-"""What is wrong with a new password is said at the field where it was chosen."""
+"""Problems with a new password are shown at the field where it was typed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.chatui.conftest import PASSWORD
 pytestmark = pytest.mark.django_db
 
 
-def test_in_every_form_a_short_password_is_the_first_field_s_problem(ada: User) -> None:
+def test_every_form_shows_a_short_password_at_the_first_field(ada: User) -> None:
     visitor = Visitor(ada, "127.0.0.1", "page")
     new = {"new_password1": "short", "new_password2": "short"}
     first = FirstAccountForm({"username": "new", "password1": "short", "password2": "short", "code": "x"})
@@ -23,6 +23,6 @@ def test_in_every_form_a_short_password_is_the_first_field_s_problem(ada: User) 
         assert set(form.errors) == {"new_password1"}
 
 
-def test_two_that_differ_are_the_second_field_s_problem(ada: User) -> None:
+def test_different_passwords_are_shown_at_the_second_field(ada: User) -> None:
     form = LinkedPasswordForm(ada, {"new_password1": "a long enough password", "new_password2": "another long password"})
     assert set(form.errors) == {"new_password2"}

@@ -1,4 +1,4 @@
-"""A link instead of a password: staff learn none, and the person reads who made the link and what became of it."""
+"""Password links: staff never learn a password, and the person sees who created a link and whether it was used."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def can_sign_in(name: str, password: str) -> bool:
     return Client().post("/sign-in/", {"username": name, "password": password}).status_code == 302
 
 
-def test_staff_set_no_password(asker: User, ada: User) -> None:
+def test_staff_cannot_set_a_password(asker: User, ada: User) -> None:
     client = signed_in(asker)
     sent = {"password1": NEW, "password2": NEW, "usable_password": "true"}
     page = client.get(f"/admin/chatui/user/{ada.pk}/password/").content.decode()
@@ -68,7 +68,7 @@ def test_a_link_sets_a_password_once(asker: User, ada: User) -> None:
 
 
 @pytest.mark.parametrize("ending", ["another password", "a newer link", "time", "deactivation", "another link's token", "a changed token"])
-def test_a_link_ends(ending: str, asker: User, ada: User, bela: User) -> None:
+def test_a_link_stops_working(ending: str, asker: User, ada: User, bela: User) -> None:
     path = link_for(ada, asker)
     match ending:
         case "another password":
@@ -89,14 +89,14 @@ def test_a_link_ends(ending: str, asker: User, ada: User, bela: User) -> None:
     assert not can_sign_in("ada", NEW)
 
 
-def test_guesses_at_a_link_wait_and_a_right_one_is_good_all_the_same(asker: User, ada: User) -> None:
+def test_guesses_at_a_link_must_wait_and_a_valid_one_still_works(asker: User, ada: User) -> None:
     path = link_for(ada, asker)
     wrong = "/".join([*path.split("/")[:4], "x", ""])
     assert [Client().get(wrong).status_code for _ in range(12)][-1] == 429
     assert set_password(path) == 302
 
 
-def test_the_old_password_works_on_unless_it_is_taken_away(asker: User, ada: User) -> None:
+def test_the_old_password_works_unless_it_is_voided(asker: User, ada: User) -> None:
     browser = signed_in(ada)
     link_for(ada, asker)
     assert can_sign_in("ada", PASSWORD) and browser.get("/").status_code == 200
@@ -105,7 +105,7 @@ def test_the_old_password_works_on_unless_it_is_taken_away(asker: User, ada: Use
     assert set_password(path) == 302 and can_sign_in("ada", NEW)
 
 
-def test_the_person_reads_who_made_a_link_and_when_and_from_where_it_was_used(asker: User, ada: User) -> None:
+def test_the_person_sees_who_created_a_link_and_when_and_from_where_it_was_used(asker: User, ada: User) -> None:
     browser = signed_in(ada)
     assert "link to reset your password" not in browser.get("/").content.decode()
     path = link_for(ada, asker)
@@ -119,12 +119,12 @@ def test_the_person_reads_who_made_a_link_and_when_and_from_where_it_was_used(as
     assert "olga created a link" in page and "from 192.0.2.9" in page, "it comes back once it was used"
 
 
-def test_making_and_using_a_link_are_lines_of_the_audit_log(asker: User, ada: User) -> None:
+def test_creating_and_using_a_link_is_recorded(asker: User, ada: User) -> None:
     set_password(link_for(ada, asker))
     lines = [(line.action, line.actor_name, line.owner_name, line.detail) for line in AuditEvent.objects.order_by("number")]
     assert lines == [("make password link", "olga", "ada", ""), ("use password link", "", "ada", "made by olga")]
 
 
-def test_ones_own_password_is_not_reset_by_a_link(asker: User) -> None:
+def test_staff_change_their_own_password_without_a_link(asker: User) -> None:
     response = signed_in(asker).post(f"/admin/chatui/user/{asker.pk}/password/")
     assert response.status_code == 302 and response["Location"] == "/password/" and not PasswordLink.objects.exists()

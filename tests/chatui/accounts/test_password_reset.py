@@ -1,4 +1,4 @@
-"""A link by e-mail for a forgotten password: to the account's own address, for an hour, and the same page for everybody."""
+"""Password reset by e-mail: to the account's own address, valid for an hour, with the same page for everybody."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.accounts import password_reset
-from chatui.accounts.checks import mails_name_an_address
+from chatui.accounts.checks import mail_links_have_address
 from chatui.models import AuditEvent, PasswordLink, User
 from tests.chatui.conftest import PASSWORD
 from tests.support.environment import change
@@ -32,7 +32,7 @@ def _mails(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
         work(*values)
         return Future()
 
-    monkeypatch.setattr(password_reset._behind, "submit", at_once)
+    monkeypatch.setattr(password_reset._queue, "submit", at_once)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_the_page_says_the_same_to_everybody(ada: User) -> None:
 
 
 @pytest.mark.parametrize("why", ["no address", "closed", "no password", "only alike", "somebody else's part"])
-def test_who_gets_none(why: str, ada: User) -> None:
+def test_who_gets_no_link(why: str, ada: User) -> None:
     account = "ada"
     match why:
         case "no address":
@@ -92,7 +92,7 @@ def test_who_gets_none(why: str, ada: User) -> None:
     assert mail.outbox == [] and not PasswordLink.objects.exists()
 
 
-def test_the_link_ends_after_an_hour_and_with_the_next(ada: User) -> None:
+def test_a_link_expires_after_an_hour_or_with_the_next_link(ada: User) -> None:
     asked("ada")
     first = link()
     asked("ada")
@@ -101,14 +101,14 @@ def test_the_link_ends_after_an_hour_and_with_the_next(ada: User) -> None:
     assert (row.expires_at - timezone.now()).total_seconds() <= 3600
 
 
-def test_asking_ends_no_link_that_staff_have_made(ada: User) -> None:
-    made = PasswordLink.objects.create(user=ada, made_by_name="olga", expires_at=timezone.now() + password_reset.LASTS)
+def test_a_request_does_not_end_a_link_that_staff_created(ada: User) -> None:
+    made = PasswordLink.objects.create(user=ada, made_by_name="olga", expires_at=timezone.now() + password_reset.LIFETIME)
     asked("ada")
     made.refresh_from_db()
     assert made.expires_at > timezone.now()
 
 
-def test_nobody_is_flooded(ada: User) -> None:
+def test_the_number_of_mails_is_limited(ada: User) -> None:
     for number in range(6):
         client = Client(REMOTE_ADDR=f"198.51.{number}.1")
         asked("ada", client)
@@ -117,7 +117,7 @@ def test_nobody_is_flooded(ada: User) -> None:
     assert answers[0] == 200 and answers[-1] == 429
 
 
-def test_a_mail_server_that_is_down_is_nobodys_error_page(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mail_server_that_is_down_causes_no_error_page(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     def down(*_: Any) -> None:
         raise ConnectionRefusedError
 
@@ -126,13 +126,13 @@ def test_a_mail_server_that_is_down_is_nobodys_error_page(ada: User, monkeypatch
 
 
 @pytest.mark.usefixtures("ada")
-def test_whoever_asks_does_not_choose_where_the_link_leads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_request_does_not_determine_the_host_of_the_link(monkeypatch: pytest.MonkeyPatch) -> None:
     client = Client(headers={"host": "testserver:4444"})
     asked("ada", client)
     assert link()
     change(monkeypatch, {"origins": []})
     assert client.get("/password/forgotten/").status_code == 404
-    assert [said.id for said in mails_name_an_address(None)] == ["chatui.W055"]
+    assert [said.id for said in mail_links_have_address(None)] == ["chatui.W055"]
 
 
 def test_without_a_mail_server_there_is_no_such_page(monkeypatch: pytest.MonkeyPatch, ada: User) -> None:

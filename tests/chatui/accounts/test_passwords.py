@@ -1,4 +1,4 @@
-"""New passwords: long, of any characters, and none that is guessed first."""
+"""New passwords: long, of any characters, and none that attackers try first."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def problems(password: str) -> list[str]:
         "a" * 15 + "b" * 15 + "but with something else",
     ],
 )
-def test_length_is_all_that_is_asked_of_characters(password: str) -> None:
+def test_passwords_need_length_but_no_kind_of_character(password: str) -> None:
     assert problems(password) == []
 
 
-def test_sixty_four_characters_and_many_more_are_taken() -> None:
+def test_sixty_four_characters_and_many_more_are_accepted() -> None:
     for chars in (64, 200, 5000):
         words = "".join(f"{number} bottles of {number * 7919} " for number in range(chars))[:chars]
         assert problems(words) == []
@@ -72,11 +72,11 @@ def test_sixty_four_characters_and_many_more_are_taken() -> None:
         ("chatui at localhost", "password_too_similar"),
     ],
 )
-def test_what_is_guessed_first_is_refused(password: str, code: str) -> None:
+def test_predictable_passwords_are_refused(password: str, code: str) -> None:
     assert problems(password) == [code]
 
 
-def test_a_password_as_long_as_an_upload_may_be_is_judged_at_once() -> None:
+def test_a_very_long_password_is_checked_quickly() -> None:
     began = time.monotonic()
     problems("ab" * 400_000)
     problems("a" * 300_000 + "b" * 300_000)
@@ -91,7 +91,7 @@ def test_the_page_says_what_is_wrong(ada: User) -> None:
 
 
 @pytest.mark.django_db
-def test_an_older_shorter_password_still_opens_its_account() -> None:
+def test_an_older_shorter_password_still_works() -> None:
     person = make_person("carol")
     person.set_password("short")
     person.save()

@@ -1,4 +1,4 @@
-"""The second factor: nobody with a password alone gets in, each code is good once, and groups can demand it."""
+"""The second factor: a password alone does not sign in, each code works once, and groups can require it."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def code_of(person: User, step: int = 0) -> str:
 
 def switched_on(client: Client, person: User) -> list[str]:
     page = client.get("/sign-in/second-factor/").content.decode()
-    assert totp.written(enrollment.secret_of(person)) in page
+    assert totp.encoded_secret(enrollment.secret_of(person)) in page
     assert b"<svg" in client.get("/sign-in/second-factor/picture.svg").content
     done = client.post("/sign-in/second-factor/", {"code": code_of(person, -1)}).content.decode()
     return re.findall(r"<code>([a-z0-9-]{17})</code>", done)
 
 
-def test_after_it_is_on_the_password_alone_opens_nothing(ada: User) -> None:
+def test_with_a_second_factor_the_password_alone_is_not_enough(ada: User) -> None:
     codes = switched_on(password(), ada)
     assert len(codes) == 10 and RecoveryCode.objects.count() == 10
     client = password(after="/search/")
@@ -59,13 +59,13 @@ def test_after_it_is_on_the_password_alone_opens_nothing(ada: User) -> None:
     ]
 
 
-def test_an_address_that_is_none_leads_home(ada: User) -> None:
+def test_an_invalid_redirect_address_leads_home(ada: User) -> None:
     switched_on(password(), ada)
     client = password(after="nowhere")
     assert client.post("/sign-in/code/", {"code": code_of(ada)})["Location"] == "/" and is_in(client)
 
 
-def test_a_code_is_good_once(ada: User) -> None:
+def test_a_code_works_once(ada: User) -> None:
     switched_on(password(), ada)
     used = code_of(ada)
     assert password().post("/sign-in/code/", {"code": used}).status_code == 302
@@ -74,7 +74,7 @@ def test_a_code_is_good_once(ada: User) -> None:
     assert again.post("/sign-in/code/", {"code": code_of(ada, 1)}).status_code == 302, "the twin: the next one"
 
 
-def test_a_recovery_code_is_good_once(ada: User) -> None:
+def test_a_recovery_code_works_once(ada: User) -> None:
     code = switched_on(password(), ada)[0]
     assert password().post("/sign-in/code/", {"code": code.upper().replace("-", " ")}).status_code == 302
     again = password()
@@ -82,7 +82,7 @@ def test_a_recovery_code_is_good_once(ada: User) -> None:
     assert RecoveryCode.objects.count() == 9 and AuditEvent.objects.filter(action="recovery code used").count() == 1
 
 
-def test_new_recovery_codes_end_the_old_ones(ada: User) -> None:
+def test_new_recovery_codes_replace_the_old_ones(ada: User) -> None:
     client = password()
     old = switched_on(client, ada)[0]
     new = re.findall(r"<code>([a-z0-9-]{17})</code>", client.post("/sign-in/second-factor/codes/").content.decode())
@@ -91,7 +91,7 @@ def test_new_recovery_codes_end_the_old_ones(ada: User) -> None:
     assert password().post("/sign-in/code/", {"code": new[3]}).status_code == 302
 
 
-def test_nobody_floods_the_log_with_new_codes(ada: User) -> None:
+def test_nobody_can_flood_the_log_with_new_codes(ada: User) -> None:
     client = password()
     switched_on(client, ada)
     assert [client.post("/sign-in/second-factor/codes/").status_code for _ in range(31)] == [200] * 30 + [429]
@@ -106,13 +106,13 @@ def test_the_secret_is_not_shown_again(ada: User) -> None:
     assert client.get("/sign-in/second-factor/picture.svg").status_code == 404
 
 
-def test_a_secret_that_was_not_confirmed_counts_for_nothing(ada: User) -> None:
+def test_an_unconfirmed_secret_has_no_effect(ada: User) -> None:
     password().get("/sign-in/second-factor/")
     assert SecondFactor.objects.count() == 1, "the premise"
     assert is_in(password())
 
 
-def test_a_secret_that_somebody_saw_and_left_is_not_the_one_that_is_confirmed(ada: User) -> None:
+def test_an_abandoned_secret_is_replaced_before_confirmation(ada: User) -> None:
     password().get("/sign-in/second-factor/")
     seen = code_of(ada, -1)
     client = password()
@@ -121,7 +121,7 @@ def test_a_secret_that_somebody_saw_and_left_is_not_the_one_that_is_confirmed(ad
     assert b"<code>" in client.post("/sign-in/second-factor/", {"code": code_of(ada, -1)}).content and enrollment.is_on(ada), "the twin"
 
 
-def test_a_form_that_is_sent_twice_is_no_fault(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_submitting_a_form_twice_is_not_an_error(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     slower = password()
     slower.get("/sign-in/second-factor/")
     code = code_of(ada, -1)
@@ -144,7 +144,7 @@ def test_a_wrong_code_is_counted_and_logged(ada: User, caplog: pytest.LogCapture
     assert [vars(line)["outcome"] for line in caplog.records if line.getMessage() == "sign-in"] == ["signed in", "wrong code"]
 
 
-def test_it_takes_a_fresh_proof_to_change_anything(ada: User) -> None:
+def test_changes_require_a_recent_authentication(ada: User) -> None:
     switched_on(password(), ada)
     old = signed_in(ada)
     for path in ("/sign-in/second-factor/remove/", "/sign-in/second-factor/codes/"):
@@ -157,7 +157,7 @@ def test_it_takes_a_fresh_proof_to_change_anything(ada: User) -> None:
 
 
 @pytest.mark.parametrize("ending", ["another password", "closed", "time"])
-def test_the_step_after_the_password_ends(ending: str, ada: User) -> None:
+def test_the_second_step_expires(ending: str, ada: User) -> None:
     switched_on(password(), ada)
     client = password()
     match ending:
@@ -173,7 +173,7 @@ def test_the_step_after_the_password_ends(ending: str, ada: User) -> None:
     assert client.post("/sign-in/code/", {"code": code_of(ada)})["Location"] == "/sign-in/" and not is_in(client)
 
 
-def test_codes_cannot_be_guessed_at_will(ada: User) -> None:
+def test_guesses_at_codes_are_limited(ada: User) -> None:
     switched_on(password(), ada)
     client = password()
     pages = [client.post("/sign-in/code/", {"code": f"{number:06}"}).content.decode() for number in range(8)]
@@ -182,7 +182,7 @@ def test_codes_cannot_be_guessed_at_will(ada: User) -> None:
     assert not is_in(client)
 
 
-def test_without_the_password_there_is_no_such_step(ada: User) -> None:
+def test_without_the_password_there_is_no_second_step(ada: User) -> None:
     assert Client().get("/sign-in/code/")["Location"] == "/sign-in/"
     assert Client().get("/sign-in/second-factor/picture.svg").status_code == 404
 
@@ -196,7 +196,7 @@ def careful(ada: User, monkeypatch: pytest.MonkeyPatch) -> User:
 
 
 @pytest.mark.usefixtures("bela")
-def test_a_group_can_demand_it(careful: User) -> None:
+def test_a_group_can_require_it(careful: User) -> None:
     assert is_in(password("bela")), "the twin: not of others"
     client = password(after="/search/")
     assert not is_in(client)
@@ -208,7 +208,7 @@ def test_a_group_can_demand_it(careful: User) -> None:
     assert client.post("/sign-in/second-factor/remove/").status_code == 404 and enrollment.is_on(careful)
 
 
-def test_staff_remove_it_for_whoever_has_lost_theirs(ada: User) -> None:
+def test_staff_remove_it_for_people_who_have_lost_theirs(ada: User) -> None:
     switched_on(password(), ada)
     chief = make_person("chief", "view_user", "change_user", staff=True)
     boss = make_person("boss", "view_user", "change_user", "view_auditevent", staff=True)
@@ -222,19 +222,19 @@ def test_staff_remove_it_for_whoever_has_lost_theirs(ada: User) -> None:
     assert AuditEvent.objects.get(action="second factor removed").actor == chief
 
 
-def test_the_database_alone_holds_no_secret(ada: User, settings: object) -> None:
+def test_the_database_does_not_contain_the_secret(ada: User, settings: object) -> None:
     secret = enrollment.secret_of(ada)
     settings.SECRET_KEY = "another"  # type: ignore[attr-defined]
     assert enrollment.secret_of(ada) != secret
 
 
-def test_nothing_is_recorded_where_there_was_none(ada: User) -> None:
+def test_removing_no_factor_is_not_recorded(ada: User) -> None:
     enrollment.remove(SHELL, ada)
     assert not AuditEvent.objects.exists()
 
 
 @for_each([(59, "94287082"), (1111111109, "07081804"), (1234567890, "89005924"), (20000000000, "65353130")])
-def test_vectors_of_the_standard(seconds: int, expected: str) -> None:
+def test_vectors_of_the_rfc(seconds: int, expected: str) -> None:
     """RFC 6238, appendix B, of which six digits count here."""
     secret = b"12345678901234567890"
     assert totp.code_at(secret, seconds // 30) == expected[2:]

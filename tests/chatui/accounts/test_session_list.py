@@ -1,4 +1,4 @@
-"""The list of one's own sessions: what is in it, and what ends with a session."""
+"""The list of a person's sessions: what it shows, and what ends with a session."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def test_a_person_sees_their_own_sessions_and_ends_one(ada: User) -> None:
 
 
 @pytest.mark.usefixtures("bela")
-def test_all_others_end_at_once_also_those_that_are_not_listed(ada: User) -> None:
+def test_all_other_sessions_end_at_once_including_unlisted_ones(ada: User) -> None:
     here, there, unlisted, bela = came_in("ada"), came_in("ada"), signed_in(ada), came_in("bela")
     assert BegunSession.objects.filter(user=ada).count() == 2, "the premise"
     here.post("/sign-in/sessions/end/")
     assert [client.get("/").status_code for client in (here, there, unlisted, bela)] == [200, 302, 302, 200]
 
 
-def test_nobody_floods_the_log_with_sessions_that_they_end(ada: User) -> None:
+def test_nobody_can_flood_the_log_by_ending_sessions(ada: User) -> None:
     client = signed_in(ada)
     assert [client.post("/sign-in/sessions/end/").status_code for _ in range(40)] == [302] * 30 + [429] * 10
     assert client.post(f"/sign-in/sessions/{uuid4()}/end/").status_code == 429
@@ -74,7 +74,7 @@ def test_a_new_password_keeps_the_session_in_the_list() -> None:
 
 
 @pytest.mark.usefixtures("ada")
-def test_what_has_ended_is_not_listed_and_goes() -> None:
+def test_ended_sessions_are_not_listed_and_their_records_are_deleted() -> None:
     gone, here = came_in("ada", "192.0.2.2"), came_in("ada")
     gone.post("/sign-out/")
     assert "192.0.2.2" not in page_of(here)

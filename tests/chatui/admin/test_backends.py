@@ -1,4 +1,4 @@
-"""Back ends on the admin pages: who may change them, what the form refuses, what is recorded, and that no key is ever there."""
+"""Back ends on the admin pages: who may change them, what the form refuses, what is recorded, and that no key is shown."""
 
 from __future__ import annotations
 
@@ -69,9 +69,7 @@ def confirm(name: str) -> None:
     assert signed_in(seer).post(LIST, action).status_code == 302
 
 
-def test_a_row_is_made_recorded_and_used_once_it_is_confirmed(
-    admin_pages: Client, omar: User, django_capture_on_commit_callbacks: Any
-) -> None:
+def test_a_row_is_recorded_and_used_once_it_is_confirmed(admin_pages: Client, omar: User, django_capture_on_commit_callbacks: Any) -> None:
     group = Group.objects.create(name="readers")
     assert connected.is_demo()
     with django_capture_on_commit_callbacks(execute=True):
@@ -87,7 +85,7 @@ def test_a_row_is_made_recorded_and_used_once_it_is_confirmed(
     assert recorded() == [("back end created", "small", created), ("back end confirmed", "small", confirmed)]
 
 
-def test_a_new_row_is_one_line_however_much_is_in_it_and_tells_first_where_it_sends_what(configure: Configure) -> None:
+def test_a_new_row_is_recorded_in_one_line_that_starts_with_where_text_is_sent(configure: Configure) -> None:
     seer = make_person("sera", "add_storedbackend", "view_storedbackend", "view_hidden_channels", staff=True)
     StoredBackend.objects.create(name="other", url="http://127.0.0.1:9")
     changes = {"url": f"https://api.example.org/{'x' * 250}", "label": "y" * 80, "summaries": "model", "summarizer": "other"}
@@ -99,7 +97,7 @@ def test_a_new_row_is_one_line_however_much_is_in_it_and_tells_first_where_it_se
     assert detail.endswith(" more")
 
 
-def test_a_change_and_a_removal_are_recorded_too(admin_pages: Client, django_capture_on_commit_callbacks: Any) -> None:
+def test_changes_and_deletions_are_recorded(admin_pages: Client, django_capture_on_commit_callbacks: Any) -> None:
     add(admin_pages)
     row = StoredBackend.objects.get()
     before = len(recorded())
@@ -111,7 +109,7 @@ def test_a_change_and_a_removal_are_recorded_too(admin_pages: Client, django_cap
     assert connected.is_demo()
 
 
-def test_staff_without_the_permission_change_nothing(sam: User, configure: Configure) -> None:
+def test_staff_without_the_permission_cannot_change_anything(sam: User, configure: Configure) -> None:
     StoredBackend.objects.create(name="a", url="http://a")
     client = signed_in(sam)
     assert {client.get(LIST).status_code, add(client).status_code} == {403}
@@ -139,7 +137,7 @@ def test_staff_without_the_permission_change_nothing(sam: User, configure: Confi
         ({"summaries": "model", "summarizer": "other"}, "There is no such back end"),
     ],
 )
-def test_the_form_says_what_is_wrong(changes: dict[str, str], words: str, admin_pages: Client, configure: Configure) -> None:
+def test_the_form_reports_mistakes(changes: dict[str, str], words: str, admin_pages: Client, configure: Configure) -> None:
     configure(backend_url="http://127.0.0.1:9")
     assert words in errors(add(admin_pages, **changes))
     assert not StoredBackend.objects.exists() and recorded() == []
@@ -155,7 +153,7 @@ ask_for_reasoning = false
 """
 
 
-def test_a_row_says_whatever_the_file_of_back_ends_says_of_a_server(configure: Configure) -> None:
+def test_a_row_supports_the_settings_of_the_back_ends_file(configure: Configure) -> None:
     seer = make_person("sera", "add_storedbackend", "view_storedbackend", "view_hidden_channels", staff=True)
     response = add(signed_in(seer), other_settings=OTHER)
     assert response.status_code == 302, errors(response)
@@ -190,13 +188,13 @@ def test_a_row_says_whatever_the_file_of_back_ends_says_of_a_server(configure: C
         ("x" * 8001, "at most 8000 characters"),
     ],
 )
-def test_what_it_cannot_say_is_told_beside_the_field(text: str, words: str, admin_pages: Client, configure: Configure) -> None:
+def test_mistakes_in_other_settings_are_shown_at_the_field(text: str, words: str, admin_pages: Client, configure: Configure) -> None:
     said = errors(add(admin_pages, other_settings=text))
     assert words in said and "sk-7261" not in said
     assert not StoredBackend.objects.exists() and recorded() == []
 
 
-def test_another_address_of_a_trusted_server_is_like_a_moved_one(admin_pages: Client, configure: Configure) -> None:
+def test_adding_an_address_to_a_trusted_server_counts_as_moving_it(admin_pages: Client, configure: Configure) -> None:
     seer = make_person("sera", "add_storedbackend", "view_storedbackend", "view_hidden_channels", staff=True)
     assert add(signed_in(seer), summaries="server", kind="responses").status_code == 302
     row = StoredBackend.objects.get()
@@ -204,12 +202,12 @@ def test_another_address_of_a_trusted_server_is_like_a_moved_one(admin_pages: Cl
     assert "Only those who may see hidden channels" in errors(admin_pages.post(f"{LIST}{row.pk}/change/", moved))
 
 
-def test_a_name_cannot_be_given_twice(admin_pages: Client) -> None:
+def test_a_name_must_be_unique(admin_pages: Client) -> None:
     add(admin_pages)
     assert "already exists" in errors(add(admin_pages))
 
 
-def test_a_key_does_not_go_with_an_edited_address(admin_pages: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_cannot_be_used_with_an_edited_address(admin_pages: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_KEY_ACME", "https://api.example.org sk-7261")
     assert add(admin_pages, key_name="ACME").status_code == 302, "the premise: where it belongs it may go"
     row = StoredBackend.objects.get()
@@ -218,7 +216,7 @@ def test_a_key_does_not_go_with_an_edited_address(admin_pages: Client, monkeypat
     assert StoredBackend.objects.get().url == FIELDS["url"]
 
 
-def test_no_page_of_the_admin_pages_holds_a_key(admin_pages: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_admin_page_contains_a_key(admin_pages: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_KEY_ACME", "https://api.example.org sk-7261")
     add(admin_pages, key_name="ACME")
     row = StoredBackend.objects.get()
@@ -228,7 +226,7 @@ def test_no_page_of_the_admin_pages_holds_a_key(admin_pages: Client, monkeypatch
     assert not any("sk-7261" in detail for _, _, detail in recorded())
 
 
-def test_only_who_may_see_hidden_channels_can_trust_a_server_s_summaries(admin_pages: Client, configure: Configure) -> None:
+def test_only_staff_who_may_see_hidden_channels_can_trust_a_servers_summaries(admin_pages: Client, configure: Configure) -> None:
     assert "may see hidden channels" in errors(add(admin_pages, summaries="server"))
     both = make_person("both", "add_storedbackend", "change_storedbackend", "view_hidden_channels", staff=True)
     assert add(signed_in(both), summaries="server").status_code == 302
@@ -237,7 +235,7 @@ def test_only_who_may_see_hidden_channels_can_trust_a_server_s_summaries(admin_p
     assert kept.status_code == 302, "what was trusted already may stay"
 
 
-def test_trust_does_not_move_to_another_server_with_the_address(admin_pages: Client, configure: Configure) -> None:
+def test_trust_does_not_follow_a_changed_address(admin_pages: Client, configure: Configure) -> None:
     both = make_person("both", "add_storedbackend", "view_hidden_channels", staff=True)
     add(signed_in(both), summaries="server")
     row = StoredBackend.objects.get()
@@ -245,7 +243,7 @@ def test_trust_does_not_move_to_another_server_with_the_address(admin_pages: Cli
     assert "may see hidden channels" in errors(response)
 
 
-def test_nobody_has_reasoning_sent_to_a_server_of_theirs(admin_pages: Client, configure: Configure) -> None:
+def test_nobody_can_redirect_reasoning_to_their_own_server(admin_pages: Client, configure: Configure) -> None:
     """A summarizer is sent the whole chain of thought."""
     both = signed_in(make_person("both", "add_storedbackend", "change_storedbackend", "view_hidden_channels", staff=True))
     add(admin_pages, name="writer", label="")
@@ -262,7 +260,7 @@ def test_nobody_has_reasoning_sent_to_a_server_of_theirs(admin_pages: Client, co
     assert both.post(f"{LIST}{writer.pk}/change/", moved).status_code == 302
 
 
-def test_nobody_takes_the_name_of_a_summarizer_that_is_away(admin_pages: Client, configure: Configure) -> None:
+def test_nobody_can_take_the_name_of_a_missing_summarizer(admin_pages: Client, configure: Configure) -> None:
     configure('[[backend]]\nname="a"\nurl="http://a"\nsummaries="model"\nsummarizer="writer"\n')
     assert "may see hidden channels" in errors(add(admin_pages, name="writer"))
     assert add(admin_pages, name="reader").status_code == 302

@@ -1,4 +1,4 @@
-"""A back end that somebody made or changed who may not see hidden channels waits for somebody who may."""
+"""A back end that was changed by somebody who may not see hidden channels waits for the confirmation of somebody who may."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def send(person: User, **changes: str) -> None:
     assert response.status_code == 302, response.content.decode()
 
 
-def test_a_back_end_of_somebody_without_the_permission_waits(keeper: User, seer: User) -> None:
+def test_a_back_end_of_somebody_without_the_permission_waits_for_confirmation(keeper: User, seer: User) -> None:
     send(keeper)
     assert offered() == [] and StoredBackend.objects.get().unconfirmed_by == "karl"
     send(seer)
@@ -65,14 +65,14 @@ def test_a_back_end_of_somebody_without_the_permission_waits(keeper: User, seer:
     assert AuditEvent.objects.get(number=1).detail.startswith("waits for confirmation; ")
 
 
-def test_saving_without_a_change_takes_no_back_end_away(keeper: User, seer: User) -> None:
+def test_saving_without_a_change_keeps_the_back_end_confirmed(keeper: User, seer: User) -> None:
     send(seer)
     send(keeper)
     assert offered() == ["new"]
 
 
 @pytest.mark.parametrize("sent", [{"unconfirmed_by": ""}, {"_confirm": "1"}])
-def test_no_field_that_is_sent_along_confirms(sent: dict[str, str], keeper: User) -> None:
+def test_no_extra_form_field_confirms_a_back_end(sent: dict[str, str], keeper: User) -> None:
     send(keeper, **sent)
     assert offered() == []
 
@@ -82,7 +82,7 @@ def test_the_operators_own_rows_count_as_confirmed() -> None:
     assert offered() == ["shell"]
 
 
-def test_a_check_says_which_wait(keeper: User) -> None:
+def test_a_check_reports_unconfirmed_back_ends(keeper: User) -> None:
     send(keeper)
     (said,) = [message for message in checks.stored_backends(None) if message.id == "chatui.W017"]
     assert "'new'" in said.msg and "'karl'" in said.msg

@@ -1,4 +1,4 @@
-"""The admin page of failed answers: found by its number, with a cause that quotes nothing, and only for those who look after back ends."""
+"""The admin page of failed answers: searchable by number, with a cause that quotes nothing, only for staff who see back ends."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def failed(ada: User) -> Turn:
     )
 
 
-def test_a_failure_is_found_by_the_number_that_the_person_read_out(failed: Turn) -> None:
+def test_a_failure_is_found_by_the_number_that_the_person_was_shown(failed: Turn) -> None:
     omar = signed_in(make_person("omar", "view_storedbackend", staff=True))
     for typed in (number(failed.pk), number(failed.pk).lower(), number(failed.pk).replace("-", " ")):
         page = omar.get(LIST, {"q": typed}).content.decode()
@@ -48,7 +48,7 @@ def test_a_failure_is_found_by_the_number_that_the_person_read_out(failed: Turn)
     assert omar.get(f"{LIST}{failed.pk}/cause/").json() == {"cause": "vllm: HTTP 401, invalid_api_key"}
 
 
-def test_nobody_changes_or_deletes_one(failed: Turn) -> None:
+def test_nobody_can_change_or_delete_a_failure(failed: Turn) -> None:
     omar = signed_in(make_person("omar", "view_storedbackend", "change_turn", "delete_turn", staff=True))
     assert omar.post(f"{LIST}{failed.pk}/delete/", {"post": "yes"}).status_code == 403
     assert omar.get(f"{LIST}add/").status_code == 403
@@ -56,17 +56,17 @@ def test_nobody_changes_or_deletes_one(failed: Turn) -> None:
 
 
 @pytest.mark.parametrize("permissions", [(), ("view_hidden_channels",), ("view_user", "view_auditevent")])
-def test_it_is_for_those_who_look_after_back_ends_alone(failed: Turn, permissions: tuple[str, ...]) -> None:
+def test_only_staff_who_may_see_back_ends_can_see_failures(failed: Turn, permissions: tuple[str, ...]) -> None:
     other = signed_in(make_person("otto", *permissions, staff=True))
     assert other.get(LIST).status_code == 403
     assert other.get(f"{LIST}{failed.pk}/cause/").status_code == 404
 
 
-def test_people_who_are_no_staff_are_not_told(failed: Turn, ada: User) -> None:
+def test_people_who_are_not_staff_do_not_see_the_cause(failed: Turn, ada: User) -> None:
     assert signed_in(ada).get(f"{LIST}{failed.pk}/cause/").status_code in (302, 403)
 
 
-def test_an_answer_that_did_not_fail_is_not_there(failed: Turn) -> None:
+def test_a_successful_answer_is_not_listed(failed: Turn) -> None:
     Turn.objects.filter(pk=failed.pk).update(error_code="", state="completed")
     omar = signed_in(make_person("omar", "view_storedbackend", staff=True))
     assert omar.get(f"{LIST}{failed.pk}/cause/").status_code == 404
@@ -75,13 +75,13 @@ def test_an_answer_that_did_not_fail_is_not_there(failed: Turn) -> None:
 @pytest.mark.parametrize(
     "query", ["error_detail__startswith=HTTP", "asked_by=1", "question__text__contains=P", "conversation__title=x", "backend=a"]
 )
-def test_no_filter_asks_for_what_the_list_does_not_show(failed: Turn, query: str) -> None:
+def test_filters_cannot_query_hidden_columns(failed: Turn, query: str) -> None:
     omar = signed_in(make_person("omar", "view_storedbackend", staff=True))
     assert omar.get(f"{LIST}?{query}").status_code in (302, 400)
     assert number(failed.pk) in omar.get(f"{LIST}?error_code__exact=E-X-BACKEND-SETUP").content.decode()
 
 
-def test_no_page_of_it_shows_what_the_server_wrote_or_what_was_sent(failed: Turn) -> None:
+def test_no_page_shows_the_servers_text_or_the_request(failed: Turn) -> None:
     Turn.objects.filter(pk=failed.pk).update(request=b"SECRET")
     omar = signed_in(make_person("omar", "view_storedbackend", staff=True))
     for path in ("", f"{failed.pk}/change/", f"{failed.pk}/history/"):

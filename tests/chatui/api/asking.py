@@ -20,7 +20,7 @@ ADDRESS = "192.0.2.9"
 def key_of(person: User, **wanted: Any) -> str:
     """The text of a new key."""
     choices: dict[str, Any] = {"name": "A script", "for_responses": True, "for_chat": True} | wanted
-    return management.make(Visitor(person, ADDRESS, "shell"), NewKeyOptions(**choices)).text
+    return management.create(Visitor(person, ADDRESS, "shell"), NewKeyOptions(**choices)).text
 
 
 new_key = database_sync_to_async(key_of)

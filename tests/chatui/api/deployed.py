@@ -15,7 +15,7 @@ from chatui.accounts.api_keys import management
 from chatui.audit_log.record import Visitor
 from chatui.models import User
 wanted = management.NewKeyOptions('A script', for_responses=True, for_chat=True, per_minute=600)
-print('key=' + management.make(Visitor(User.objects.get(username='ada'), '', 'shell'), wanted).text)
+print('key=' + management.create(Visitor(User.objects.get(username='ada'), '', 'shell'), wanted).text)
 """
 
 

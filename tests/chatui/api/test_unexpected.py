@@ -116,11 +116,11 @@ async def test_a_key_that_cannot_be_checked_counts_as_good_for_a_while(ada: User
 
     watch = KeyWatch(await database_sync_to_async(checking.admit)(key, "192.0.2.9"))
     monkeypatch.setattr(key_watch, "CHECK_SECONDS", 0.0)
-    monkeypatch.setattr(checking, "is_still_good", raising(OperationalError("database is locked")))
+    monkeypatch.setattr(checking, "is_still_valid", raising(OperationalError("database is locked")))
     watch._next = 0.0
     assert await watch.why_over() is None
     watch._checked_at -= 2 * key_watch.GRACE_SECONDS
     assert await watch.why_over() is ProductCode.SERVER_BUSY
-    monkeypatch.setattr(checking, "is_still_good", raising(wrong_sql()))
+    monkeypatch.setattr(checking, "is_still_valid", raising(wrong_sql()))
     with pytest.raises(OperationalError):
         await watch.why_over()

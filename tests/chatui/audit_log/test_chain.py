@@ -1,4 +1,4 @@
-"""The proof that the audit log is whole: what an attacker with the database in hand does to it, and what ``audit verify`` says."""
+"""The integrity of the audit log: what an attacker with database access can do, and what ``audit verify`` reports."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def verify(*arguments: str) -> tuple[int, str]:
     return 0, out.getvalue()
 
 
-def test_a_log_that_nobody_touched_is_whole_and_its_head_is_printed(noted: Head) -> None:
+def test_an_unchanged_log_is_intact_and_its_head_is_printed(noted: Head) -> None:
     code, said = verify()
     assert (code, said) == (0, f"The log is intact: 12 lines. Head: --number 12 --head {noted.hash}\n")
     assert verify("--number", "12", "--head", noted.hash)[0] == 0
     assert verify("--number", "12", "--head", noted.hash.upper())[0] == 0
 
 
-def test_a_log_that_is_compared_with_no_noted_head_is_verified_with_a_loud_warning(noted: Head) -> None:
+def test_verification_without_a_noted_head_gives_a_warning(noted: Head) -> None:
     for arguments, is_warned in (((), True), (("--number", str(noted.number), "--head", noted.hash), False)):
         out, err = io.StringIO(), io.StringIO()
         call_command("audit", "verify", *arguments, stdout=out, stderr=err)
@@ -80,13 +80,13 @@ def test_a_log_that_is_compared_with_no_noted_head_is_verified_with_a_loud_warni
         assert "The log is intact" in out.getvalue()
 
 
-def test_an_empty_log_is_whole_unless_there_was_a_line_once() -> None:
+def test_an_empty_log_is_intact_unless_a_head_was_noted() -> None:
     assert verify() == (0, "The log is intact: 0 lines. It is empty.\n")
     code, said = verify("--number", "12", "--head", "0" * 64)
     assert code == 1 and "Line 12: It was noted but does not exist" in said
 
 
-def test_lines_that_came_after_the_noted_head_do_no_harm(noted: Head, grace: User) -> None:
+def test_lines_after_the_noted_head_are_fine(noted: Head, grace: User) -> None:
     record("later", Visitor(grace, "", "page"))
     assert verify("--number", "12", "--head", noted.hash)[0] == 0
 
@@ -106,7 +106,7 @@ def test_a_line_that_was_edited_in_any_column_is_found(column: str, noted: Head)
     assert said.count("Line ") == 1
 
 
-def test_an_edited_line_with_a_hash_that_fits_it_breaks_the_chain_behind_it(noted: Head) -> None:
+def test_an_edited_line_with_a_matching_hash_breaks_the_chain_after_it(noted: Head) -> None:
     tampered("UPDATE chatui_auditevent SET actor_name = 'somebody else' WHERE number = 7")
     line = AuditEvent.objects.get(number=7)
     tampered(f"UPDATE chatui_auditevent SET hash = '{digest(line)}' WHERE number = 7")
@@ -114,7 +114,7 @@ def test_an_edited_line_with_a_hash_that_fits_it_breaks_the_chain_behind_it(note
     assert code == 1 and said.startswith("Line 8: It does not follow the line before it"), said
 
 
-def test_a_chain_that_was_made_anew_from_an_edited_line_on_is_found_by_the_noted_head_only(noted: Head) -> None:
+def test_a_chain_rewritten_from_an_edited_line_on_is_found_only_by_the_noted_head(noted: Head) -> None:
     tampered("UPDATE chatui_auditevent SET actor_name = 'somebody else' WHERE number = 7")
     rewritten(7)
     assert verify()[0] == 0, "the premise: a chain without an anchor proves nothing against whoever can write all of it"
@@ -125,7 +125,7 @@ def test_a_chain_that_was_made_anew_from_an_edited_line_on_is_found_by_the_noted
 @pytest.mark.parametrize(
     ("which", "said"), [("= 1", "Line 1 is missing"), ("= 5", "Line 5 is missing"), ("BETWEEN 5 AND 8", "Lines 5 to 8 are missing")]
 )
-def test_deleted_lines_leave_a_gap_that_is_named(which: str, said: str, noted: Head) -> None:
+def test_deleted_lines_leave_a_gap_that_is_reported(which: str, said: str, noted: Head) -> None:
     tampered(f"DELETE FROM chatui_auditevent WHERE number {which}")
     code, output = verify()
     assert code == 1 and said in output and output.count("Line") == 2, output
@@ -140,7 +140,7 @@ def test_a_deleted_line_whose_gap_was_closed_is_found(noted: Head) -> None:
     assert code == 1 and said.startswith("Line 5: "), said
 
 
-def test_a_line_that_was_put_in_is_found(noted: Head) -> None:
+def test_an_inserted_line_is_found(noted: Head) -> None:
     line = AuditEvent.objects.get(number=12)
     tampered(*(f"UPDATE chatui_auditevent SET number = {n + 1} WHERE number = {n}" for n in range(12, 4, -1)))
     line.id, line.number, line.actor_name = new_key(), 5, "invented"
@@ -152,7 +152,7 @@ def test_a_line_that_was_put_in_is_found(noted: Head) -> None:
     assert code == 1 and said.startswith("Line 6: "), said
 
 
-def test_two_lines_that_changed_places_are_found(noted: Head) -> None:
+def test_two_swapped_lines_are_found(noted: Head) -> None:
     tampered(
         "UPDATE chatui_auditevent SET number = 99 WHERE number = 5",
         "UPDATE chatui_auditevent SET number = 5 WHERE number = 6",
@@ -162,14 +162,14 @@ def test_two_lines_that_changed_places_are_found(noted: Head) -> None:
     assert code == 1 and said.startswith("Line 5: "), said
 
 
-def test_a_cut_off_end_is_found_by_the_noted_head_only(noted: Head) -> None:
+def test_a_cut_off_end_is_found_only_by_the_noted_head(noted: Head) -> None:
     tampered("DELETE FROM chatui_auditevent WHERE number > 8")
     assert verify()[0] == 0, "the premise: what is left is a whole chain"
     code, said = verify("--number", "12", "--head", noted.hash)
     assert code == 1 and "Line 12: It was noted but does not exist: the end of the log was cut off." in said
 
 
-def test_many_problems_are_counted_and_the_first_are_named(grace: User) -> None:
+def test_all_problems_are_counted_and_the_first_are_listed(grace: User) -> None:
     for _ in range(30):
         record("act", Visitor(grace, "", "page"))
     tampered("UPDATE chatui_auditevent SET actor_name = 'x'")
@@ -177,14 +177,14 @@ def test_many_problems_are_counted_and_the_first_are_named(grace: User) -> None:
     assert code == 1 and said.startswith("Line 1: ") and said.count("It does not match its hash") == 20 and "And 10 more." in said
 
 
-def test_a_head_without_its_number_is_no_question() -> None:
+def test_a_head_without_its_number_is_a_usage_error() -> None:
     for arguments in (["--head", "0" * 64], ["--number", "3"]):
         with pytest.raises(CommandError) as refused:
             call_command("audit", "verify", *arguments)
         assert refused.value.returncode == 2
 
 
-def test_the_head_is_printed_as_verify_takes_it(noted: Head) -> None:
+def test_the_head_is_printed_in_the_form_that_verify_accepts(noted: Head) -> None:
     out = io.StringIO()
     call_command("audit", "head", stdout=out)
     assert verify(*out.getvalue().split())[0] == 0
@@ -213,14 +213,14 @@ def test_the_database_itself_refuses_to_change_remove_or_replace_a_line(statemen
     assert list(AuditEvent.objects.order_by("number").values()) == before
 
 
-def test_the_database_takes_the_next_line(noted: Head, grace: User) -> None:
+def test_the_database_accepts_the_next_line(noted: Head, grace: User) -> None:
     assert record("next", Visitor(grace, "", "page")).number == 13
 
 
-def test_a_line_holds_nothing_that_moves_a_cursor_or_turns_text_around(grace: User) -> None:
+def test_a_line_contains_no_control_characters(grace: User) -> None:
     written = record("act", Visitor(grace, "192.0.2.7", "page"), "a\x9b2J", detail="15 min: \x1b[2Ja\u202eb c é — 火")
     assert (written.owner_name, written.detail) == ("a\ufffd2J", "15 min: \ufffd[2Ja\ufffdb c é — 火")
-    assert chain.verify().is_whole
+    assert chain.verify().is_intact
 
 
 def test_an_account_can_be_deleted_although_its_lines_stay(noted: Head, grace: User) -> None:
@@ -229,14 +229,14 @@ def test_an_account_can_be_deleted_although_its_lines_stay(noted: Head, grace: U
 
 
 @pytest.mark.parametrize("name", chain._TRIGGERS)
-def test_a_guard_that_somebody_took_off_is_missed(name: str, noted: Head) -> None:
+def test_a_missing_trigger_is_reported(name: str, noted: Head) -> None:
     assert chain.missing_triggers() == []
     sql(f"DROP TRIGGER {name}")
     code, said = verify()
     assert code == 1 and said.startswith(f"The database does not refuse changes to the log: the trigger {name} is missing.")
 
 
-def test_a_walk_keeps_no_lines(
+def test_verification_needs_constant_memory(
     noted: Head, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Callable[..., AbstractContextManager[object]]
 ) -> None:
     monkeypatch.setattr(chain, "_CHUNK", 3)

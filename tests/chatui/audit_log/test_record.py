@@ -1,4 +1,4 @@
-"""Writing a line of the audit log: beside other writers, and with values that are too long or move a cursor."""
+"""Writing a line of the audit log: with concurrent writers, and with values that are too long or contain control characters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatui.models import AuditEvent, User
 pytestmark = pytest.mark.django_db
 
 
-def test_whoever_finds_the_number_taken_writes_under_the_next_one(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_that_finds_its_number_taken_uses_the_next(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
     append, refused = record._append, list[AuditEvent]()
 
     def taken_at_first(event: AuditEvent) -> None:
@@ -24,10 +24,10 @@ def test_whoever_finds_the_number_taken_writes_under_the_next_one(grace: User, m
     monkeypatch.setattr(record, "_append", taken_at_first)
     record.record("act", Visitor(grace, "192.0.2.7", "page"))
     assert len(refused) == 3 and AuditEvent.objects.count() == 1
-    assert chain.verify().is_whole
+    assert chain.verify().is_intact
 
 
-def test_a_line_that_can_never_be_written_is_an_error_in_the_end(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_that_can_never_be_written_raises_an_error_in_the_end(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
     def always_taken(event: AuditEvent) -> None:
         raise IntegrityError
 
@@ -36,7 +36,7 @@ def test_a_line_that_can_never_be_written_is_an_error_in_the_end(grace: User, mo
         record.record("act", Visitor(grace, "192.0.2.7", "page"))
 
 
-def test_values_are_cut_to_their_columns_and_move_no_cursor(grace: User) -> None:
+def test_values_are_cut_to_their_columns_and_lose_control_characters(grace: User) -> None:
     line = record.record("act", Visitor(grace, "a" * 200, "page"), "n\x1b[2J\u202e" + "n" * 300, detail="d\x07\x9b" + "d" * 300)
     assert (len(line.address), len(line.owner_name), len(line.detail)) == (64, 150, 200)
     assert line.owner_name.startswith("n\ufffd[2J\ufffdn") and line.detail.startswith("d\ufffd\ufffdd")

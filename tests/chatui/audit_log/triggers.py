@@ -1,4 +1,4 @@
-"""Takes the database's guards off the audit log for a while: for emptying tables after a test, and for attackers who can do so."""
+"""Removes the audit log's database triggers for a while: to empty tables after a test, and to act as an attacker who can do so."""
 
 from __future__ import annotations
 

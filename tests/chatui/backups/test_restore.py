@@ -73,7 +73,7 @@ def test_what_was_lost_is_back_and_what_was_there_is_kept(database: Path, backup
     assert "2 accounts, 2 conversations, 8 messages" in printed and Message.objects.count() == 8
     [line] = rows(Filters(action="backup restored"))
     assert (line.number, line.detail) == (2, f"made at line 1; the log before it ended at line 2 with {later.hash}")
-    assert chain.verify(lines).is_whole and not chain.missing_triggers()
+    assert chain.verify(lines).is_intact and not chain.missing_triggers()
     connection.close()
     [kept] = beside(database)
     with closing(sqlite3.connect(database.parent / kept)) as former:
@@ -106,7 +106,7 @@ def test_what_was_closed_or_revoked_since_does_not_come_back(database: Path, bac
     call_command("createsuperuser", "--noinput", "--username", "root", "--email", "")
     people = {name: User.objects.get(username=name) for name in ("ada", "bela")}
     wanted = management.NewKeyOptions("a key", for_responses=True, for_chat=False)
-    kept, revoked = (management.make(SHELL.of(people["bela"]), wanted).id for _ in range(2))
+    kept, revoked = (management.create(SHELL.of(people["bela"]), wanted).id for _ in range(2))
     links = [link_of(people["bela"]) for _ in range(2)]
     said("backup", database.parent / "later")
     assert close_account(people["ada"], Cause.STAFF, SHELL)

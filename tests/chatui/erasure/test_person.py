@@ -133,7 +133,7 @@ def test_the_audit_log_keeps_the_name_and_tells_of_the_erasure(ada: User, writte
     assert line is not None and (line.action, line.way, line.owner_name) == ("account erased", "shell", "ada")
     assert line.detail == f"id {key}: 2 conversations, 1 folders, 8 messages, 4 turns, 0 files, 2 share links, 4 debug requests"
     assert AuditEvent.objects.filter(actor_name="ada").count() == before
-    assert chain.verify().is_whole
+    assert chain.verify().is_intact
 
 
 def test_what_cannot_be_recorded_does_not_happen(ada: User, written: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,10 +237,10 @@ def test_a_superuser_erases_somebody_who_has_written_thousands_of_messages(root:
 def test_who_erases_an_account_is_tied_to_it_so_that_an_account_in_between_makes_nobody_two_people(
     root: User, ada: User, bela: User
 ) -> None:
-    four_eyes.note(ada, [bela.pk], "account changed")
-    assert not four_eyes.are_tied(root, bela), "the premise"
+    four_eyes.record_change(ada, [bela.pk], "account changed")
+    assert not four_eyes.are_linked(root, bela), "the premise"
     signed_in(root).post(page_of(ada), {"name": "ada"})
-    assert not User.objects.filter(username="ada").exists() and four_eyes.are_tied(root, bela)
+    assert not User.objects.filter(username="ada").exists() and four_eyes.are_linked(root, bela)
 
 
 def test_staff_with_the_permission_may_and_others_may_not(ada: User, bela: User, sam: User) -> None:

@@ -184,9 +184,9 @@ def test_errors_are_in_the_language_of_whoever_meets_them() -> None:
 
 def test_nothing_of_a_request_stays_for_code_that_serves_nobody(olga: User) -> None:
     """What is recorded is in English, whoever did it."""
-    from chatui.admin.backends import _standing
+    from chatui.admin.backends import _values_by_label
     from chatui.models import StoredBackend
 
     row = StoredBackend.objects.create(name="small", url="http://127.0.0.1:9")
     with translation.override("de"):
-        assert _standing(row)["address"] == "http://127.0.0.1:9" and str(StoredBackend._meta.verbose_name) == "Backend"
+        assert _values_by_label(row)["address"] == "http://127.0.0.1:9" and str(StoredBackend._meta.verbose_name) == "Backend"

@@ -35,7 +35,7 @@ def test_purge_removes_what_was_deleted_long_ago_and_nothing_else(ada: User, con
 
 
 def test_first_account_prints_a_code_that_is_good() -> None:
-    assert first_account.code_is_good(said("first_account").strip())
+    assert first_account.is_valid_code(said("first_account").strip())
 
 
 def test_first_account_says_when_there_is_one_already(ada: User) -> None:

@@ -58,8 +58,8 @@ def lines_about(name: str) -> list[tuple[str, str]]:
 def test_everything_that_lets_somebody_in_ends(root: User) -> None:
     person = make_person("vera", "view_user", "add_user", "view_hidden_channels", "view_any_conversation", staff=True)
     browser, theirs = signed_in(person), Visitor(person, "192.0.2.1", "page")
-    key = management.make(theirs, management.NewKeyOptions("A script", for_responses=True, for_chat=True))
-    invitation = invitations.make(theirs, days=7, group=None, note="")
+    key = management.create(theirs, management.NewKeyOptions("A script", for_responses=True, for_chat=True))
+    invitation = invitations.create(theirs, days=7, group=None, note="")
     PasswordLink.objects.create(user=person, made_by_name="root", expires_at=timezone.now() + timedelta(days=1))
     other = long_conversation(root, 2, "carrot")
     debug_requests.open_debug_view(theirs, other.pk, OPENING["reason"])
@@ -74,7 +74,7 @@ def test_everything_that_lets_somebody_in_ends(root: User) -> None:
     assert Client().get(invitation).status_code == 404 and Invitation.objects.get().revoked_at is not None
     assert not DebugRequest.objects.filter(person=person, closed_at=None).exists()
     assert not PasswordLink.objects.filter(expires_at__gt=timezone.now() + timedelta(seconds=1)).exists()
-    assert ("account closed", "by staff") in lines_about("vera") and chain.verify().is_whole
+    assert ("account closed", "by staff") in lines_about("vera") and chain.verify().is_intact
 
 
 def test_a_share_link_rests_while_its_maker_is_away(ada: User) -> None:

@@ -103,7 +103,7 @@ def test_nor_do_they_invite_make_groups_or_demand_a_second_factor(keeper: User, 
     meanwhile(demote(keeper))
     for act in (
         lambda: account_actions.invite(visitor, ["somebody"], None, 7),
-        lambda: group_list.make(visitor, "writers", []),
+        lambda: group_list.create(visitor, "writers", []),
         lambda: required.set_for(visitor, group, is_on=True),
     ):
         User.objects.filter(pk=keeper.pk).update(is_staff=True)

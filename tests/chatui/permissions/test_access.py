@@ -1,4 +1,4 @@
-"""Who may see hidden channels, and that every look and every attempt is on record before anything is shown."""
+"""Who may see hidden channels, and that every access and attempt is recorded before anything is shown."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_deactivated_person_owns_nothing(ada: User, conversation: Conversation
         access.own_conversation(ada, conversation.pk)
 
 
-def test_a_file_is_found_by_its_active_owner_alone(ada: User, bela: User, conversation: Conversation) -> None:
+def test_only_its_active_owner_finds_a_file(ada: User, bela: User, conversation: Conversation) -> None:
     kept = storage.save(FileDestination(ada.pk, conversation.pk), NewFile.of("plot.png", b"PNG"))
     assert files.own_file(ada, kept.pk) == kept
     for person in (bela, None):
@@ -75,7 +75,7 @@ def say(row: Conversation, body: str, channel: str | None = None) -> Message:
     return transcripts.append(row, None, Frame(header, body), Author.MODEL if channel else Author.PERSON)
 
 
-def test_who_asks_for_a_hidden_message_is_recorded_unless_they_may_see_the_hidden_channels_of_that_conversation(
+def test_requests_for_a_hidden_message_are_recorded_unless_the_person_may_see_it(
     ada: User, hank: User, grace: User, conversation: Conversation
 ) -> None:
     hidden = say(conversation, "HIDDEN", "analysis")
@@ -100,9 +100,7 @@ def test_no_permission_counts_without_staff_status_or_in_a_deactivated_account(m
         setattr(grace, lost, True)
 
 
-def test_of_keys_from_an_index_only_ones_own_visible_messages_outside_the_bin_are_had(
-    ada: User, bela: User, conversation: Conversation
-) -> None:
+def test_only_ones_own_visible_messages_outside_the_bin_are_found_by_key(ada: User, bela: User, conversation: Conversation) -> None:
     shown, hidden = say(conversation, "Why?"), say(conversation, "A plan.", "analysis")
     other = say(Conversation.objects.create(owner=bela), "Another person's")
     gone = say(Conversation.objects.create(owner=ada, deleted_at=timezone.now()), "In the bin")
@@ -131,7 +129,7 @@ def test_a_share_link_ends_when_the_conversation_changes_its_owner(ada: User, be
         sharing.share_link("token")
 
 
-def test_hidden_channels_of_a_deleted_conversation_are_gone_for_permitted_staff_too(grace: User, conversation: Conversation) -> None:
+def test_nobody_can_see_hidden_channels_of_a_deleted_conversation(grace: User, conversation: Conversation) -> None:
     debug_requests.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
     access.recheck_hidden(visitor(grace), conversation.pk)
     Conversation.objects.update(deleted_at=timezone.now())
@@ -156,7 +154,7 @@ def test_permitted_staff_see_hidden_channels_after_they_opened_the_view(grace: U
 
 
 @pytest.mark.parametrize(("way", "told"), [("page", "page"), ("download", "download"), ("socket", "reconnect")])
-def test_only_the_socket_of_a_page_that_was_open_comes_back_by_itself(way: str, told: str, grace: User, conversation: Conversation) -> None:
+def test_only_the_socket_of_an_open_page_counts_as_a_reconnect(way: str, told: str, grace: User, conversation: Conversation) -> None:
     debug_requests.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
     grace.user_permissions.clear()
     with pytest.raises(RefusedError):
@@ -164,7 +162,7 @@ def test_only_the_socket_of_a_page_that_was_open_comes_back_by_itself(way: str, 
     assert (last_line().code, last_line().way) == ("E-PERM-VISIBILITY", told)
 
 
-def test_asking_for_the_opt_in_is_no_attempt(grace: User, conversation: Conversation) -> None:
+def test_a_missing_opt_in_is_not_an_attempt(grace: User, conversation: Conversation) -> None:
     with pytest.raises(OptInNeededError):
         access.view_hidden(visitor(grace), conversation.pk, action="debug page")
     assert not AuditEvent.objects.exists()
@@ -187,7 +185,7 @@ def test_e_perm_visibility_without_the_permission_it_is_refused_and_recorded(
     )
 
 
-def test_without_the_right_to_others_no_such_conversation_looks_like_not_yours(hank: User, conversation: Conversation) -> None:
+def test_without_permission_for_others_a_missing_conversation_looks_like_not_yours(hank: User, conversation: Conversation) -> None:
     for key in (conversation.pk, uuid4(), "nonsense"):
         with pytest.raises(RefusedError):
             access.view_hidden(visitor(hank), key, action="debug page")
@@ -205,7 +203,7 @@ def test_the_permission_without_being_staff_is_not_enough(grace: User, conversat
         access.view_hidden(visitor(grace), conversation.pk, action="debug page")
 
 
-def test_an_opening_ends_after_an_hour_or_when_it_is_closed(grace: User, conversation: Conversation) -> None:
+def test_a_debug_view_ends_after_an_hour_or_when_it_is_closed(grace: User, conversation: Conversation) -> None:
     debug_requests.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
     access.recheck_hidden(visitor(grace), conversation.pk)
     DebugRequest.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
@@ -217,7 +215,7 @@ def test_an_opening_ends_after_an_hour_or_when_it_is_closed(grace: User, convers
         access.recheck_hidden(visitor(grace), conversation.pk)
 
 
-def test_an_opening_is_for_one_person_and_one_conversation(grace: User, hank: User, ada: User, conversation: Conversation) -> None:
+def test_a_debug_view_is_for_one_person_and_one_conversation(grace: User, hank: User, ada: User, conversation: Conversation) -> None:
     debug_requests.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
     other = Conversation.objects.create(owner=ada)
     with pytest.raises(OptInNeededError):
@@ -225,7 +223,7 @@ def test_an_opening_is_for_one_person_and_one_conversation(grace: User, hank: Us
     assert access.open_request(visitor(hank), conversation) is None
 
 
-def test_if_the_line_cannot_be_written_there_is_no_look(grace: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_the_line_cannot_be_written_nothing_is_shown(grace: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
     debug_requests.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
 
     def disk_is_full(*args: object, **kwargs: object) -> None:

@@ -1,4 +1,4 @@
-"""What owners are told of staff who opened their conversation: by a setting, when and nothing else, until they put it away."""
+"""Owners are told when staff opened their conversation, if the setting is on, but not who or why."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def page(person: User, conversation: Conversation) -> str:
 
 
 @pytest.mark.usefixtures("_told")
-def test_the_owner_is_told_when_but_neither_who_nor_why(ada: User, grace: User, conversation: Conversation) -> None:
+def test_the_owner_is_told_when_but_not_who_or_why(ada: User, grace: User, conversation: Conversation) -> None:
     assert SENTENCE not in page(ada, conversation)
     opened_by(grace, conversation)
     text = page(ada, conversation)
@@ -61,21 +61,21 @@ def test_by_default_nobody_is_told(ada: User, grace: User, conversation: Convers
 
 
 @pytest.mark.usefixtures("_told")
-def test_of_several_looks_the_last_is_named(ada: User, grace: User, conversation: Conversation) -> None:
+def test_of_several_accesses_the_last_is_shown(ada: User, grace: User, conversation: Conversation) -> None:
     for person in (grace, grace, make_person("gus", "view_hidden_channels", "view_any_conversation", staff=True)):
         opened_by(person, conversation)
     assert "Staff opened the hidden channels of this conversation 3 times, most recently on " in page(ada, conversation)
 
 
 @pytest.mark.usefixtures("_told")
-def test_an_own_opening_is_no_news(hank: User) -> None:
+def test_opening_ones_own_debug_view_gives_no_notice(hank: User) -> None:
     own = Conversation.objects.create(owner=hank)
     opened_by(hank, own)
     assert SENTENCE not in page(hank, own) and "No accesses so far." in signed_in(hank).get("/access-notices/").content.decode()
 
 
 @pytest.mark.usefixtures("_told")
-def test_a_request_that_nobody_approved_showed_nothing_and_is_not_told(ada: User, grace: User, conversation: Conversation) -> None:
+def test_an_unapproved_request_gives_no_notice(ada: User, grace: User, conversation: Conversation) -> None:
     asked = DebugRequest.objects.create(conversation=conversation, person=grace, reason=REASON, minutes=15)
     assert SENTENCE not in page(ada, conversation)
     now = timezone.now()
@@ -86,7 +86,7 @@ def test_a_request_that_nobody_approved_showed_nothing_and_is_not_told(ada: User
 
 
 @pytest.mark.usefixtures("_told")
-def test_a_notice_that_was_put_away_stays_away_and_in_the_list(ada: User, grace: User, conversation: Conversation) -> None:
+def test_a_dismissed_notice_stays_dismissed_and_in_the_list(ada: User, grace: User, conversation: Conversation) -> None:
     opened_by(grace, conversation)
     assert signed_in(ada).post(f"/c/{conversation.pk}/access-notices/dismiss/")["Location"] == f"/c/{conversation.pk}/"
     assert SENTENCE not in page(ada, conversation)
@@ -97,7 +97,7 @@ def test_a_notice_that_was_put_away_stays_away_and_in_the_list(ada: User, grace:
 
 
 @pytest.mark.usefixtures("_told")
-def test_nobody_else_puts_a_notice_away_or_reads_the_list(ada: User, bela: User, grace: User, conversation: Conversation) -> None:
+def test_only_the_owner_can_dismiss_a_notice_or_read_the_list(ada: User, bela: User, grace: User, conversation: Conversation) -> None:
     opened_by(grace, conversation)
     for person in (bela, grace):
         assert signed_in(person).post(f"/c/{conversation.pk}/access-notices/dismiss/").status_code == 404
@@ -118,7 +118,7 @@ PAGES = ("/settings/", "/usage/")
 
 
 @pytest.mark.usefixtures("_told")
-def test_pages_without_a_conversation_tell_of_the_last_one_until_it_is_dismissed(
+def test_pages_without_a_conversation_show_the_last_notice_until_it_is_dismissed(
     ada: User, grace: User, conversation: Conversation
 ) -> None:
     other = Conversation.objects.create(owner=ada, title="Another one")
@@ -138,7 +138,7 @@ def test_pages_without_a_conversation_tell_of_the_last_one_until_it_is_dismissed
     assert ELSEWHERE not in client.get("/settings/").content.decode()
 
 
-def test_it_costs_one_statement_where_owners_are_told_and_none_elsewhere(
+def test_notices_cost_one_statement_if_enabled_and_none_otherwise(
     ada: User, grace: User, conversation: Conversation, set_up: Callable[..., None]
 ) -> None:
     client = signed_in(ada)

@@ -1,4 +1,4 @@
-"""Attempts at hidden channels: strangers cannot flood the log, and staff hear of a person who goes on trying."""
+"""Attempts to see hidden channels: strangers cannot flood the log, and staff are warned of people who keep trying."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def test_a_stranger_is_sent_to_the_sign_in_and_the_attempt_is_recorded(conversat
     assert AuditEvent.objects.count() == 2
 
 
-def test_a_stranger_learns_nothing_of_whether_there_is_such_a_conversation(conversation: Conversation) -> None:
+def test_a_stranger_does_not_learn_whether_a_conversation_exists(conversation: Conversation) -> None:
     there, nothing = (Client().get(f"/c/{key}/debug/") for key in (conversation.pk, uuid4()))
     assert there.status_code == nothing.status_code == 302 and there.content == nothing.content
 
 
-def test_a_strangers_attempts_are_listed_up_to_a_number_and_then_one_line_says_that_the_rest_is_not(conversation: Conversation) -> None:
+def test_a_strangers_attempts_are_listed_up_to_a_limit_and_one_line_says_so(conversation: Conversation) -> None:
     for _ in range(attempts.LISTED_PER_HOUR + 30):
         attempt(None, conversation.pk)
     lines = list(AuditEvent.objects.order_by("number").values_list("detail", flat=True))
@@ -63,7 +63,7 @@ def test_a_strangers_attempts_are_listed_up_to_a_number_and_then_one_line_says_t
     assert AuditEvent.objects.filter(address="192.0.2.8", detail="").count() == 1, "another address is listed"
 
 
-def test_a_network_of_ipv6_addresses_is_one_stranger(conversation: Conversation) -> None:
+def test_an_ipv6_network_counts_as_one_stranger(conversation: Conversation) -> None:
     for number in range(attempts.LISTED_PER_HOUR + 30):
         attempt(None, conversation.pk, f"2001:db8:0:1::{number + 1:x}")
     assert AuditEvent.objects.count() == attempts.LISTED_PER_HOUR + 1
@@ -71,8 +71,8 @@ def test_a_network_of_ipv6_addresses_is_one_stranger(conversation: Conversation)
     assert AuditEvent.objects.count() == attempts.LISTED_PER_HOUR + 2
 
 
-def test_many_addresses_together_do_not_flood_the_log_either(conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "LISTED_PER_HOUR_IN_ALL", 40)
+def test_many_addresses_together_cannot_flood_the_log_either(conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attempts, "LISTED_PER_HOUR_TOTAL", 40)
     for number in range(60):
         attempt(None, conversation.pk, f"192.0.2.{number}")
     lines = list(AuditEvent.objects.order_by("number").values_list("detail", flat=True))
@@ -95,7 +95,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[timedelta], None]:
     return wait
 
 
-def test_the_first_attempt_of_a_person_is_a_line_at_once_and_repetitions_are_one_more(
+def test_a_persons_first_attempt_gets_a_line_at_once_and_repetitions_one_more(
     bela: User, conversation: Conversation, clock: Callable[[timedelta], None]
 ) -> None:
     for number in range(60):
@@ -109,10 +109,10 @@ def test_the_first_attempt_of_a_person_is_a_line_at_once_and_repetitions_are_one
     assert lines()[1:] == [("bela", "ada", f"after line 1: 59 more; from 3 networks; last {last:%Y-%m-%d %H:%M:%S}"), ("bela", "ada", "")]
     summed = AuditEvent.objects.get(number=2)
     assert (summed.code, summed.action, summed.way, summed.conversation_id) == ("E-PERM-VISIBILITY", "debug page", "page", conversation.pk)
-    assert attempts.attempts_of(bela) == 61 and chain.verify().is_whole
+    assert attempts.attempts_of(bela) == 61 and chain.verify().is_intact
 
 
-def test_an_attempt_that_is_not_repeated_needs_no_second_line(
+def test_an_attempt_without_repetitions_gets_no_second_line(
     bela: User, sam: User, conversation: Conversation, clock: Callable[[timedelta], None]
 ) -> None:
     attempt(bela, conversation.pk)
@@ -122,7 +122,7 @@ def test_an_attempt_that_is_not_repeated_needs_no_second_line(
     assert CountedLine.objects.count() == 1, "nothing is kept of what has ended"
 
 
-def test_attempts_on_more_and_more_conversations_get_a_line_each_up_to_a_number_and_are_then_counted_together(
+def test_attempts_on_many_conversations_get_a_line_each_up_to_a_limit(
     bela: User, sam: User, conversation: Conversation, clock: Callable[[timedelta], None]
 ) -> None:
     for _ in range(60):
@@ -141,9 +141,7 @@ def test_attempts_on_more_and_more_conversations_get_a_line_each_up_to_a_number_
 
 
 @pytest.mark.slow
-def test_nobody_gets_more_lines_than_that_by_any_mixture(
-    bela: User, conversation: Conversation, clock: Callable[[timedelta], None]
-) -> None:
+def test_no_mixture_of_attempts_gets_more_lines(bela: User, conversation: Conversation, clock: Callable[[timedelta], None]) -> None:
     for number in range(600):
         visitor = Visitor(bela, "192.0.2.7", ("page", "socket", "download")[number % 3])
         with pytest.raises(access.RefusedError):
@@ -155,7 +153,7 @@ def test_nobody_gets_more_lines_than_that_by_any_mixture(
     assert attempts.attempts_of(bela) == 600
 
 
-def test_the_owners_name_outlives_the_conversation_and_the_sum_has_it_too(
+def test_the_owners_name_outlives_the_conversation_in_the_sum_line_too(
     bela: User, conversation: Conversation, clock: Callable[[timedelta], None]
 ) -> None:
     for _ in range(3):
@@ -168,7 +166,7 @@ def test_the_owners_name_outlives_the_conversation_and_the_sum_has_it_too(
     assert {line.conversation_id for line in AuditEvent.objects.all()} == {key}
 
 
-def test_a_repetition_that_cannot_be_counted_is_an_error_and_not_silently_dropped(
+def test_a_repetition_that_cannot_be_counted_raises_an_error(
     bela: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempt(bela, conversation.pk)
@@ -182,7 +180,7 @@ def test_a_repetition_that_cannot_be_counted_is_an_error_and_not_silently_droppe
 
 
 @pytest.mark.parametrize("cause", [Cause.LINK, Cause.EMBEDDED, Cause.PREFETCH])
-def test_what_a_persons_browser_was_made_to_do_is_recorded_as_that_and_warns_of_nobody(
+def test_attempts_caused_by_another_site_are_recorded_as_such_without_a_warning(
     cause: Cause, bela: User, conversation: Conversation
 ) -> None:
     for _ in range(3 * attempts.LISTED_OF_PERSON):
@@ -210,7 +208,7 @@ def test_staff_are_warned_once_per_person_and_day(
     (warned,) = attempts.unacknowledged()
     assert (warned.person, warned.attempts, warned.day) == ("bela", 7, timezone.now().date())
     (record,) = caplog.records
-    assert record.levelno == logging.WARNING and "'bela' asked 5 times within 24 hours" in record.getMessage()
+    assert record.levelno == logging.WARNING and "'bela' made 5 attempts within 24 hours" in record.getMessage()
     assert str(conversation.pk) not in record.getMessage() and "Ada" not in record.getMessage()
 
 
@@ -235,14 +233,14 @@ def test_the_number_and_the_hours_are_settings(bela: User, conversation: Convers
     assert len(attempts.unacknowledged()) == 1
 
 
-def test_a_number_of_zero_warns_of_nobody(bela: User, conversation: Conversation, set_up: Callable[..., None]) -> None:
+def test_a_limit_of_zero_disables_warnings(bela: User, conversation: Conversation, set_up: Callable[..., None]) -> None:
     set_up(alert_attempts=0)
     for _ in range(10):
         attempt(bela, conversation.pk)
     assert not AttemptWarning.objects.exists()
 
 
-def test_strangers_raise_no_warning(conversation: Conversation) -> None:
+def test_strangers_cause_no_warning(conversation: Conversation) -> None:
     for _ in range(10):
         attempt(None, conversation.pk)
     assert not AttemptWarning.objects.exists()
@@ -277,7 +275,7 @@ def test_a_warning_is_acknowledged_once_and_that_is_recorded(grace: User, bela: 
     assert attempts.unacknowledged() == [], "once per person and day"
 
 
-def test_nobody_without_the_permission_acknowledges_a_warning(sam: User, bela: User, conversation: Conversation) -> None:
+def test_nobody_can_acknowledge_a_warning_without_the_permission(sam: User, bela: User, conversation: Conversation) -> None:
     for _ in range(5):
         attempt(bela, conversation.pk)
     (warned,) = attempts.unacknowledged()

@@ -1,4 +1,4 @@
-"""Opening a debug view: a reason, a time, and, where the operator wants it, a second person. Never oneself, never twice, never too late."""
+"""Opening a debug view needs a reason, a duration and, if the operator wants it, another person, who can decide once and in time."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def can_look(person: User, conversation: Conversation) -> bool:
     return True
 
 
-def test_a_view_opens_for_the_time_that_was_chosen_and_closes_by_itself(grace: User, conversation: Conversation) -> None:
+def test_a_view_opens_for_the_chosen_time_and_closes_by_itself(grace: User, conversation: Conversation) -> None:
     debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, 60)
     opened = debug_requests.open_view(visitor(grace), conversation)
     assert opened is not None and opened.reason == REASON and 3590 < opened.seconds <= 3600
@@ -77,7 +77,7 @@ def test_e_x_reason_without_a_real_reason_nothing_opens_and_nothing_is_recorded(
 
 
 @pytest.mark.parametrize("reason", ["ten signs..", "x" * 10, "x" * 180])
-def test_a_reason_of_ten_to_a_hundred_and_eighty_characters_is_one_and_stands_in_the_log_whole(
+def test_a_reason_of_ten_to_a_hundred_and_eighty_characters_is_accepted_and_logged_in_full(
     reason: str, grace: User, conversation: Conversation
 ) -> None:
     debug_requests.open_debug_view(visitor(grace), conversation.pk, reason, 240)
@@ -85,7 +85,7 @@ def test_a_reason_of_ten_to_a_hundred_and_eighty_characters_is_one_and_stands_in
 
 
 @pytest.mark.parametrize(("most", "choices"), [(1440, (15, 60, 240)), (240, (15, 60, 240)), (60, (15, 60)), (59, (15,)), (5, (5,))])
-def test_the_operator_sets_the_longest_time(
+def test_the_operator_sets_the_maximum_duration(
     most: int, choices: tuple[int, ...], settings: pytest_django.Settings, grace: User, conversation: Conversation
 ) -> None:
     set_environment(settings, debug_open_minutes=most)
@@ -97,7 +97,7 @@ def test_the_operator_sets_the_longest_time(
     assert can_look(grace, conversation)
 
 
-def test_opening_once_more_counts_from_now_and_closes_what_was_open(grace: User, conversation: Conversation) -> None:
+def test_reopening_restarts_the_time_and_closes_the_old_view(grace: User, conversation: Conversation) -> None:
     debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, 240)
     debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, 15)
     opened = debug_requests.open_view(visitor(grace), conversation)
@@ -105,7 +105,7 @@ def test_opening_once_more_counts_from_now_and_closes_what_was_open(grace: User,
     assert DebugRequest.objects.filter(closed_at=None).count() == 1
 
 
-def test_closing_is_recorded_where_there_was_something_to_close(grace: User, conversation: Conversation) -> None:
+def test_closing_is_recorded_if_a_view_was_open(grace: User, conversation: Conversation) -> None:
     debug_requests.close_debug_view(visitor(grace), conversation.pk)
     assert not AuditEvent.objects.exists()
     debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON)
@@ -128,11 +128,11 @@ def test_a_request_opens_nothing_until_somebody_else_approves_it_and_the_time_co
     ]
 
 
-def test_a_declined_request_opens_nothing_for_ever(asked: DebugRequest, grace: User, vera: User, conversation: Conversation) -> None:
+def test_a_declined_request_never_opens(asked: DebugRequest, grace: User, vera: User, conversation: Conversation) -> None:
     debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=False)
     with pytest.raises(NotFoundError):
         debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
-    assert not can_look(grace, conversation) and debug_requests.waiting(visitor(vera)) == []
+    assert not can_look(grace, conversation) and debug_requests.pending_requests(visitor(vera)) == []
     assert lines()[-1] == ("decline debug view", "", "vera", f"for grace: {REASON}")
 
 
@@ -172,7 +172,7 @@ def _deactivated(asked: DebugRequest) -> None:
 
 
 @pytest.mark.parametrize("happens", [_closed, _lapsed, _expired, _deleted, _withdrawn, _deactivated])
-def test_what_is_not_a_request_any_more_cannot_be_approved(
+def test_a_request_that_is_no_longer_pending_cannot_be_approved(
     happens: Callable[[DebugRequest], None], asked: DebugRequest, vera: User, conversation: Conversation
 ) -> None:
     happens(asked)
@@ -182,9 +182,7 @@ def test_what_is_not_a_request_any_more_cannot_be_approved(
     assert DebugRequest.objects.values().get() == before
 
 
-def test_an_approval_that_is_played_again_does_not_lengthen_the_time(
-    asked: DebugRequest, grace: User, vera: User, conversation: Conversation
-) -> None:
+def test_a_replayed_approval_does_not_extend_the_time(asked: DebugRequest, grace: User, vera: User, conversation: Conversation) -> None:
     debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
     soon = timezone.now() + timedelta(minutes=1)
     DebugRequest.objects.update(expires_at=soon)
@@ -217,14 +215,14 @@ def test_e_perm_visibility_without_the_permission_for_this_conversation_nobody_a
 def test_approval_after_the_approvers_permission_is_withdrawn_is_refused(
     asked: DebugRequest, grace: User, vera: User, conversation: Conversation
 ) -> None:
-    assert len(debug_requests.waiting(visitor(vera))) == 1, "the premise: the page was open"
+    assert len(debug_requests.pending_requests(visitor(vera))) == 1, "the premise: the page was open"
     vera.user_permissions.clear()
     with pytest.raises(RefusedError):
         debug_requests.decide(visitor(User.objects.get(pk=vera.pk)), conversation.pk, asked.pk, approves=True)
     assert not can_look(grace, conversation)
 
 
-def test_an_approved_view_is_worth_nothing_once_the_permission_is_withdrawn(
+def test_an_approved_view_shows_nothing_once_the_permission_is_withdrawn(
     asked: DebugRequest, grace: User, vera: User, conversation: Conversation
 ) -> None:
     debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
@@ -236,24 +234,24 @@ def test_an_approved_view_is_worth_nothing_once_the_permission_is_withdrawn(
 def test_the_list_shows_each_person_what_they_may_decide_and_nothing_of_a_conversation(
     asked: DebugRequest, grace: User, hank: User, vera: User, sam: User, ada: User, conversation: Conversation
 ) -> None:
-    (shown,) = debug_requests.waiting(visitor(vera))
+    (shown,) = debug_requests.pending_requests(visitor(vera))
     assert (shown.person_name, shown.owner_name, shown.reason, shown.minutes, shown.is_own) == ("grace", "ada", REASON, 60, False)
     assert conversation.title not in repr(shown)
-    assert [debug_requests.to_decide(person) for person in (vera, grace, hank, sam, ada, None)] == [1, 0, 0, None, None, None]
-    assert [item.is_own for item in debug_requests.waiting(visitor(grace))] == [True]
-    assert debug_requests.waiting(visitor(hank)) == [], "he may not look into conversations of others"
+    assert [debug_requests.count_to_decide(person) for person in (vera, grace, hank, sam, ada, None)] == [1, 0, 0, None, None, None]
+    assert [item.is_own for item in debug_requests.pending_requests(visitor(grace))] == [True]
+    assert debug_requests.pending_requests(visitor(hank)) == [], "he may not look into conversations of others"
     for person in (ada, sam, None):
         with pytest.raises(NotFoundError):
-            debug_requests.waiting(visitor(person))
+            debug_requests.pending_requests(visitor(person))
 
 
 def test_asking_again_leaves_one_request_and_withdrawing_leaves_none(
     asked: DebugRequest, grace: User, vera: User, conversation: Conversation
 ) -> None:
     debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, 15)
-    assert [item.minutes for item in debug_requests.waiting(visitor(vera))] == [15]
+    assert [item.minutes for item in debug_requests.pending_requests(visitor(vera))] == [15]
     debug_requests.close_debug_view(visitor(grace), conversation.pk)
-    assert debug_requests.waiting(visitor(vera)) == []
+    assert debug_requests.pending_requests(visitor(vera)) == []
 
 
 def test_asking_for_more_time_leaves_the_view_open_that_was_approved(
@@ -266,12 +264,12 @@ def test_asking_for_more_time_leaves_the_view_open_that_was_approved(
 
 
 def test_a_request_for_a_deleted_conversation_is_not_listed(asked: DebugRequest, vera: User, conversation: Conversation) -> None:
-    assert len(debug_requests.waiting(visitor(vera))) == 1 == debug_requests.to_decide(vera)
+    assert len(debug_requests.pending_requests(visitor(vera))) == 1 == debug_requests.count_to_decide(vera)
     Conversation.objects.update(deleted_at=timezone.now())
-    assert debug_requests.waiting(visitor(vera)) == [] and debug_requests.to_decide(vera) == 0
+    assert debug_requests.pending_requests(visitor(vera)) == [] and debug_requests.count_to_decide(vera) == 0
 
 
-def test_a_longest_time_that_was_lowered_meanwhile_holds_for_the_approval(
+def test_a_lowered_maximum_duration_applies_to_the_approval(
     asked: DebugRequest, grace: User, vera: User, conversation: Conversation, settings: pytest_django.Settings
 ) -> None:
     set_environment(settings, debug_open_minutes=15)
@@ -280,7 +278,7 @@ def test_a_longest_time_that_was_lowered_meanwhile_holds_for_the_approval(
     assert opened is not None and opened.seconds <= 900
 
 
-def test_if_a_decision_cannot_be_recorded_it_is_none(
+def test_a_decision_that_cannot_be_recorded_has_no_effect(
     asked: DebugRequest, grace: User, vera: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def disk_is_full(*args: object, **kwargs: object) -> None:

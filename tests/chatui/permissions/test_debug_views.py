@@ -1,4 +1,4 @@
-"""Looks at hidden channels: on record at once, with pages and streams counted, and summed up in one line however they end."""
+"""Debug views are recorded at once, their pages and streams are counted, and however they end, a line gives the counts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def lines() -> list[tuple[str, str, str, str, str]]:
 OPENED = ("open debug view", "page", "grace", "ada", f"15 min: {REASON}")
 
 
-def test_a_look_is_one_line_at_once_and_one_with_its_pages_and_streams_when_it_is_closed(
+def test_a_debug_view_gets_a_line_at_once_and_one_with_counts_when_it_is_closed(
     grace: User, conversation: Conversation, clock: Callable[..., None]
 ) -> None:
     open_view(grace, conversation)
@@ -70,10 +70,10 @@ def test_a_look_is_one_line_at_once_and_one_with_its_pages_and_streams_when_it_i
     debug_requests.close_debug_view(visitor(grace), conversation.pk)
     said = f"after line 1: 40 × page, 40 × stream, 40 × raw frame; last {START:%Y-%m-%d} 10:03:20"
     assert lines()[1:] == [("close debug view", "page", "grace", "ada", said)]
-    assert chain.verify().is_whole and CountedLine.objects.get().counts == {}
+    assert chain.verify().is_intact and CountedLine.objects.get().counts == {}
 
 
-def test_what_died_is_summed_up_by_whoever_comes_next(
+def test_the_next_access_writes_the_counts_of_expired_views(
     grace: User, bela: User, conversation: Conversation, clock: Callable[..., None]
 ) -> None:
     open_view(grace, conversation)
@@ -86,14 +86,14 @@ def test_what_died_is_summed_up_by_whoever_comes_next(
     assert lines()[2][2] == "bela" and len(lines()) == 3
 
 
-def test_the_daily_purge_sums_up_whatever_nobody_came_to(grace: User, conversation: Conversation, clock: Callable[..., None]) -> None:
+def test_the_daily_purge_writes_the_counts_of_expired_views(grace: User, conversation: Conversation, clock: Callable[..., None]) -> None:
     open_view(grace, conversation)
     clock(minutes=20)
     call_command("purge")
     assert lines()[1] == ("debug view ended", "server", "grace", "ada", "after line 1: nothing was shown")
 
 
-def test_a_view_that_is_opened_again_is_another_look(grace: User, conversation: Conversation, clock: Callable[..., None]) -> None:
+def test_a_reopened_view_is_another_debug_view(grace: User, conversation: Conversation, clock: Callable[..., None]) -> None:
     for _ in range(2):
         open_view(grace, conversation)
         look(grace, conversation, "debug page")
@@ -102,7 +102,7 @@ def test_a_view_that_is_opened_again_is_another_look(grace: User, conversation: 
     assert CountedLine.objects.get(sum_line=None).line == 3
 
 
-def test_files_have_lines_of_their_own_up_to_a_number_and_the_sum_has_them_all(
+def test_downloads_get_separate_lines_up_to_a_limit_and_the_sum_line_counts_all(
     grace: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(debug_views, "LISTED_DOWNLOADS", 3)
@@ -114,7 +114,7 @@ def test_files_have_lines_of_their_own_up_to_a_number_and_the_sum_has_them_all(
     assert "5 × whole download, 5 × page" in lines()[-1][4]
 
 
-def test_a_look_that_goes_on_from_elsewhere_says_from_where_at_once(grace: User, conversation: Conversation) -> None:
+def test_a_view_that_continues_from_another_network_gets_a_line_at_once(grace: User, conversation: Conversation) -> None:
     open_view(grace, conversation)
     for _ in range(3):
         look(grace, conversation, "debug page", address="198.51.100.1")
@@ -124,9 +124,7 @@ def test_a_look_that_goes_on_from_elsewhere_says_from_where_at_once(grace: User,
     assert "3 × page; from 2 networks" in lines()[-1][4]
 
 
-def test_a_look_that_somebody_approved_begins_with_its_first_page(
-    grace: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_approved_view_starts_with_its_first_page(grace: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"debug_approval": True})
     vera = make_person("vera", "view_hidden_channels", "view_any_conversation", staff=True)
     open_view(grace, conversation)
@@ -138,7 +136,7 @@ def test_a_look_that_somebody_approved_begins_with_its_first_page(
     assert lines()[-1][4].startswith("after line 3: 2 × page, 1 × stream; last ")
 
 
-def test_what_a_browser_loads_without_anybody_looking_shows_nothing_and_is_no_look(grace: User, conversation: Conversation) -> None:
+def test_prefetched_and_embedded_pages_show_nothing_and_are_refused(grace: User, conversation: Conversation) -> None:
     open_view(grace, conversation)
     for cause in (Cause.PREFETCH, Cause.EMBEDDED):
         with pytest.raises(access.RefusedError):
@@ -149,26 +147,26 @@ def test_what_a_browser_loads_without_anybody_looking_shows_nothing_and_is_no_lo
     assert CountedLine.objects.get(line=1).counts == {"debug page": 1}, "somebody followed a link"
 
 
-def test_a_sum_survives_the_conversation_and_the_one_who_looked(
-    grace: User, conversation: Conversation, clock: Callable[..., None]
-) -> None:
+def test_a_sum_line_survives_the_conversation_and_the_viewer(grace: User, conversation: Conversation, clock: Callable[..., None]) -> None:
     open_view(grace, conversation)
     look(grace, conversation, "debug page")
     erasure.erase_conversation(conversation.pk)
     erasing.erase(SHELL, grace)
     said = f"after line 1: 1 × page; last {START:%Y-%m-%d} 10:00:00"
     assert lines()[2] == ("debug view ended", "server", "grace", "ada", said)
-    assert chain.verify().is_whole and not CountedLine.objects.exclude(person_id=None).exists()
+    assert chain.verify().is_intact and not CountedLine.objects.exclude(person_id=None).exists()
 
 
-def test_looks_at_what_an_erased_person_wrote_are_summed_up_before_they_go(ada: User, grace: User, conversation: Conversation) -> None:
+def test_views_of_an_erased_persons_conversations_get_their_counts_before_erasure(
+    ada: User, grace: User, conversation: Conversation
+) -> None:
     open_view(grace, conversation)
     look(grace, conversation, "debug page")
     erasing.erase(SHELL, ada)
     actions = [line[0] for line in lines()]
     assert actions == ["open debug view", "account erased", "debug view ended"], "no line is written about them afterwards"
     call_command("purge")
-    assert AuditEvent.objects.filter(number__gt=3).exclude(owner_name="").count() == 0 and chain.verify().is_whole
+    assert AuditEvent.objects.filter(number__gt=3).exclude(owner_name="").count() == 0 and chain.verify().is_intact
 
 
 # --- what the page shows ----------------------------------------------------------------------------------------------------------------
@@ -178,7 +176,7 @@ def shown(filters: Filters | None = None) -> list[tuple[int, str, str, int | Non
     return [(line.number, line.action, line.sum, line.sum_number) for line in page(filters or Filters()).lines]
 
 
-def test_a_look_is_one_row_of_the_page_while_it_lasts_and_afterwards(
+def test_a_debug_view_is_one_row_of_the_page_during_and_after_it(
     grace: User, conversation: Conversation, clock: Callable[..., None]
 ) -> None:
     open_view(grace, conversation)
@@ -191,7 +189,7 @@ def test_a_look_is_one_row_of_the_page_while_it_lasts_and_afterwards(
     assert shown(Filters(action="close debug view")) == [(2, "close debug view", "", None)], "whoever looks for the other line finds it"
 
 
-def test_a_line_is_not_hidden_by_a_row_that_somebody_forged(grace: User, conversation: Conversation) -> None:
+def test_a_forged_row_cannot_hide_a_line(grace: User, conversation: Conversation) -> None:
     open_view(grace, conversation)
     look(grace, conversation, "whole download")
     CountedLine.objects.filter(line=1).update(sum_line=2)

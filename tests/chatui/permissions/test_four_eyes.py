@@ -1,4 +1,4 @@
-"""Four eyes are two people: whoever made or changed an account does not approve for it, nor it for them."""
+"""The four-eyes rule: whoever created or changed an account cannot approve its requests, nor the other way round."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def approve(asker: User, approver: User, conversation: Conversation) -> int:
     return status
 
 
-def test_two_who_have_nothing_to_do_with_each_others_accounts_are_two(asker: User, approver: User, conversation: Conversation) -> None:
+def test_two_people_with_unrelated_accounts_can_approve(asker: User, approver: User, conversation: Conversation) -> None:
     save(asker, make_person("carol"), email="carol@example.org")
     assert approve(asker, approver, conversation) == 302
 
@@ -79,7 +79,9 @@ CHANGES: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_whoever_changed_an_account_is_not_approved_by_it(what: str, asker: User, approver: User, conversation: Conversation) -> None:
+def test_a_changed_account_cannot_approve_for_whoever_changed_it(
+    what: str, asker: User, approver: User, conversation: Conversation
+) -> None:
     kept = list(approver.user_permissions.all())
     save(asker, approver, **CHANGES[what])
     approver.refresh_from_db()
@@ -88,7 +90,7 @@ def test_whoever_changed_an_account_is_not_approved_by_it(what: str, asker: User
     assert approve(asker, User.objects.get(pk=approver.pk), conversation) == 403
 
 
-def test_an_account_that_the_asker_made_does_not_approve(asker: User, conversation: Conversation) -> None:
+def test_an_account_that_the_requester_created_cannot_approve(asker: User, conversation: Conversation) -> None:
     sent = {"username": "puppet", "password1": PASSWORD, "password2": PASSWORD, "usable_password": "true"}
     assert signed_in(asker).post("/admin/chatui/user/add/", sent).status_code == 302
     puppet = User.objects.get(username="puppet")
@@ -96,7 +98,7 @@ def test_an_account_that_the_asker_made_does_not_approve(asker: User, conversati
     assert approve(asker, User.objects.get(pk=puppet.pk), conversation) == 403
 
 
-def test_nor_one_that_this_account_made(asker: User, approver: User, conversation: Conversation) -> None:
+def test_an_account_created_by_such_an_account_cannot_approve(asker: User, approver: User, conversation: Conversation) -> None:
     between = make_person("between", *LOOKERS, *ACCOUNTS, staff=True)
     save(asker, between, email="elsewhere@example.org")
     save(between, approver, email="elsewhere@example.org")
@@ -104,12 +106,12 @@ def test_nor_one_that_this_account_made(asker: User, approver: User, conversatio
     assert approve(asker, approver, conversation) == 403
 
 
-def test_the_other_way_round_as_well(asker: User, approver: User, conversation: Conversation) -> None:
+def test_somebody_who_changed_the_requesters_account_cannot_approve(asker: User, approver: User, conversation: Conversation) -> None:
     save(asker, approver, email="elsewhere@example.org")
     assert approve(approver, asker, conversation) == 403
 
 
-def test_a_link_for_a_password_ties_and_so_does_a_group(asker: User, approver: User, conversation: Conversation) -> None:
+def test_password_links_and_group_changes_link_accounts(asker: User, approver: User, conversation: Conversation) -> None:
     signed_in(asker).post(f"/admin/chatui/user/{approver.pk}/password/")
     assert approve(asker, approver, conversation) == 403
     AccountChange.objects.all().delete()
@@ -121,7 +123,7 @@ def test_a_link_for_a_password_ties_and_so_does_a_group(asker: User, approver: U
     assert approve(asker, approver, conversation) == 403
 
 
-def test_after_the_time_that_the_operator_set_they_count_again(
+def test_old_changes_no_longer_link_accounts(
     asker: User, approver: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save(asker, approver, email="elsewhere@example.org")
@@ -133,7 +135,7 @@ def test_after_the_time_that_the_operator_set_they_count_again(
     assert approve(asker, approver, conversation) == 403
 
 
-def test_e_x_four_eyes_has_its_own_sentence_and_line(asker: User, approver: User, conversation: Conversation) -> None:
+def test_e_x_four_eyes_has_its_own_message_and_line(asker: User, approver: User, conversation: Conversation) -> None:
     save(asker, approver, email="elsewhere@example.org")
     debug_requests.open_debug_view(Visitor(asker, "", "page"), conversation.pk, "a fault was reported", 15)
     asked = DebugRequest.objects.get()
@@ -153,7 +155,7 @@ def test_e_x_four_eyes_has_its_own_sentence_and_line(asker: User, approver: User
     assert client.post(f"/c/{conversation.pk}/debug/requests/{asked.pk}/decline/").status_code == 302, "they may always decline"
 
 
-def test_rights_that_could_make_one_of_two_are_named_on_the_page_and_in_the_log(
+def test_permissions_to_change_accounts_are_shown_on_the_page_and_in_the_log(
     asker: User, approver: User, conversation: Conversation
 ) -> None:
     debug_requests.open_debug_view(Visitor(asker, "", "page"), conversation.pk, "a fault was reported", 15)
@@ -163,8 +165,8 @@ def test_rights_that_could_make_one_of_two_are_named_on_the_page_and_in_the_log(
     assert four_eyes.account_permissions(approver) == ()
 
 
-def test_a_change_with_many_words_is_remembered_in_as_many_as_there_is_room_for(asker: User, approver: User) -> None:
-    four_eyes.note(asker, [approver.pk], "group changed: " + "x" * 400)
+def test_a_long_description_of_a_change_is_cut(asker: User, approver: User) -> None:
+    four_eyes.record_change(asker, [approver.pk], "group changed: " + "x" * 400)
     kept = AccountChange.objects.get()
     kept.full_clean()
-    assert kept.what == ("group changed: " + "x" * 400)[:200] and four_eyes.are_tied(asker, approver)
+    assert kept.what == ("group changed: " + "x" * 400)[:200] and four_eyes.are_linked(asker, approver)

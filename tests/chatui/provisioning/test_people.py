@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from chatui.accounts.api_keys.management import is_for_programs
+from chatui.accounts.api_keys.management import is_service_account
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.single_sign_on.claims import PersonClaims
 from chatui.audit_log.record import SHELL, Visitor
@@ -159,8 +159,8 @@ def test_who_signed_in_before_is_taken_up_with_the_account_that_they_have(direct
 
 def test_an_account_that_waits_for_its_person_gets_no_key_of_staffs(directory: Directory) -> None:
     """They would read with it what the person writes later."""
-    assert not is_for_programs(user_of(directory.made()))
-    assert is_for_programs(User.objects.create_user("service")), "the twin"
+    assert not is_service_account(user_of(directory.made()))
+    assert is_service_account(User.objects.create_user("service")), "the twin"
 
 
 def test_accounts_that_run_this_site_are_out_of_reach(directory: Directory, monkeypatch: pytest.MonkeyPatch) -> None:

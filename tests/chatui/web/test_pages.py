@@ -248,7 +248,7 @@ def test_a_form_says_on_top_what_is_wrong_further_down_and_leads_there(ada: User
 
 
 def test_the_first_account_and_a_new_password_say_so_as_well(ada: User) -> None:
-    link = password_links.make(Visitor(None, "", "shell"), ada, voids_password=False)
+    link = password_links.create(Visitor(None, "", "shell"), ada, voids_password=False)
     assert '<a href="#id_new_password1">' in summary(Client().post(link, {"new_password1": "short", "new_password2": "short"}))
     assert "correct username and password" in summary(Client().post("/sign-in/", {"username": "ada", "password": "wrong"}))
     User.objects.all().delete()
@@ -269,7 +269,7 @@ def test_once_there_is_an_account_there_is_no_setup(ada: User) -> None:
     assert first_account.new_code() is None
     assert Client().get("/setup/")["Location"] == "/"
     assert Client().post("/setup/", NEW | {"code": "x"})["Location"] == "/"
-    assert first_account.make("mallory", PASSWORD) is None
+    assert first_account.create("mallory", PASSWORD) is None
 
 
 def test_staff_make_other_people_on_the_admin_pages(grace: User) -> None:

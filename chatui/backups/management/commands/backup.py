@@ -43,7 +43,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         head = backup.report.head
         self.stdout.write(f"{backup.path}: {backup.counts}.")
-        if not backup.report.is_whole:
+        if not backup.report.is_intact:
             self.stderr.write("THE AUDIT LOG IS NOT INTACT: manage.py audit verify says where. The backup holds it as it is.")
             sys.exit(1)
         self.stdout.write(f"The log is intact. Head: --number {head.number} --head {head.hash}" if head else "The log is empty.")

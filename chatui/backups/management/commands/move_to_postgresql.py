@@ -29,6 +29,6 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         self.stdout.write(f"Moved: {moved.counts}; {sum(moved.rows.values()):,} rows in {len(moved.rows)} tables, as many as there were.")
         self.stdout.write(
-            "The audit log is intact." if moved.log.is_whole else "The audit log is NOT intact: manage.py audit verify says where."
+            "The audit log is intact." if moved.log.is_intact else "The audit log is NOT intact: manage.py audit verify says where."
         )
         self.stdout.write(f"Keep {options['file']} until you have seen that all is well, then delete it; it still holds all its data.")

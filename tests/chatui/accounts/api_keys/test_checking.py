@@ -1,4 +1,4 @@
-"""A key works until it is taken back, ends or its owner's account is closed; wrong ones are counted, and nothing stores the key itself."""
+"""A key works until it is revoked, expires or its owner's account is closed; invalid keys are counted; no key is stored."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ ADDRESS = "192.0.2.9"
 
 def made(person: User, **wanted: object) -> management.CreatedKey:
     choices: dict[str, object] = {"name": "A script", "for_responses": True, "for_chat": True} | wanted
-    return management.make(Visitor(person, ADDRESS, "page"), NewKeyOptions(**choices))  # type: ignore[arg-type]
+    return management.create(Visitor(person, ADDRESS, "page"), NewKeyOptions(**choices))  # type: ignore[arg-type]
 
 
-def test_a_new_key_lets_its_owner_in_and_the_day_of_its_use_is_noted(ada: User) -> None:
+def test_a_new_key_works_and_the_day_of_its_last_use_is_stored(ada: User) -> None:
     key = made(ada)
     live = checking.admit(key.text, ADDRESS)
     assert live.owner == ada and live.prefix == key.text[:11] and key.text not in repr(live) and key.text not in repr(key)
     assert ApiKey.objects.get().last_used_on == timezone.now().date()
 
 
-def test_neither_the_database_nor_the_audit_log_holds_the_key(ada: User) -> None:
+def test_neither_the_database_nor_the_audit_log_contains_the_key(ada: User) -> None:
     key = made(ada)
     management.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get().pk)
     secret = key.text[12:]
@@ -46,10 +46,10 @@ def test_neither_the_database_nor_the_audit_log_holds_the_key(ada: User) -> None
 
 
 @pytest.mark.parametrize("ending", ["revoked", "expired", "account closed"])
-def test_a_key_ends_and_the_attempt_is_recorded_by_its_beginning(ending: str, ada: User) -> None:
+def test_an_ended_key_is_refused_and_the_attempt_is_recorded_with_its_prefix(ending: str, ada: User) -> None:
     key = made(ada)
     live = checking.admit(key.text, ADDRESS)
-    assert checking.is_still_good(live), "the premise"
+    assert checking.is_still_valid(live), "the premise"
     match ending:
         case "revoked":
             management.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get().pk)
@@ -59,12 +59,12 @@ def test_a_key_ends_and_the_attempt_is_recorded_by_its_beginning(ending: str, ad
             User.objects.filter(pk=ada.pk).update(is_active=False)
     with pytest.raises(checking.KeyRefusedError):
         checking.admit(key.text, ADDRESS)
-    assert not checking.is_still_good(live)
+    assert not checking.is_still_valid(live)
     line = AuditEvent.objects.order_by("number").last()
     assert line is not None and (line.action, line.detail, line.way) == ("API key refused", f"{key.text[:11]}, {ending}", "program")
 
 
-def test_wrong_keys_have_to_wait_and_a_right_one_from_the_same_address_does_not(ada: User) -> None:
+def test_wrong_keys_are_limited_and_a_right_one_from_the_same_address_is_not(ada: User) -> None:
     key = made(ada)
     for _ in range(21):
         with pytest.raises(checking.KeyRefusedError):
@@ -74,7 +74,7 @@ def test_wrong_keys_have_to_wait_and_a_right_one_from_the_same_address_does_not(
     assert checking.admit(key.text, ADDRESS).owner == ada
 
 
-def test_a_key_with_the_right_beginning_and_another_secret_is_wrong(ada: User) -> None:
+def test_a_key_with_the_right_prefix_and_another_secret_is_refused(ada: User) -> None:
     key, other = made(ada).text, key_text.new()
     body = key[:12] + other[12:-8]
     forged = body + key_text._check_sum(body)
@@ -83,7 +83,7 @@ def test_a_key_with_the_right_beginning_and_another_secret_is_wrong(ada: User) -
         checking.admit(forged, ADDRESS)
 
 
-def test_a_key_may_ask_only_so_often_a_minute(ada: User) -> None:
+def test_a_key_has_a_limit_of_requests_per_minute(ada: User) -> None:
     key = made(ada, per_minute=2)
     checking.admit(key.text, ADDRESS)
     checking.admit(key.text, ADDRESS)
@@ -92,7 +92,7 @@ def test_a_key_may_ask_only_so_often_a_minute(ada: User) -> None:
     assert checking.admit(made(ada).text, ADDRESS), "another key of the same person is counted by itself"
 
 
-def test_a_person_has_only_so_many_keys(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_person_has_a_limited_number_of_keys(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(management, "MOST_KEYS", 1)
     made(ada)
     with pytest.raises(management.TooManyKeysError):
@@ -104,7 +104,7 @@ def test_a_person_has_only_so_many_keys(ada: User, bela: User, monkeypatch: pyte
     assert made(ada)
 
 
-def test_the_database_refuses_a_key_for_nothing(ada: User) -> None:
+def test_the_database_refuses_a_key_without_any_api_format(ada: User) -> None:
     made(ada)
     for wrong in ({"for_responses": False, "for_chat": False}, {"per_minute": 0}):
         with pytest.raises(IntegrityError), transaction.atomic():
@@ -112,5 +112,5 @@ def test_the_database_refuses_a_key_for_nothing(ada: User) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "cu_", "Bearer x", "cu_aaaaaaaa_" + "a" * 51, "cu_aaaaaaaa_\u0000" + "a" * 50])
-def test_what_is_no_key_is_not_looked_up(text: str) -> None:
+def test_a_text_that_is_not_a_key_is_not_looked_up(text: str) -> None:
     assert key_text.prefix_of(text) is None

@@ -1,4 +1,4 @@
-"""What becomes of keys when a password is another one, and keys of accounts at which nobody can sign in."""
+"""What happens to keys when a password changes, and keys for accounts that nobody can sign in to."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def works(key: str) -> bool:
     return True
 
 
-def test_a_password_that_staff_void_takes_the_keys_along(olga: User, ada: User) -> None:
+def test_voiding_a_password_revokes_the_keys(olga: User, ada: User) -> None:
     key = key_of(ada)
     link_for(ada, olga)
     assert works(key), "a link that is not used changes nothing"
@@ -51,14 +51,14 @@ def test_a_password_that_staff_void_takes_the_keys_along(olga: User, ada: User) 
     assert (line.actor_name, line.owner_name, line.detail) == ("olga", "ada", key[:11])
 
 
-def test_a_password_that_is_chosen_by_a_link_takes_the_keys_along(olga: User, ada: User) -> None:
+def test_choosing_a_password_with_a_link_revokes_the_keys(olga: User, ada: User) -> None:
     key, path = key_of(ada), link_for(ada, olga)
     assert "API keys" in Client().get(path).content.decode()
     assert set_password(path) == 302 and not works(key)
 
 
 @pytest.mark.parametrize("also", [True, False])
-def test_whoever_changes_their_password_is_asked_about_their_keys(also: bool, ada: User) -> None:
+def test_people_who_change_their_password_are_asked_about_their_keys(also: bool, ada: User) -> None:
     client = signed_in(ada)
     assert "also" not in client.get("/password/").context["form"].fields
     key = key_of(ada)
@@ -68,7 +68,7 @@ def test_whoever_changes_their_password_is_asked_about_their_keys(also: bool, ad
     assert works(key) is not also
 
 
-def test_staff_make_a_key_for_an_account_at_which_nobody_can_sign_in(olga: User, service: User) -> None:
+def test_staff_create_a_key_for_an_account_that_nobody_can_sign_in_to(olga: User, service: User) -> None:
     client = signed_in(olga)
     path = f"/admin/chatui/user/{service.pk}/api-key/"
     assert path in client.get(f"/admin/chatui/user/{service.pk}/change/").content.decode()
@@ -82,7 +82,7 @@ def test_staff_make_a_key_for_an_account_at_which_nobody_can_sign_in(olga: User,
     assert client.post(path, FORM | {"more": ["hidden"]}).status_code == 400
 
 
-def test_no_key_is_made_for_a_person_also_not_after_their_password_was_taken(olga: User, ada: User) -> None:
+def test_staff_cannot_create_a_key_for_a_person_even_after_removing_their_password(olga: User, ada: User) -> None:
     path = f"/admin/chatui/user/{ada.pk}/api-key/"
     client = signed_in(olga)
     User.objects.filter(pk=ada.pk).update(last_login=timezone.now())
@@ -91,7 +91,7 @@ def test_no_key_is_made_for_a_person_also_not_after_their_password_was_taken(olg
     assert client.post(path, FORM).status_code == 400 and not ApiKey.objects.exists()
 
 
-def test_who_may_not_change_an_account_makes_no_key_for_it(ada: User, service: User) -> None:
+def test_staff_who_may_not_change_an_account_cannot_create_a_key_for_it(ada: User, service: User) -> None:
     path = f"/admin/chatui/user/{service.pk}/api-key/"
     watcher = make_person("vera", "view_user", staff=True)
     assert signed_in(watcher).post(path, FORM).status_code == 403 and signed_in(ada).post(path, FORM).status_code in (302, 403)
@@ -100,7 +100,7 @@ def test_who_may_not_change_an_account_makes_no_key_for_it(ada: User, service: U
     assert not ApiKey.objects.exists()
 
 
-def test_only_who_may_see_hidden_channels_is_offered_a_key_that_reads_them(ada: User, settings: pytest_django.Settings) -> None:
+def test_only_people_who_may_see_hidden_channels_are_offered_a_key_that_reads_them(ada: User, settings: pytest_django.Settings) -> None:
     staff = make_person("rosa", "view_hidden_channels", staff=True)
     for person, offered in ((ada, False), (staff, True)):
         client = signed_in(person)

@@ -1,4 +1,4 @@
-"""Work behind a page is done in its order, and neither a piece that fails nor one that hangs holds anything up."""
+"""Background jobs run in order, and neither a failing nor a hanging job blocks anything."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ for _ in range(3):
 """
 
 
-def test_a_process_ends_though_the_mail_server_hangs() -> None:
+def test_a_process_can_exit_while_the_mail_server_hangs() -> None:
     began = time.monotonic()
     ended = subprocess.run([sys.executable, "-c", HANGS], capture_output=True, text=True, timeout=50, check=False)
     assert ended.returncode == 0 and time.monotonic() - began < 30
     assert "the process ended before 3 mails were sent" in ended.stderr
 
 
-def test_a_process_that_ends_waits_for_what_is_soon_done() -> None:
+def test_a_process_waits_briefly_for_its_jobs_when_it_exits() -> None:
     quick = HANGS.replace('"mails", 0.3', '"mails", 20').replace("threading.Event().wait, 60", "print, 'sent'")
     ended = subprocess.run([sys.executable, "-c", quick], capture_output=True, text=True, timeout=50, check=True)
     assert ended.stdout.split() == ["sent"] * 3 and ended.stderr == ""
 
 
-def test_what_fails_is_logged_by_its_kind_and_the_next_is_done(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failure_is_logged_by_its_type_and_the_next_job_runs(caplog: pytest.LogCaptureFixture) -> None:
     done: list[int] = []
 
     def fail() -> None:
@@ -47,7 +47,7 @@ def test_what_fails_is_logged_by_its_kind_and_the_next_is_done(caplog: pytest.Lo
     assert done == [1, 2] and "RuntimeError" in caplog.text and "ada@" not in caplog.text
 
 
-def test_whoever_hands_work_over_does_not_wait() -> None:
+def test_submitting_a_job_does_not_wait() -> None:
     behind, may_end = BackgroundQueue("test"), threading.Event()
     began = time.monotonic()
     behind.submit(may_end.wait, 20)

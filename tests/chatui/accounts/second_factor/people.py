@@ -1,4 +1,4 @@
-"""Browsers of people with passkeys, at an address where there are some."""
+"""Browsers of people with passkeys, at an address that supports passkeys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People are told of changes of their ways in, and what was half done ends with their sessions."""
+"""People are notified when their sign-in methods change, and half-finished sign-ins end with their sessions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def told(person: User) -> list[str]:
     return [line.split(" ")[0] for line in person.sign_in_news.splitlines()]
 
 
-def test_the_owner_is_told_of_passkeys_until_they_dismiss_it(ada: User) -> None:
+def test_the_owner_is_notified_of_passkeys_until_they_dismiss_it(ada: User) -> None:
     device = owned(ada)
     assert told(ada) == ["passkey-added"]
     client = sign_in(device)
@@ -39,7 +39,7 @@ def test_the_owner_is_told_of_passkeys_until_they_dismiss_it(ada: User) -> None:
     assert told(ada) == ["passkey-removed"]
 
 
-def test_the_notices_stand_on_settings_too_and_dismissing_one_leads_back_there(ada: User) -> None:
+def test_the_notices_are_on_the_settings_page_too_and_dismissing_one_returns_there(ada: User) -> None:
     client = sign_in(owned(ada))
     for path in ("/settings/", "/usage/"):
         page = client.get(path).content.decode()
@@ -50,13 +50,13 @@ def test_the_notices_stand_on_settings_too_and_dismissing_one_leads_back_there(a
     assert "A passkey was added" not in client.get("/settings/").content.decode()
 
 
-def test_the_owner_is_told_of_codes(ada: User) -> None:
+def test_the_owner_is_notified_of_codes(ada: User) -> None:
     client = password()
     switched_on(client, ada)
     client.post("/sign-in/second-factor/codes/")
     client.post("/sign-in/second-factor/remove/")
     assert told(ada) == ["codes-set-up", "recovery-codes", "factor-removed"]
-    assert notifications.of(ada)[0].sentence == "The second factor of your account was removed."
+    assert notifications.notifications_of(ada)[0].sentence == "The second factor of your account was removed."
 
 
 def test_of_two_factors_the_codes_are_switched_off(ada: User) -> None:
@@ -68,19 +68,19 @@ def test_of_two_factors_the_codes_are_switched_off(ada: User) -> None:
     assert told(ada)[-1] == "codes-off"
 
 
-def test_who_dismisses_none_is_told_of_the_last(ada: User) -> None:
+def test_without_dismissal_only_the_latest_notices_are_stored(ada: User) -> None:
     for _ in range(notifications.MOST + 3):
-        notifications.tell(ada, "passkey-added")
+        notifications.notify(ada, "passkey-added")
     assert len(told(ada)) == notifications.MOST
 
 
-def test_what_another_release_told_is_left_out(ada: User) -> None:
+def test_a_notice_that_only_another_release_knows_is_omitted(ada: User) -> None:
     User.objects.filter(pk=ada.pk).update(sign_in_news="something-new 2030-01-01T00:00:00+00:00")
     assert signed_in(ada).get("/").status_code == 200
 
 
 @pytest.mark.parametrize("address", ["ada@example.org", ""])
-def test_a_mail_goes_to_whoever_has_an_address(
+def test_a_mail_is_sent_to_people_who_have_an_address(
     ada: User,
     address: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -90,13 +90,13 @@ def test_a_mail_goes_to_whoever_has_an_address(
     User.objects.filter(pk=ada.pk).update(email=address, language="de")
     with django_capture_on_commit_callbacks(execute=True):
         enrollment.remove(SHELL, ada)  # there is none: nothing happened
-        notifications.tell(ada, "passkey-removed")
+        notifications.notify(ada, "passkey-removed")
     sending.wait()
     assert [sent.to for sent in mail.outbox] == ([[address]] if address else [])
     assert all("ada" in sent.body for sent in mail.outbox)
 
 
-def test_a_passkey_gets_another_name_from_its_owner_only(ada: User, bela: User) -> None:
+def test_only_its_owner_can_rename_a_passkey(ada: User, bela: User) -> None:
     device = owned(ada)
     row = Passkey.objects.get()
     client = sign_in(device)
@@ -138,7 +138,7 @@ def test_a_half_finished_sign_in_does_not_survive_the_end_of_all_sessions(ada: U
 
 
 @pytest.mark.parametrize("skew", [timedelta(hours=-1), timedelta(hours=1)], ids=["behind", "ahead"])
-def test_a_half_finished_sign_in_needs_no_common_clock(ada: User, skew: timedelta) -> None:
+def test_a_half_finished_sign_in_tolerates_different_clocks(ada: User, skew: timedelta) -> None:
     codes = switched_on(password(), ada)
     client = half_way(ada)
     # As a process of a machine would whose clock is wrong.
@@ -148,7 +148,7 @@ def test_a_half_finished_sign_in_needs_no_common_clock(ada: User, skew: timedelt
     assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/" and is_in(client), "begun after that"
 
 
-def test_a_half_finished_sign_in_does_not_survive_another_password(ada: User) -> None:
+def test_a_half_finished_sign_in_does_not_survive_a_changed_password(ada: User) -> None:
     codes = switched_on(password(), ada)
     client = half_way(ada)
     ada.refresh_from_db()

@@ -1,4 +1,4 @@
-"""A second factor that a group demands, beside a provider and a proxy that sign people in: no way leads around it with a password."""
+"""A second factor that a group requires, with a provider and a proxy that also sign people in: no password gets around it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def who(client: Client) -> str | None:
     return None if key is None else User.objects.get(pk=key).get_username()
 
 
-def test_whoever_knows_the_password_connects_no_identity_of_their_own(ada: User, provider: ScriptedProvider) -> None:
+def test_knowing_the_password_is_not_enough_to_connect_an_identity(ada: User, provider: ScriptedProvider) -> None:
     client = after_password()
     assert client.post("/sign-in/with/company/", {"connect": "yes"})["Location"] == "/"
     assert not client.session.get("single_sign_on") and who(client) is None
@@ -58,7 +58,7 @@ def test_whoever_knows_the_password_connects_no_identity_of_their_own(ada: User,
     assert not SecondFactor.objects.filter(user=ada).exists()
 
 
-def test_what_was_begun_as_somebody_else_is_not_connected_after_the_password(ada: User, provider: ScriptedProvider) -> None:
+def test_an_identity_is_not_connected_if_somebody_else_has_signed_in_since(ada: User, provider: ScriptedProvider) -> None:
     client, _ = come(provider)
     provider.person["sub"], provider.person["preferred_username"] = "another", "another"
     back = provider.sign_in(begun(client, connect="yes"))
@@ -68,7 +68,7 @@ def test_what_was_begun_as_somebody_else_is_not_connected_after_the_password(ada
     assert not OutsideIdentity.objects.filter(user=ada).exists() and who(client) != "ada"
 
 
-def test_a_provider_that_names_a_person_of_that_group_is_asked_for_the_factor_itself(ada: User, provider: ScriptedProvider) -> None:
+def test_a_person_who_signs_in_with_a_provider_needs_no_second_factor_here(ada: User, provider: ScriptedProvider) -> None:
     """As ``docs/accounts.md`` says; and her password is no other way in for whoever comes by the provider."""
     client, _ = come(provider)
     arrived = User.objects.get(username="ada.l")
@@ -81,7 +81,7 @@ def test_a_provider_that_names_a_person_of_that_group_is_asked_for_the_factor_it
     assert row is None or row.confirmed_at is None
 
 
-def test_the_proxys_header_ends_the_step_of_somebody_else_and_completes_none(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_proxys_header_ends_another_persons_second_step_and_completes_none(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     rule = HeaderRule.model_validate({"name": "X-Remote-User", "proxies": [PROXY], "secret": "hush"})
     change(monkeypatch, {"sign_in_file": Path("/no/such/file")})
     monkeypatch.setattr(sign_in_file, "read_file", lambda path: SignInFile(header=rule))
@@ -97,7 +97,7 @@ def test_the_proxys_header_ends_the_step_of_somebody_else_and_completes_none(ada
         assert who(forged) is None
 
 
-def test_a_code_is_asked_for_once_more_after_the_factor_was_set_up_elsewhere(ada: User) -> None:
+def test_a_code_is_required_after_the_factor_was_set_up_in_another_browser(ada: User) -> None:
     """Two browsers after the password: what one has set up, the other must show, and its own secret is void."""
     one, other = after_password(), after_password()
     one.get("/sign-in/code/")
@@ -106,4 +106,4 @@ def test_a_code_is_asked_for_once_more_after_the_factor_was_set_up_elsewhere(ada
     code = totp.code_at(enrollment._secret(row), int(time.time()) // totp.STEP_SECONDS)
     assert one.post("/sign-in/code/", {"code": code}).status_code == 200 and who(one) == "ada"
     assert other.post("/sign-in/code/", {"code": code}).status_code == 200 and who(other) is None, "each code is good once"
-    assert totp.written(enrollment._secret(row)) not in other.get("/sign-in/code/").content.decode()
+    assert totp.encoded_secret(enrollment._secret(row)) not in other.get("/sign-in/code/").content.decode()

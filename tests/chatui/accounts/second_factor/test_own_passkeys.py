@@ -1,4 +1,4 @@
-"""A person's own passkeys: adding, naming, removing, who may, and what else knows of them."""
+"""A person's own passkeys: who may add, rename and remove them, and where they have effects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts.checks import passkeys_are_for_this_host
+from chatui.accounts.checks import passkeys_match_host
 from chatui.accounts.second_factor import enrollment, passkeys
 from chatui.accounts.sign_in_rules import account_managers
 from chatui.audit_log.record import SHELL
@@ -26,7 +26,7 @@ def actions() -> list[str]:
     return list(AuditEvent.objects.order_by("number").values_list("action", flat=True))
 
 
-def test_the_first_brings_recovery_codes_and_the_next_ones_do_not(ada: User) -> None:
+def test_only_the_first_passkey_creates_recovery_codes(ada: User) -> None:
     client = after_password(ada)
     asked = options(client, "new")
     assert asked["attestation"] == "none" and asked["rp"]["id"] == "localhost"
@@ -45,7 +45,7 @@ def test_the_first_brings_recovery_codes_and_the_next_ones_do_not(ada: User) -> 
     assert locked_out.post("/sign-in/code/", {"code": codes[0]}).status_code == 302 and is_in(locked_out)
 
 
-def test_names_are_bounded_and_escaped(ada: User) -> None:
+def test_names_are_limited_and_escaped(ada: User) -> None:
     client = after_password(ada)
     add(client, Authenticator(), "<b>my</b>\n\u202ekey\0" + "x" * 200)
     name = Passkey.objects.get().name
@@ -56,7 +56,7 @@ def test_names_are_bounded_and_escaped(ada: User) -> None:
     assert Passkey.objects.filter(name="Passkey").exists()
 
 
-def test_only_whoever_has_just_shown_who_they_are_changes_anything(ada: User) -> None:
+def test_every_change_requires_a_recent_authentication(ada: User) -> None:
     device = owned(ada)
     client = sign_in(device)
     session = client.session
@@ -74,25 +74,25 @@ def test_only_whoever_has_just_shown_who_they_are_changes_anything(ada: User) ->
     assert is_in(after_password(ada))
 
 
-def test_nobody_removes_one_of_somebody_else(ada: User, bela: User) -> None:
+def test_nobody_can_remove_another_persons_passkey(ada: User, bela: User) -> None:
     owned(ada)
     row = Passkey.objects.get()
     client = after_password(bela)
     assert client.post(f"/sign-in/passkeys/{row.pk}/remove/").status_code == 404 and Passkey.objects.exists()
 
 
-def test_one_device_is_added_once_and_not_without_end(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_is_added_once_and_the_number_of_passkeys_is_limited(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
     device = owned(ada)
     client = after_password(bela)
     device.handle = b""
     assert add(client, device)["Location"].endswith("?passkey-refused")
-    assert AuditEvent.objects.latest("number").detail == "known already"
+    assert AuditEvent.objects.latest("number").detail == "already known"
     monkeypatch.setattr(passkeys, "MOST", 1)
     assert add(client, Authenticator()).status_code == 200
     assert add(client, Authenticator())["Location"].endswith("?passkey-refused")
 
 
-def test_a_group_that_requires_a_factor_has_enough_with_a_passkey_and_keeps_the_last(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_passkey_satisfies_a_required_factor_and_the_last_one_cannot_be_removed(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"second_factor_groups": ["careful"]})
     ada.groups.add(Group.objects.create(name="careful"))
     client = after_password(ada)
@@ -101,13 +101,13 @@ def test_a_group_that_requires_a_factor_has_enough_with_a_passkey_and_keeps_the_
     device = Authenticator()
     assert b"recovery-codes" in add(client, device).content and is_in(client)
     first = Passkey.objects.get()
-    assert not passkeys.of(ada)[0].may_go
+    assert not passkeys.passkeys_of(ada)[0].is_removable
     assert client.post(f"/sign-in/passkeys/{first.pk}/remove/").status_code == 404 and Passkey.objects.exists()
     add(client, Authenticator(), "Second")
     assert client.post(f"/sign-in/passkeys/{first.pk}/remove/").status_code == 302, "the twin: another one is left"
 
 
-def test_whoever_has_a_factor_cannot_add_another_with_the_password_alone(ada: User) -> None:
+def test_with_a_second_factor_the_password_alone_cannot_add_another(ada: User) -> None:
     owned(ada)
     client = after_password(ada)
     assert client.get("/sign-in/passkeys/new/")["Location"] == "/sign-in/"
@@ -116,7 +116,7 @@ def test_whoever_has_a_factor_cannot_add_another_with_the_password_alone(ada: Us
     assert b"otpauth" not in client.get("/sign-in/code/").content
 
 
-def test_codes_and_passkeys_go_one_by_one_and_recovery_codes_stay_with_either(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_switching_codes_off_keeps_passkeys_and_recovery_codes(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = after_password(ada)
     client.get("/sign-in/second-factor/")
     client.post("/sign-in/second-factor/", {"code": code_of(ada)})
@@ -130,7 +130,7 @@ def test_codes_and_passkeys_go_one_by_one_and_recovery_codes_stay_with_either(ad
     assert b"recovery-codes" in client.post("/sign-in/second-factor/codes/").content
 
 
-def test_without_a_password_of_ones_own_there_are_none(ada: User, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_people_without_a_password_have_no_passkeys(ada: User, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     client = after_password(ada)
     file = tmp_path / "sign-in.toml"
     file.write_text('passwords = "emergency"\nemergency_accounts = ["rescue"]\n')
@@ -145,17 +145,17 @@ def test_without_a_password_of_ones_own_there_are_none(ada: User, tmp_path: Any,
     assert not passkeys.may_have(ada) and passkeys.may_have(make_person("olga"))
 
 
-def test_the_last_way_in_stays(ada: User) -> None:
+def test_the_last_sign_in_method_cannot_be_removed(ada: User) -> None:
     owned(ada)
     ada.set_unusable_password()
     ada.save()
-    assert [each.may_go for each in passkeys.of(ada)] == [False]
+    assert [each.is_removable for each in passkeys.passkeys_of(ada)] == [False]
     owner = make_person("olga")
     owned(owner)
-    assert [each.may_go for each in passkeys.of(owner)] == [True], "the twin: with a password"
+    assert [each.is_removable for each in passkeys.passkeys_of(owner)] == [True], "the twin: with a password"
 
 
-def test_whoever_looks_after_accounts_and_has_a_passkey_has_a_way_in(ada: User) -> None:
+def test_an_account_manager_with_a_passkey_can_sign_in(ada: User) -> None:
     owner = make_person("olga", "change_user", staff=True)
     owned(owner)
     owner.set_unusable_password()
@@ -165,7 +165,7 @@ def test_whoever_looks_after_accounts_and_has_a_passkey_has_a_way_in(ada: User) 
     assert not account_managers.is_last(owner), "who has no way in does not count"
 
 
-def test_staff_take_all_factors_away_and_erasure_leaves_nothing(ada: User, bela: User) -> None:
+def test_staff_can_remove_all_factors_and_erasure_leaves_nothing(ada: User, bela: User) -> None:
     device = owned(ada)
     owned(bela)
     sam = make_person("sam", "change_user", "view_user", staff=True)
@@ -178,7 +178,7 @@ def test_staff_take_all_factors_away_and_erasure_leaves_nothing(ada: User, bela:
     assert not Passkey.objects.exists()
 
 
-def test_no_page_and_no_export_of_ones_own_holds_key_material(ada: User) -> None:
+def test_no_page_and_no_export_contains_key_material(ada: User) -> None:
     device = owned(ada)
     client = sign_in(device)
     row = Passkey.objects.get()
@@ -189,19 +189,19 @@ def test_no_page_and_no_export_of_ones_own_holds_key_material(ada: User) -> None
             assert secret not in content
 
 
-def test_a_stranger_adds_nothing(db: None) -> None:
+def test_a_stranger_cannot_add_a_passkey(db: None) -> None:
     client = browser()
     assert client.get("/sign-in/passkeys/new/")["Location"] == "/sign-in/"
     assert client.post("/sign-in/passkeys/new/", {"credential": "{}"})["Location"] == "/sign-in/"
     assert client.post("/sign-in/passkey/options/new/").status_code == 404
 
 
-def test_the_operator_is_told_of_passkeys_of_another_host(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_reports_passkeys_of_another_host(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     owned(ada)
     change(monkeypatch, {"origins": ["https://chat.example.org"]})
-    assert [message.id for message in passkeys_are_for_this_host(None)] == ["chatui.W057"]
+    assert [message.id for message in passkeys_match_host(None)] == ["chatui.W057"]
     Passkey.objects.update(site="chat.example.org")
-    assert passkeys_are_for_this_host(None) == []
+    assert passkeys_match_host(None) == []
 
 
 def _later(person: User) -> Client:
@@ -211,7 +211,7 @@ def _later(person: User) -> Client:
     return client
 
 
-def test_a_passkey_says_that_it_is_you_and_opens_what_may_be_changed(ada: User) -> None:
+def test_a_passkey_counts_as_recent_authentication(ada: User) -> None:
     device, client = owned(ada), _later(ada)
     assert client.get("/sign-in/passkeys/new/")["Location"] == "/sign-in/confirm/"
     page = client.get("/sign-in/confirm/?next=/sign-in/ways/").content.decode()
@@ -225,7 +225,7 @@ def test_a_passkey_says_that_it_is_you_and_opens_what_may_be_changed(ada: User) 
     assert "Use a passkey" in _later(User.objects.get(pk=ada.pk)).get("/sign-in/confirm/").content.decode()
 
 
-def test_nothing_but_a_passkey_of_ones_own_for_this_says_that_it_is_you(ada: User, bela: User) -> None:
+def test_only_ones_own_passkey_for_this_purpose_counts_as_recent_authentication(ada: User, bela: User) -> None:
     device, hers, client = owned(ada), owned(bela), _later(ada)
     stranger, twice = browser(), _later(ada)
     device.count += 1

@@ -1,4 +1,4 @@
-"""Signing in with a passkey: the right one opens, and whatever is wrong is refused in one sentence that says nothing."""
+"""Sign-in with a passkey: the right one works, and any other is refused with the same message."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_passkey_alone_signs_in_with_every_kind_of_key(ada: User, algorithm: i
     assert (row.sign_count, bool(row.last_used_at)) == (1, True)
 
 
-def test_one_that_counts_nothing_can_be_used_again(ada: User) -> None:
+def test_a_passkey_without_a_counter_can_be_used_again(ada: User) -> None:
     device = owned(ada)
     for _ in range(2):
         client = browser()
@@ -58,22 +58,22 @@ WRONG: dict[str, tuple[Callable[[Authenticator], None], str]] = {
     "another origin": (_change("origin", "https://evil.example"), "not valid"),
     "another port": (_change("origin", "http://localhost:81"), "not valid"),
     "another site": (_change("host", "evil.example"), "not valid"),
-    "a frame of another site": (_change("cross_origin", True), "within a page of another site"),
-    "made and not used": (_change("kind", "webauthn.create"), "made for something else"),
+    "a frame of another site": (_change("cross_origin", True), "in a frame of another site"),
+    "made and not used": (_change("kind", "webauthn.create"), "of another ceremony"),
     "nobody there": (_change("is_present", False), "not valid"),
     "nobody who was asked for": (_change("is_verified", False), "not valid"),
-    "an unknown passkey": (_change("credential_id", b"x" * 32), "not known"),
+    "an unknown passkey": (_change("credential_id", b"x" * 32), "unknown"),
     "another person": (_change("handle", b"y" * 16), "of another account"),
     "no person": (_change("handle", b""), "of another account"),
     "another key": (lambda device: device.__post_init__(), "not valid"),
-    "a count that stands": (_change("count", 5), "its count went back, so there may be a copy"),
-    "a count that went back": (_change("count", 3), "its count went back, so there may be a copy"),
-    "a count that is gone": (_change("count", 0), "its count went back, so there may be a copy"),
+    "a count that stands": (_change("count", 5), "its counter did not increase, so there may be a copy"),
+    "a count that went back": (_change("count", 3), "its counter did not increase, so there may be a copy"),
+    "a count that is gone": (_change("count", 0), "its counter did not increase, so there may be a copy"),
 }
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_refused_and_recorded(ada: User, case: str) -> None:
+def test_an_invalid_passkey_is_refused_and_recorded(ada: User, case: str) -> None:
     device = owned(ada)
     Passkey.objects.update(sign_count=5)
     wrong, told = WRONG[case]
@@ -85,14 +85,14 @@ def test_what_is_wrong_is_refused_and_recorded(ada: User, case: str) -> None:
     assert Passkey.objects.get().sign_count == 5, "nothing is learned from a refused one"
 
 
-def test_the_twin_of_all_these_signs_in(ada: User) -> None:
+def test_a_valid_passkey_signs_in(ada: User) -> None:
     device = owned(ada)
     Passkey.objects.update(sign_count=5)
     device.count = 5
     assert is_in(sign_in(device))
 
 
-def test_a_challenge_is_good_once_also_when_it_failed(ada: User) -> None:
+def test_a_challenge_works_once_even_after_a_failure(ada: User) -> None:
     device = owned(ada)
     client = browser()
     asked = options(client, "sign-in")
@@ -103,10 +103,10 @@ def test_a_challenge_is_good_once_also_when_it_failed(ada: User) -> None:
     asked = options(client, "sign-in")
     refused(enter(client, "{}"), client)
     refused(enter(client, device.use(asked)), client)
-    assert lines()[-1] == ("sign-in refused", "passkey: no challenge of ours, or an old one")
+    assert lines()[-1] == ("sign-in refused", "passkey: unknown or expired challenge")
 
 
-def test_a_challenge_is_of_one_browser_one_purpose_and_a_short_time(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_challenge_is_bound_to_a_browser_a_purpose_and_a_short_time(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     device = owned(ada)
     hers, other = browser(), browser()
     asked = options(hers, "sign-in")
@@ -114,11 +114,11 @@ def test_a_challenge_is_of_one_browser_one_purpose_and_a_short_time(ada: User, m
     refused(enter(other, device.use(asked)), other)
     step = after_password(ada)
     refused(enter(step, device.use(options(step, "code"))), step)
-    monkeypatch.setattr("chatui.web.sign_in.challenges.LASTS_SECONDS", 0)
+    monkeypatch.setattr("chatui.web.sign_in.challenges.TIMEOUT_SECONDS", 0)
     refused(enter(hers, device.use(options(hers, "sign-in"))), hers)
 
 
-def test_of_two_requests_with_one_challenge_one_gets_in(ada: User) -> None:
+def test_of_two_requests_with_one_challenge_one_succeeds(ada: User) -> None:
     device, client = owned(ada), browser()
     said = device.use(options(client, "sign-in"))
     challenges = client.session["passkey_challenges"]
@@ -131,7 +131,7 @@ def test_of_two_requests_with_one_challenge_one_gets_in(ada: User) -> None:
     refused(enter(twin, said), twin)
 
 
-def test_a_closed_account_and_one_of_a_provider_stay_shut(ada: User, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_passkeys_of_closed_and_provider_only_accounts_are_refused(ada: User, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     device = owned(ada)
     User.objects.filter(pk=ada.pk).update(is_active=False)
     client = browser()
@@ -177,14 +177,14 @@ def test_malformed_bodies_are_refused_alike(ada: User, body: str) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\0" * 36, b"\0" * 37, b"\xff" * 400, b"\xc2" * 3000])
-def test_what_an_authenticator_cannot_have_said_is_refused(ada: User, data: bytes) -> None:
+def test_impossible_authenticator_data_is_refused(ada: User, data: bytes) -> None:
     device, client = owned(ada), browser()
     said = json.loads(device.use(options(client, "sign-in")))
     said["response"]["authenticatorData"] = encoded(data)
     refused(enter(client, json.dumps(said)), client)
 
 
-def test_the_stranger_is_asked_the_same_for_all_names_and_only_where_passkeys_are(ada: User, bela: User) -> None:
+def test_passkey_options_look_the_same_for_all_names_and_exist_only_where_supported(ada: User, bela: User) -> None:
     def shape(**fields: str) -> tuple[list[str], dict[str, Any]]:
         answer = browser().post("/sign-in/passkey/options/sign-in/", fields).json()
         return sorted(answer), {name: value for name, value in answer.items() if name != "challenge"}
@@ -198,27 +198,27 @@ def test_the_stranger_is_asked_the_same_for_all_names_and_only_where_passkeys_ar
     assert b"Use a passkey" in browser().get("/sign-in/").content, "the twin"
 
 
-def test_the_origin_is_the_operators_whatever_host_a_request_names(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_origin_comes_from_the_settings_whatever_host_a_request_names(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"origins": ["https://chat.example.org"]})
     assert options(browser(), "sign-in")["rpId"] == "chat.example.org"
     assert browser("evil.example").post("/sign-in/passkey/options/sign-in/").status_code == 400
 
 
-def test_a_host_that_nobody_checks_has_no_passkeys(db: None, settings: Any) -> None:
+def test_an_unchecked_host_has_no_passkeys(db: None, settings: Any) -> None:
     settings.ALLOWED_HOSTS = ["*"]
     assert browser("evil.localhost").post("/sign-in/passkey/options/sign-in/").status_code == 404
     settings.ALLOWED_HOSTS = ["evil.localhost"]
     assert options(browser("evil.localhost"), "sign-in")["rpId"] == "evil.localhost", "the twin"
 
 
-def test_one_made_for_another_host_opens_nothing_here(ada: User) -> None:
+def test_a_passkey_for_another_host_is_refused(ada: User) -> None:
     device = owned(ada)
     Passkey.objects.update(site="old.example.org")
     client = browser()
     refused(enter(client, device.use(options(client, "sign-in"))), client)
 
 
-def test_whoever_tries_too_often_waits_and_that_is_recorded(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_tries_must_wait_and_are_recorded(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatui.accounts.sign_in._passkeys", GuessLimit("few passkeys", address=Scope(free=2, longest=60, window=600)))
     client = browser()
     for _ in range(3):
@@ -229,7 +229,7 @@ def test_whoever_tries_too_often_waits_and_that_is_recorded(ada: User, monkeypat
     assert is_in(sign_in(owned(ada), browser(REMOTE_ADDR="192.0.2.9"))), "the twin: from another address"
 
 
-def test_after_a_password_the_passkey_has_to_be_the_same_persons(ada: User, bela: User) -> None:
+def test_after_a_password_the_passkey_must_be_the_same_persons(ada: User, bela: User) -> None:
     hers, his = owned(ada), owned(bela)
     client = after_password(ada)
     assert not is_in(client)
@@ -247,21 +247,21 @@ def test_after_a_password_the_passkey_has_to_be_the_same_persons(ada: User, bela
     assert lines()[-1] == ("sign in", "by password and passkey")
 
 
-def test_without_a_password_there_is_no_step_after_it(ada: User) -> None:
+def test_without_a_password_there_is_no_second_step(ada: User) -> None:
     owned(ada)
     client = browser()
     assert client.post("/sign-in/passkey/options/code/").status_code == 404
     assert client.post("/sign-in/code/passkey/", {"credential": "{}"})["Location"] == "/sign-in/"
 
 
-def test_signing_in_ends_the_step_of_somebody_else(ada: User, bela: User) -> None:
+def test_signing_in_ends_another_persons_second_step(ada: User, bela: User) -> None:
     owned(ada)
     his = owned(bela)
     client = sign_in(his, after_password(ada))
     assert is_in(client) and "second_step" not in client.session
 
 
-def test_a_registration_is_checked_as_well(ada: User) -> None:
+def test_an_invalid_registration_is_refused(ada: User) -> None:
     client = after_password(ada)
     wrongs: list[Callable[[Authenticator], None]] = [
         _change("origin", "https://evil.example"),
@@ -288,6 +288,6 @@ def test_a_registration_is_checked_as_well(ada: User) -> None:
     assert client.post("/sign-in/passkeys/new/", post)["Location"].endswith("refused"), "a challenge is good once here, too"
 
 
-def test_the_bounds_leave_room_for_the_largest(ada: User) -> None:
+def test_the_size_limits_allow_the_largest_passkey(ada: User) -> None:
     device = owned(ada, Authenticator(RS256, credential_id=b"i" * ceremonies.MOST_ID_BYTES))
     assert is_in(sign_in(device))

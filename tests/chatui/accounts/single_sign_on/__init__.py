@@ -1,1 +1,1 @@
-"""Signing in with OpenID providers: one of our own that can be told to misbehave, and a real one."""
+"""Sign-in with OpenID providers: our own, which can misbehave on request, and a real one."""

@@ -1,4 +1,4 @@
-"""A provider that tests script, and a browser that signs in with it."""
+"""A scripted provider, and a browser that signs in with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An OpenID provider on loopback that signs in whoever a test says, and answers wrongly where it is told to."""
+"""An OpenID provider on loopback that signs in whomever a test names, and gives wrong responses on request."""
 
 from __future__ import annotations
 

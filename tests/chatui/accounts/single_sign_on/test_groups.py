@@ -1,4 +1,4 @@
-"""Who may enter, and the groups that a provider decides about."""
+"""Who is admitted, and the groups that a provider manages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def details() -> list[str]:
 
 
 @pytest.mark.usefixtures("groups")
-def test_managed_groups_come_and_go_and_others_stay(provider: ScriptedProvider) -> None:
+def test_managed_groups_are_added_and_removed_and_others_stay(provider: ScriptedProvider) -> None:
     provider.person["groups"] = ["x,y", "x", "y", "own", "admin"]
     come(provider)
     assert names() == {"research", "tools"}, "by exact value, never split, never by a name of ours"
@@ -64,11 +64,11 @@ def test_a_missing_or_unreadable_claim_changes_nothing_and_is_recorded(
         del provider.person["groups"]
     come(provider)
     assert names() == {"research"} and AuditEvent.objects.filter(action="groups not said").count() == 1
-    assert "did not say somebody's groups" in caplog.text and "ada.l" not in caplog.text
+    assert "sent no groups of a person" in caplog.text and "ada.l" not in caplog.text
 
 
 @pytest.mark.usefixtures("groups")
-def test_staff_and_the_debug_permission_come_by_a_group_and_go_with_it(provider: ScriptedProvider) -> None:
+def test_staff_status_and_the_debug_permission_follow_a_group(provider: ScriptedProvider) -> None:
     Group.objects.get(name="debuggers").permissions.add(Permission.objects.get(codename="view_hidden_channels"))
     provider.person["groups"] = ["ops"]
     client, _ = come(provider)
@@ -83,14 +83,14 @@ def test_staff_and_the_debug_permission_come_by_a_group_and_go_with_it(provider:
     assert "is staff now, says company" in details() and "is not staff any more, says company" in details()
 
 
-def test_nothing_that_a_provider_says_makes_a_superuser(provider: ScriptedProvider) -> None:
+def test_no_claim_makes_a_superuser(provider: ScriptedProvider) -> None:
     provider.person |= {"is_superuser": True, "is_staff": True, "groups": ["superuser"]}
     come(provider)
     person = User.objects.get(username="ada.l")
     assert not person.is_superuser and not person.is_staff
 
 
-def test_groups_may_stand_within_objects(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_may_be_nested_in_objects(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     Group.objects.create(name="research")
     configure(monkeypatch, provider.table(groups_claim=["realm_access", "roles"], groups={"r": "research"}))
     provider.person["realm_access"] = {"roles": ["r"]}
@@ -115,7 +115,7 @@ def test_groups_may_stand_within_objects(provider: ScriptedProvider, monkeypatch
         ({"sign_up": False, "who_may_enter": "everybody"}, {}, False),
     ],
 )
-def test_who_may_enter(
+def test_who_is_admitted(
     rule: dict[str, Any], person: dict[str, Any], enters: bool, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     configure(monkeypatch, provider.table(**{"who_may_enter": "listed"} | rule))
@@ -127,7 +127,7 @@ def test_who_may_enter(
         assert "E-X-SIGN-IN-REFUSED" in answer.content.decode()
 
 
-def test_somebody_who_may_not_enter_any_more_is_refused(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_somebody_who_is_no_longer_admitted_is_refused(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(monkeypatch, provider.table(who_may_enter="listed", enter_groups=["staff"]))
     provider.person["groups"] = ["staff"]
     assert come(provider)[1].status_code == 302

@@ -1,4 +1,4 @@
-"""With single sign-on, passwords are for emergency accounts alone: whoever else has one, and whatever page takes one."""
+"""With single sign-on, only emergency accounts have passwords, and the password pages refuse everybody else."""
 
 from __future__ import annotations
 
@@ -33,37 +33,37 @@ def test_only_the_emergency_account_signs_in_with_a_password(ada: User) -> None:
 
 
 @pytest.mark.usefixtures("rescue")
-def test_the_form_is_shown_to_whoever_asks_for_it() -> None:
+def test_the_password_form_is_shown_on_request() -> None:
     assert 'name="password"' not in (page := Client().get("/sign-in/").content.decode()) and "?password" in page
     assert 'name="password"' in Client().get("/sign-in/?password").content.decode()
 
 
 @pytest.mark.usefixtures("rescue")
-def test_pages_for_passwords_are_closed_to_others(ada: User) -> None:
+def test_password_pages_refuse_everybody_else(ada: User) -> None:
     assert signed_in(ada).get("/password/").status_code == 404
-    path = password_links.make(SHELL, ada, voids_password=False)
+    path = password_links.create(SHELL, ada, voids_password=False)
     assert Client().get(path).status_code == 404
 
 
-def test_they_are_open_to_the_emergency_account(rescue: User) -> None:
+def test_password_pages_work_for_the_emergency_account(rescue: User) -> None:
     assert signed_in(rescue).get("/password/").status_code == 200
-    assert Client().get(password_links.make(SHELL, rescue, voids_password=False)).status_code == 200
+    assert Client().get(password_links.create(SHELL, rescue, voids_password=False)).status_code == 200
 
 
-def test_nothing_from_outside_gets_the_name_of_an_emergency_account(rescue: User, provider: ScriptedProvider) -> None:
+def test_no_provider_or_directory_can_take_the_name_of_an_emergency_account(rescue: User, provider: ScriptedProvider) -> None:
     rescue.delete()
     provider.person["preferred_username"] = "rescue"
     come(provider)
     assert not User.objects.filter(username="rescue").exists() and User.objects.filter(username="rescue-2").exists()
 
 
-def test_an_emergency_account_connects_with_nothing(rescue: User, provider: ScriptedProvider) -> None:
+def test_an_emergency_account_cannot_be_linked_to_an_identity(rescue: User, provider: ScriptedProvider) -> None:
     client = Client()
     client.post("/sign-in/", {"username": "rescue", "password": PASSWORD})
     assert come(provider, client, connect="yes")[1].status_code == 403
     assert "Connect" not in client.get("/sign-in/ways/").content.decode()
 
 
-def test_while_the_provider_is_down_the_emergency_account_gets_in(rescue: User, provider: ScriptedProvider) -> None:
+def test_while_the_provider_is_down_the_emergency_account_can_sign_in(rescue: User, provider: ScriptedProvider) -> None:
     provider.fails = "/.well-known/openid-configuration"
     assert Client().post("/sign-in/with/company/").status_code == 503 and can_sign_in("rescue")

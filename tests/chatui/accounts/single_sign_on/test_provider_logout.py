@@ -1,4 +1,4 @@
-"""A provider says that it has signed somebody out: what ends here, and what tokens nobody believes."""
+"""A provider reports that somebody has signed out: which sessions end, and which tokens are refused."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_sessions_of_that_person_and_provider_end_and_no_others(provider: Sc
     assert is_in(come(provider, Client())[0])
 
 
-def test_a_token_with_a_session_ends_that_one_alone(provider: ScriptedProvider) -> None:
+def test_a_token_with_a_session_ends_only_that_session(provider: ScriptedProvider) -> None:
     provider.token = {"sid": "s-1"}
     first = come(provider)[0]
     provider.token = {"sid": "s-2"}
@@ -61,7 +61,7 @@ def test_a_token_with_a_session_ends_that_one_alone(provider: ScriptedProvider) 
     assert send(provider.logout_token(sid="s-2")) == 200 and not is_in(second)
 
 
-def test_where_the_operator_says_so_the_account_is_closed(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_account_is_closed_if_the_operator_configured_that(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(monkeypatch, provider.table(logout_closes=True))
     come(provider)
     person = OutsideIdentity.objects.get().user
@@ -70,13 +70,13 @@ def test_where_the_operator_says_so_the_account_is_closed(provider: ScriptedProv
     assert closing.closed_by(person) == (Cause.LOGOUT, "company") and not User.objects.get(pk=person.pk).is_active
 
 
-def test_the_browser_that_sends_it_does_not_count(provider: ScriptedProvider) -> None:
+def test_the_session_of_the_browser_that_sends_the_token_does_not_matter(provider: ScriptedProvider) -> None:
     ada = come(provider)[0]
     assert send(provider.logout_token(sub="nobody"), ada) == 200
     assert is_in(ada)
 
 
-def test_a_token_is_good_once(provider: ScriptedProvider) -> None:
+def test_a_token_works_once(provider: ScriptedProvider) -> None:
     come(provider)
     token = provider.logout_token()
     assert send(token) == 200
@@ -85,7 +85,7 @@ def test_a_token_is_good_once(provider: ScriptedProvider) -> None:
     assert "used before" in refusals()[-1]
 
 
-def test_a_token_whose_work_failed_may_come_again(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_can_be_sent_again_after_a_failure(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     ada = come(provider)[0]
     token = provider.logout_token()
     with monkeypatch.context() as broken:
@@ -95,7 +95,7 @@ def test_a_token_whose_work_failed_may_come_again(provider: ScriptedProvider, mo
     assert send(token) == 400
 
 
-def test_forged_tokens_do_not_make_us_ask_a_provider_that_is_away(provider: ScriptedProvider) -> None:
+def test_forged_tokens_cause_no_requests_to_an_unavailable_provider(provider: ScriptedProvider) -> None:
     for path in ("/.well-known/openid-configuration", "/keys"):
         provider.fails = path
         provider.asked.clear()
@@ -130,7 +130,7 @@ BAD: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-def test_tokens_that_are_not_believed(provider: ScriptedProvider) -> None:
+def test_invalid_tokens_are_refused(provider: ScriptedProvider) -> None:
     ada = come(provider)[0]
     for name, claims in BAD[:15]:
         assert send(provider.logout_token(**claims)) == 400, name
@@ -138,7 +138,7 @@ def test_tokens_that_are_not_believed(provider: ScriptedProvider) -> None:
     assert send(provider.logout_token()) == 200, "the twin: a good one is not refused because of wrong ones"
 
 
-def test_more_tokens_that_are_not_believed(provider: ScriptedProvider) -> None:
+def test_tokens_with_invalid_claims_are_refused(provider: ScriptedProvider) -> None:
     ada = come(provider)[0]
     for name, claims in BAD[15:]:
         assert send(provider.logout_token(**claims)) == 400, name
@@ -152,7 +152,7 @@ def test_more_tokens_that_are_not_believed(provider: ScriptedProvider) -> None:
     assert is_in(ada)
 
 
-def test_wrong_ones_are_counted_and_a_provider_that_is_away_is_no_fault_of_the_tokens(provider: ScriptedProvider) -> None:
+def test_invalid_tokens_are_counted_and_an_unavailable_provider_is_not(provider: ScriptedProvider) -> None:
     found = [send("x") for _ in range(25)]
     assert found[:20] == [400] * 20 and 429 in found
     provider.fails = "/.well-known/openid-configuration"

@@ -1,4 +1,4 @@
-"""Against a certified provider, ``oidc-provider`` of npm: what our own scripted one accepts, a real one does as well."""
+"""A certified provider, ``oidc-provider`` of npm, accepts what our scripted provider accepts."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_real_provider_signs_a_person_in(issuer: str) -> None:
     assert Client().get(back).status_code == 400, "an answer is its own browser's"
 
 
-def test_a_code_that_was_used_is_refused_by_the_provider_itself(issuer: str) -> None:
+def test_the_provider_refuses_a_used_code(issuer: str) -> None:
     make_person("first")
     client = Client()
     back = signed_in_there(begun(client, "real"))

@@ -1,4 +1,4 @@
-"""Signing in with a provider: whose account it is, what it makes, and every answer that is not one."""
+"""Sign-in with a provider: which account it opens, what it creates, and every invalid response."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def is_signed_in(client: Client) -> bool:
     return client.get("/").status_code == 200
 
 
-def test_a_first_sign_in_makes_an_account_and_the_second_finds_it(provider: ScriptedProvider) -> None:
+def test_the_first_sign_in_creates_an_account_and_the_second_finds_it(provider: ScriptedProvider) -> None:
     client, answer = come(provider, next="/search/")
     assert (answer.status_code, answer["Location"]) == (302, "/search/") and is_signed_in(client)
     person = User.objects.get(username="ada.l")
@@ -47,7 +47,7 @@ def test_the_sign_in_page_offers_every_provider(provider: ScriptedProvider) -> N
     assert 'name="password"' in page, "the premise: passwords are for everybody"
 
 
-def test_the_browser_is_sent_on_by_a_page_that_says_where_to(provider: ScriptedProvider) -> None:
+def test_the_browser_is_redirected_by_a_page_that_names_the_provider(provider: ScriptedProvider) -> None:
     client = Client()
     page = client.post("/sign-in/with/company/")
     assert page.headers["Refresh"].startswith(f"0; url={provider.issuer}/authorize?") and "On to Example Ltd" in page.content.decode()
@@ -56,12 +56,12 @@ def test_the_browser_is_sent_on_by_a_page_that_says_where_to(provider: ScriptedP
         assert part in asked
 
 
-def test_people_are_not_sent_elsewhere_after_they_have_signed_in(provider: ScriptedProvider) -> None:
+def test_nobody_is_redirected_to_another_site_after_sign_in(provider: ScriptedProvider) -> None:
     for path in ("https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)", "nowhere", "metrics"):
         assert come(provider, next=path)[1]["Location"] == "/"
 
 
-def test_the_session_ends_when_the_operator_says(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_session_ends_after_the_configured_hours(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(monkeypatch, provider.table(session_hours=2))
     client, _ = come(provider)
     client.get("/sign-in/confirm/")
@@ -104,10 +104,10 @@ def test_names(what: str, said_of: dict[str, Any], expected: str) -> None:
     plain = said.name or said.email.partition("@")[0]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(names, "_is_free", lambda name, account: True)
-        assert names.free(plain) == expected, what
+        assert names.free_name(plain) == expected, what
 
 
-def test_an_unverified_address_is_not_kept_and_a_verified_one_is(provider: ScriptedProvider) -> None:
+def test_only_a_verified_address_is_stored(provider: ScriptedProvider) -> None:
     provider.person |= {"email": "ada@example.org", "email_verified": False}
     come(provider)
     assert User.objects.get(username="ada.l").email == ""
@@ -116,7 +116,7 @@ def test_an_unverified_address_is_not_kept_and_a_verified_one_is(provider: Scrip
     assert User.objects.get(username="ada.l").email == "ada@example.org"
 
 
-def test_somebody_who_is_called_otherwise_now_is_the_same_person(provider: ScriptedProvider) -> None:
+def test_a_renamed_person_keeps_their_account(provider: ScriptedProvider) -> None:
     come(provider)
     person = User.objects.get(username="ada.l")
     provider.person |= {"preferred_username": "ada.king"}
@@ -126,7 +126,7 @@ def test_somebody_who_is_called_otherwise_now_is_the_same_person(provider: Scrip
     assert ("account changed", "ada.l", "is called ada.king now, says company") in lines()
 
 
-def test_another_person_of_the_old_name_is_another_person(provider: ScriptedProvider) -> None:
+def test_another_person_with_the_old_name_gets_another_account(provider: ScriptedProvider) -> None:
     come(provider)
     provider.person = {"sub": "ada-2", "preferred_username": "ada.l"}
     come(provider)
@@ -145,36 +145,36 @@ def refused(provider: ScriptedProvider, status: int, code: str, why: str) -> Non
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"token": {"nonce": "another"}}, "the token is not good (InvalidClaimError)"),
-        ({"token": {"nonce": None}}, "the token is not good (MissingClaimError)"),
-        ({"token": {"iss": "https://other.example"}}, "the token is not good (InvalidClaimError)"),
-        ({"token": {"aud": "another client"}}, "the token is not good (InvalidClaimError)"),
-        ({"token": {"aud": ["chatui", "another"]}}, "the ID token is another client's"),
-        ({"token": {"azp": "another"}}, "the ID token is another client's"),
-        ({"token": {"exp": 1}}, "the token is not good (ExpiredTokenError)"),
-        ({"token": {"exp": None}}, "the token is not good (MissingClaimError)"),
+        ({"token": {"nonce": "another"}}, "the token is not valid (InvalidClaimError)"),
+        ({"token": {"nonce": None}}, "the token is not valid (MissingClaimError)"),
+        ({"token": {"iss": "https://other.example"}}, "the token is not valid (InvalidClaimError)"),
+        ({"token": {"aud": "another client"}}, "the token is not valid (InvalidClaimError)"),
+        ({"token": {"aud": ["chatui", "another"]}}, "the ID token is for another client"),
+        ({"token": {"azp": "another"}}, "the ID token is for another client"),
+        ({"token": {"exp": 1}}, "the token is not valid (ExpiredTokenError)"),
+        ({"token": {"exp": None}}, "the token is not valid (MissingClaimError)"),
         ({"token": {"iat": 1}}, "the ID token is too old"),
-        ({"token": {"sub": None}}, "the token is not good (MissingClaimError)"),
-        ({"token": {"sub": "x" * 256}}, "the ID token names nobody"),
-        ({"signing": "none"}, "the token is not good (UnsupportedAlgorithmError)"),
-        ({"signing": "HS256"}, "the token is not good (UnsupportedAlgorithmError)"),
-        ({"signing": "another key"}, "the token is not good (BadSignatureError)"),
-        ({"user_info": {"sub": "somebody-else"}}, "the provider speaks of two people"),
-        ({"answer": {"iss": "https://other.example"}}, "the answer is another issuer's"),
-        ({"answer": {"iss": None}}, "the answer is another issuer's"),
+        ({"token": {"sub": None}}, "the token is not valid (MissingClaimError)"),
+        ({"token": {"sub": "x" * 256}}, "the ID token has no valid subject"),
+        ({"signing": "none"}, "the token is not valid (UnsupportedAlgorithmError)"),
+        ({"signing": "HS256"}, "the token is not valid (UnsupportedAlgorithmError)"),
+        ({"signing": "another key"}, "the token is not valid (BadSignatureError)"),
+        ({"user_info": {"sub": "somebody-else"}}, "the ID token and the user info are about two people"),
+        ({"answer": {"iss": "https://other.example"}}, "the response is from another issuer"),
+        ({"answer": {"iss": None}}, "the response is from another issuer"),
         ({"answer": {"code": "made-up"}}, "the provider did not accept the code"),
         ({"answer": {"code": None, "error": "access_denied"}}, "the provider did not sign the person in"),
-        ({"answer": {"state": "made-up"}}, "nobody asked for this answer in this browser"),
-        ({"answer": {"state": None}}, "nobody asked for this answer in this browser"),
+        ({"answer": {"state": "made-up"}}, "this browser did not start this sign-in"),
+        ({"answer": {"state": None}}, "this browser did not start this sign-in"),
     ],
 )
-def test_a_bad_answer_signs_nobody_in(changes: dict[str, Any], why: str, provider: ScriptedProvider) -> None:
+def test_an_invalid_response_signs_nobody_in(changes: dict[str, Any], why: str, provider: ScriptedProvider) -> None:
     for name, value in changes.items():
         setattr(provider, name, value)
     refused(provider, 400, "E-X-SIGN-IN-FAILED", why)
 
 
-def test_an_answer_is_good_once_and_in_its_own_browser(provider: ScriptedProvider) -> None:
+def test_a_response_works_once_and_only_in_the_browser_that_started(provider: ScriptedProvider) -> None:
     client = Client()
     back = provider.sign_in(begun(client))
     assert Client().get(back).status_code == 400, "somebody who was sent the link of another"
@@ -183,7 +183,7 @@ def test_an_answer_is_good_once_and_in_its_own_browser(provider: ScriptedProvide
     assert client.get(back).status_code == 400
 
 
-def test_an_answer_that_comes_late_is_none(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_response_is_refused(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     client = Client()
     back = provider.sign_in(begun(client))
     now = time.time()
@@ -191,7 +191,7 @@ def test_an_answer_that_comes_late_is_none(provider: ScriptedProvider, monkeypat
     assert client.get(back).status_code == 400
 
 
-def test_the_answer_of_one_provider_is_none_of_another(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_response_of_another_provider_is_refused(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     with running() as other:
         configure(monkeypatch, provider.table(), other.table(key="other", name="Other"))
         client = Client()
@@ -201,7 +201,7 @@ def test_the_answer_of_one_provider_is_none_of_another(provider: ScriptedProvide
 
 
 @pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/.well-known/openid-configuration endless"])
-def test_a_provider_that_is_down_is_a_sentence(path: str, provider: ScriptedProvider) -> None:
+def test_a_provider_that_is_down_gives_a_message(path: str, provider: ScriptedProvider) -> None:
     provider.fails = path
     page = Client().post("/sign-in/with/company/")
     assert page.status_code == 503 and "E-X-SIGN-IN-AWAY" in page.content.decode() and "does not answer" in page.content.decode()
@@ -210,12 +210,12 @@ def test_a_provider_that_is_down_is_a_sentence(path: str, provider: ScriptedProv
 
 
 @pytest.mark.parametrize("path", ["/token", "/keys", "/me"])
-def test_a_provider_that_goes_down_in_between_is_a_sentence(path: str, provider: ScriptedProvider) -> None:
+def test_a_provider_that_goes_down_in_between_gives_a_message(path: str, provider: ScriptedProvider) -> None:
     provider.fails = path
-    refused(provider, 503, "E-X-SIGN-IN-AWAY", "the provider answered 502")
+    refused(provider, 503, "E-X-SIGN-IN-AWAY", "the provider responded with status 502")
 
 
-def test_a_provider_that_nobody_answers_for_is_a_sentence(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_provider_gives_a_message(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(monkeypatch, provider.table(issuer="http://127.0.0.1:9"))
     page = Client().post("/sign-in/with/company/")
     assert page.status_code == 503 and lines()[-1][2] == "by company: the provider cannot be reached (ConnectError)"
@@ -224,7 +224,7 @@ def test_a_provider_that_nobody_answers_for_is_a_sentence(provider: ScriptedProv
 @pytest.mark.parametrize(
     "said", [{"issuer": "https://other.example"}, {"token_endpoint": "http://example.org/token"}, {"jwks_uri": 7}, {"userinfo_endpoint": 7}]
 )
-def test_a_provider_that_describes_itself_wrongly_is_not_used(said: dict[str, Any], provider: ScriptedProvider) -> None:
+def test_a_provider_with_invalid_metadata_is_not_used(said: dict[str, Any], provider: ScriptedProvider) -> None:
     provider.metadata = said
     assert Client().post("/sign-in/with/company/").status_code == 503
 
@@ -235,7 +235,7 @@ def test_a_new_signing_key_is_found(provider: ScriptedProvider, monkeypatch: pyt
     monkeypatch.setattr(ScriptedProvider, "_signed", signed_as_two)
     asked = provider.asked.count("/keys")
     assert come(provider)[1].status_code == 400 and provider.asked.count("/keys") == asked, "not at will"
-    monkeypatch.setattr(discovery, "LOOK_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(discovery, "RETRY_SECONDS", 0.0)
     assert come(provider)[1].status_code == 302
 
 
@@ -249,10 +249,10 @@ def test_a_closed_account_stays_closed(provider: ScriptedProvider) -> None:
     refused(provider, 403, "E-X-ACCOUNT-CLOSED", "the account is not active")
 
 
-def test_a_superuser_is_opened_by_nothing_from_outside(provider: ScriptedProvider) -> None:
+def test_no_provider_can_sign_in_as_a_superuser(provider: ScriptedProvider) -> None:
     come(provider)
     User.objects.filter(username="ada.l").update(is_superuser=True)
-    refused(provider, 403, "E-X-SIGN-IN-REFUSED", "this account is opened by its password alone")
+    refused(provider, 403, "E-X-SIGN-IN-REFUSED", "only the password opens this account")
 
 
 def forged(provider: ScriptedProvider, number: int) -> list[int]:
@@ -268,7 +268,7 @@ def test_guesses_have_to_wait(provider: ScriptedProvider) -> None:
     assert found[0] == 400 and found[-1] == 429 and come(provider)[1].status_code == 429
 
 
-def test_guesses_of_others_at_the_address_keep_nobody_out_who_was_here_before(provider: ScriptedProvider) -> None:
+def test_guesses_from_the_same_address_do_not_lock_out_a_known_browser(provider: ScriptedProvider) -> None:
     client, _ = come(provider)
     client.post("/sign-out/")
     assert forged(provider, 22)[-1] == 429
@@ -277,14 +277,14 @@ def test_guesses_of_others_at_the_address_keep_nobody_out_who_was_here_before(pr
     assert come(provider, client)[1].status_code == 302
 
 
-def test_an_answer_that_nobody_asked_for_makes_nobody_wait(provider: ScriptedProvider) -> None:
+def test_unrequested_responses_make_nobody_wait(provider: ScriptedProvider) -> None:
     """Any page can have the browsers of an office bring such answers."""
     back = "/sign-in/with/company/back/?state=x&code=y"
     assert {Client().get(back).status_code for _ in range(100)} == {400} and come(provider)[1].status_code == 302
     assert AuditEvent.objects.filter(action="sign-in refused").count() < 20, "listed up to a limit, then counted"
 
 
-def test_a_provider_that_nobody_named_does_not_exist(provider: ScriptedProvider) -> None:
+def test_an_unknown_provider_is_not_found(provider: ScriptedProvider) -> None:
     assert Client().post("/sign-in/with/nobody/").status_code == 404
     assert Client().get("/sign-in/with/nobody/back/?state=x").status_code == 404
 
@@ -300,7 +300,7 @@ def connecting(provider: ScriptedProvider, name: str) -> tuple[Client, Any]:
     return come(provider, client, connect="yes")
 
 
-def test_a_person_connects_an_identity_and_takes_it_away(provider: ScriptedProvider) -> None:
+def test_a_person_connects_an_identity_and_removes_it(provider: ScriptedProvider) -> None:
     ada = make_person("ada")
     client, answer = connecting(provider, "ada")
     assert (answer.status_code, answer["Location"]) == (302, "/sign-in/ways/")
@@ -314,7 +314,7 @@ def test_a_person_connects_an_identity_and_takes_it_away(provider: ScriptedProvi
     assert [line[0] for line in lines()].count("identity connected") == 1 and lines()[-1][0] == "identity removed"
 
 
-def test_the_last_way_in_is_not_taken_away(provider: ScriptedProvider) -> None:
+def test_the_last_sign_in_method_cannot_be_removed(provider: ScriptedProvider) -> None:
     client, _ = come(provider)
     row = OutsideIdentity.objects.get()
     assert client.post(f"/sign-in/ways/{row.pk}/remove/").status_code == 404
@@ -322,7 +322,7 @@ def test_the_last_way_in_is_not_taken_away(provider: ScriptedProvider) -> None:
     assert OutsideIdentity.objects.count() == 1
 
 
-def test_an_identity_of_a_provider_that_is_gone_is_no_way_in(provider: ScriptedProvider) -> None:
+def test_an_identity_of_a_removed_provider_is_not_a_sign_in_method(provider: ScriptedProvider) -> None:
     client, _ = come(provider)
     row = OutsideIdentity.objects.get()
     gone = OutsideIdentity.objects.create(user=row.user, provider="former", issuer="https://former.example", subject="1", name="a")
@@ -340,7 +340,7 @@ def test_an_identity_is_connected_with_one_account(provider: ScriptedProvider) -
     assert OutsideIdentity.objects.get().user.username == "ada.l"
 
 
-def test_connecting_needs_somebody_who_has_just_shown_who_they_are(provider: ScriptedProvider) -> None:
+def test_connecting_requires_a_recent_authentication(provider: ScriptedProvider) -> None:
     client = Client()
     client.force_login(make_person("ada"))
     assert client.post("/sign-in/with/company/", {"connect": "yes"})["Location"] == "/sign-in/ways/"
@@ -350,7 +350,7 @@ def test_connecting_needs_somebody_who_has_just_shown_who_they_are(provider: Scr
     assert come(provider, client, connect="yes")[1].status_code == 302
 
 
-def test_what_one_person_began_is_not_connected_with_another(provider: ScriptedProvider) -> None:
+def test_an_identity_is_not_connected_with_another_person_than_the_one_who_started(provider: ScriptedProvider) -> None:
     make_person("ada")
     client = Client()
     client.post("/sign-in/", {"username": "ada", "password": PASSWORD})

@@ -1,4 +1,4 @@
-"""Examinations: one at a time for each server and in each process, and what is kept of a report holds no word of a server."""
+"""Examinations: one at a time for each server and each process, and a stored report has no text of a server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from chatui.admin.examining import kept_report, runs
+from chatui.admin.examining import runs, stored_report
 from chatui.audit_log.record import Visitor
 from chatui.backends.spec.definition import BackendSpec
 from chatui.doctor.examination import Progress, Target
@@ -29,7 +29,7 @@ HOSTILE = "heron <script>"
 def kim(db: None, monkeypatch: pytest.MonkeyPatch) -> User:
     """May change back ends; the server that is there is never asked."""
     configure(monkeypatch, SPEC)
-    monkeypatch.setattr(runs, "_conduct", lambda spec, run: runs._here.release())
+    monkeypatch.setattr(runs, "_run", lambda spec, run: runs._examination_lock.release())
     return make_person("kim", "view_storedbackend", "change_storedbackend", staff=True)
 
 
@@ -51,34 +51,34 @@ def row_of(**values: object) -> Examination:
     return row
 
 
-def test_while_another_process_examines_the_server_nobody_begins(kim: User) -> None:
+def test_no_examination_starts_while_another_process_examines_the_server(kim: User) -> None:
     row_of()
     client = signed_in(kim)
     assert "3 of at most 10 questions" in client.get(PAGE).content.decode()
     answer = client.post(PAGE)
     assert answer.status_code == 409 and "An examination is running already" in answer.content.decode()
-    assert not AuditEvent.objects.exists() and not runs._here.locked()
+    assert not AuditEvent.objects.exists() and not runs._examination_lock.locked()
 
 
-def test_a_run_of_a_process_that_is_gone_makes_room(kim: User) -> None:
+def test_a_run_of_a_dead_process_does_not_block_the_next(kim: User) -> None:
     row = row_of(lease_until=timezone.now() - timedelta(seconds=1))
     client = signed_in(kim)
     page = client.get(PAGE).content.decode()
     assert "ended without a report" in page and "data-running" not in page
     assert client.post(PAGE).status_code == 302
-    runs._note(row.run, finished_at=timezone.now(), report={"level": 0})
+    runs._store(row.run, finished_at=timezone.now(), report={"level": 0})
     new = Examination.objects.get()
     assert new.run != row.run and new.finished_at is None, "the old run writes nothing into the new one"
     assert list(AuditEvent.objects.values_list("action", "owner_name")) == [("back end examined", "one")]
 
 
 def test_a_process_examines_one_server_at_a_time(kim: User) -> None:
-    with runs._here:
+    with runs._examination_lock:
         assert signed_in(kim).post(PAGE).status_code == 409
     assert not Examination.objects.exists()
 
 
-def test_only_whoever_may_change_back_ends_begins_one(kim: User, ada: User) -> None:
+def test_only_staff_who_may_change_back_ends_can_start_one(kim: User, ada: User) -> None:
     reader = signed_in(make_person("reader", "view_storedbackend", staff=True))
     page = reader.get(PAGE).content.decode()
     assert "Whoever may change back ends can examine it." in page and reader.post(PAGE).status_code == 404
@@ -90,14 +90,14 @@ def test_only_whoever_may_change_back_ends_begins_one(kim: User, ada: User) -> N
     assert not Examination.objects.exists()
 
 
-def test_the_demo_is_not_examined_and_others_are_offered_it(kim: User) -> None:
+def test_the_demo_has_no_examination_page_and_other_servers_have(kim: User) -> None:
     page = signed_in(kim).get("/manage/servers/").content.decode()
     assert f'href="{PAGE}"' in page and "/manage/servers/demo/" not in page
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_cannot_be_asked_ends_with_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "BEAT_SECONDS", 0.05)
+def test_a_server_with_a_missing_key_gets_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "PROGRESS_SECONDS", 0.05)
     spec = BackendSpec(name="keyless", url="http://127.0.0.1:9", key_env="NO_SUCH_KEY_IS_SET")
     root = User.objects.create_superuser("root", password="correct horse battery")
     runs.begin(Visitor(root, "", "admin"), spec)
@@ -107,29 +107,29 @@ def test_what_cannot_be_asked_ends_with_a_report(monkeypatch: pytest.MonkeyPatch
     standing = runs.status_of(spec)
     assert standing is not None and standing.worst is not None and not standing.is_running and not standing.is_outdated
     assert [finding.fault for finding in standing.worst.general] == ["key-missing"]
-    assert not runs._here.locked()
+    assert not runs._examination_lock.locked()
 
 
-def test_no_word_of_a_server_is_kept() -> None:
-    findings = tuple(Finding(fault, Level.FAULT, HOSTILE) for fault in Fault if fault not in kept_report._OF_US)
+def test_no_text_of_a_server_is_stored() -> None:
+    findings = tuple(Finding(fault, Level.FAULT, HOSTILE) for fault in Fault if fault not in stored_report._SAFE_EVIDENCE)
     identity = Identity("place", HOSTILE, HOSTILE, (HOSTILE,), HOSTILE, 4096, True, HOSTILE)
     own = Finding(Fault.KEY_REFUSED, Level.UNUSABLE, "HTTP 401.")
     report = Report("one", "chat", identity, (own,), (FormatReport("chat", findings), FormatReport("responses", (), HOSTILE)))
-    stored = json.loads(json.dumps(kept_report.kept([report], "mark")))
+    stored = json.loads(json.dumps(stored_report.to_stored([report], "mark")))
     assert "heron" not in json.dumps(stored) and "place" not in json.dumps(stored)
-    [shown] = kept_report.shown(stored)
+    [shown] = stored_report.from_stored(stored)
     assert shown.general[0].seen == "HTTP 401." and shown.product == "" and len(shown.formats[0].findings) == len(findings)
     assert not shown.formats[1].was_tried
 
 
-def test_a_fault_that_only_another_release_knows_is_left_out() -> None:
-    stored = kept_report.kept([busy()], "mark")
+def test_a_fault_that_only_another_release_knows_is_omitted() -> None:
+    stored = stored_report.to_stored([busy()], "mark")
     stored["general"].append(["not-known-yet", 1, "words"])
-    assert [finding.fault for finding in kept_report.shown(stored)[0].general] == ["busy"]
+    assert [finding.fault for finding in stored_report.from_stored(stored)[0].general] == ["busy"]
 
 
-def test_a_report_of_another_address_is_not_taken_for_this_one(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    healthy = kept_report.kept([Report("one", "chat", Identity("place"))], runs._mark(SPEC))
+def test_a_report_of_another_address_is_outdated(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    healthy = stored_report.to_stored([Report("one", "chat", Identity("place"))], runs._configuration_digest(SPEC))
     row_of(finished_at=timezone.now(), report=healthy)
     client, words = signed_in(kim), "were changed since"
     page = client.get(PAGE).content.decode()
@@ -147,7 +147,7 @@ def test_a_report_of_another_address_is_not_taken_for_this_one(kim: User, monkey
             assert (words in client.get(PAGE).content.decode()) is is_said, changed
 
 
-def test_each_address_has_a_report_and_the_worst_speaks_for_the_server(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_address_has_a_report_and_the_worst_counts_for_the_server(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = SPEC.model_copy(update={"more_urls": ("http://127.0.0.1:10", "http://127.0.0.1:11")})
     asked: list[str] = []
 
@@ -158,19 +158,19 @@ def test_each_address_has_a_report_and_the_worst_speaks_for_the_server(kim: User
 
     monkeypatch.setattr(runs, "examine", examine)
     configure(monkeypatch, spec)
-    examined = runs._Examined()
+    examined = runs._Progress()
     reports = runs._reports(spec, examined)
     assert set(asked) == {spec.url, *spec.more_urls} and examined.asked == 12
-    row_of(finished_at=timezone.now(), report=kept_report.kept(reports, runs._mark(spec)))
+    row_of(finished_at=timezone.now(), report=stored_report.to_stored(reports, runs._configuration_digest(spec)))
     page = signed_in(kim).get(PAGE).content.decode()
     state = page.partition('id="examination-state"')[2].partition("</p>")[0]
     assert "Of 3 addresses, the one that is worst off: It could not be asked." in state and "30 short test questions" in page
     assert [f"(address {number} of 3)" in page for number in (1, 2, 3, 4)] == [True, True, True, False]
 
 
-def test_numbers_without_end_are_not_kept() -> None:
+def test_very_large_numbers_are_not_stored() -> None:
     context = 10**4000
     found = Finding(Fault.IDS_INCOMPLETE, Level.UNUSABLE, f"It counts {context} tokens.")
-    stored = kept_report.kept([Report("one", "chat", Identity("place", context=context), (found,))], "mark")
+    stored = stored_report.to_stored([Report("one", "chat", Identity("place", context=context), (found,))], "mark")
     assert stored["context"] is None and len(json.dumps(stored)) < 1000
-    assert kept_report.kept([Report("one", "chat", Identity("place", context=131_072))], "")["context"] == 131_072
+    assert stored_report.to_stored([Report("one", "chat", Identity("place", context=131_072))], "")["context"] == 131_072

@@ -1,4 +1,4 @@
-"""A model server is examined from the administration page, as it is really served, with a peer that answers by a script."""
+"""A model server is examined from the admin page at the real server, with a scripted model server."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def until(client: httpx.Client, words: str, seconds: float = 60) -> str:
     return text
 
 
-def test_staff_examine_a_server_and_read_of_it_nothing_that_it_said(tmp_path: Path) -> None:
+def test_staff_examine_a_server_and_see_no_text_of_it(tmp_path: Path) -> None:
     with answering(FAULTY) as url, deployed(tmp_path, url) as (_, server):
         kim, sam = server.sign_in("kim"), server.sign_in("sam")
         assert "It was not examined from here yet." in kim.get(PAGE).text
@@ -108,7 +108,7 @@ def test_staff_examine_a_server_and_read_of_it_nothing_that_it_said(tmp_path: Pa
         assert not [word for word in said if word in server.console]
 
 
-def test_a_second_reader_reads_token_ids_in_a_process_of_its_own(tmp_path: Path, vocabulary: Vocabulary, rank_file: Path) -> None:
+def test_a_second_reader_reads_token_ids_in_a_separate_process(tmp_path: Path, vocabulary: Vocabulary, rank_file: Path) -> None:
     shutil.copy(rank_file, tmp_path / rank_file.name)
     lost_end = f"<|channel|>analysis<|message|>{THOUGHT}<|start|>assistant<|channel|>final<|message|>4<|return|>"
     answers = {**chat_answers(), **id_answers(vocabulary, sum=vllm_ids(vocabulary, lost_end))}
@@ -121,7 +121,7 @@ def test_a_second_reader_reads_token_ids_in_a_process_of_its_own(tmp_path: Path,
         assert "could not be examined" not in server.console
 
 
-def test_a_run_whose_process_was_killed_is_shown_as_ended_and_another_can_begin(tmp_path: Path) -> None:
+def test_a_run_whose_process_was_killed_is_shown_as_ended_and_another_can_start(tmp_path: Path) -> None:
     with answering(SILENT) as url, deployed(tmp_path, url) as (deployment, server):
         kim = server.sign_in("kim")
         assert post(kim).status_code == 302

@@ -1,4 +1,4 @@
-"""Share links are made by members of the groups of CHATUI_SHARE_GROUPS alone, and those of anybody else open for nobody."""
+"""Only members of the groups of CHATUI_SHARE_GROUPS can create share links, and nobody can read the links of others."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def opens(link: ShareLink) -> bool:
     return Client().get(f"/s/{link.token}/").status_code == 200
 
 
-def test_members_share_and_others_neither_make_a_link_nor_see_where(ada: User, conversation: Conversation, leaf: str) -> None:
+def test_members_can_share_and_others_do_not_even_see_where(ada: User, conversation: Conversation, leaf: str) -> None:
     path = f"/c/{conversation.pk}/share/"
     assert try_to_share(ada, conversation, leaf) == 404 and signed_in(ada).get(path).status_code == 404
     assert not ShareLink.objects.exists()
@@ -57,13 +57,13 @@ def test_members_share_and_others_neither_make_a_link_nor_see_where(ada: User, c
     assert path in signed_in(ada).get(f"/c/{conversation.pk}/").content.decode()
 
 
-def test_a_superuser_is_no_member(ada: User, conversation: Conversation, leaf: str) -> None:
+def test_a_superuser_is_not_a_member(ada: User, conversation: Conversation, leaf: str) -> None:
     User.objects.filter(pk=ada.pk).update(is_superuser=True, is_staff=True)
     assert try_to_share(User.objects.get(pk=ada.pk), conversation, leaf) == 404
 
 
 @pytest.mark.usefixtures("writers")
-def test_a_link_rests_as_soon_as_its_owner_may_not_share(ada: User, conversation: Conversation, leaf: str) -> None:
+def test_a_link_is_suspended_as_soon_as_its_owner_may_not_share(ada: User, conversation: Conversation, leaf: str) -> None:
     assert try_to_share(ada, conversation, leaf) == 302
     link = ShareLink.objects.get()
     assert opens(link), "one link, though its owner is in two such groups"
@@ -73,7 +73,7 @@ def test_a_link_rests_as_soon_as_its_owner_may_not_share(ada: User, conversation
     assert opens(link)
 
 
-def test_a_link_that_rests_is_listed_for_its_owner_who_can_take_it_back(
+def test_a_suspended_link_is_listed_for_its_owner_who_can_revoke_it(
     writers: Group, ada: User, conversation: Conversation, leaf: str
 ) -> None:
     try_to_share(ada, conversation, leaf)
@@ -86,14 +86,14 @@ def test_a_link_that_rests_is_listed_for_its_owner_who_can_take_it_back(
 
 
 @pytest.mark.usefixtures("writers")
-def test_members_of_other_groups_alone_do_not_share(ada: User, conversation: Conversation, leaf: str) -> None:
+def test_members_of_other_groups_cannot_share(ada: User, conversation: Conversation, leaf: str) -> None:
     try_to_share(ada, conversation, leaf)
     link = ShareLink.objects.get()
     ada.groups.set([Group.objects.create(name="readers")])
     assert not sharing.may_share(ada) and not opens(link)
 
 
-def test_a_group_that_is_not_there_lets_nobody_share(ada: User, writers: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_group_lets_nobody_share(ada: User, writers: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"share_groups": ["wrtiers"]})
     assert not sharing.may_share(ada)
     change(monkeypatch, {"share_groups": []})

@@ -68,7 +68,7 @@ async def test_a_member_of_another_group_alone_is_somebody_outside(ada: User, mo
     await join(ada, "writers")
     for groups, is_member in ((["readers"], False), (["readers", "writers"], True)):
         change(monkeypatch, {"summary_groups": groups})
-        assert await database_sync_to_async(summaries.are_made_for)(ada) is is_member
+        assert await database_sync_to_async(summaries.are_enabled_for)(ada) is is_member
 
 
 async def test_a_program_of_somebody_outside_gets_an_empty_summary(

@@ -59,11 +59,11 @@ def test_a_second_factor_is_demanded_of_a_group_and_asked_for_at_the_next_sign_i
     browser = Client()
     assert browser.post("/sign-in/", {"username": "ada", "password": PASSWORD})["Location"] == "/sign-in/code/"
     assert demand(client, careful) == 302 and len(lines()) == 1, "what is so already is not recorded again"
-    assert not four_eyes.are_tied(kim, ada)
+    assert not four_eyes.are_linked(kim, ada)
     assert client.post(path_of(careful), {"required": "off"}).status_code == 302
     assert lines()[-1] == ("group changed", "group careful", "needs no second factor any more")
     assert not required.is_required(ada) and not RequiredFactor.objects.exists()
-    assert four_eyes.are_tied(kim, ada), "whoever takes the demand away could sign in with a password alone"
+    assert four_eyes.are_linked(kim, ada), "whoever takes the demand away could sign in with a password alone"
 
 
 def test_those_without_one_are_signed_out_where_staff_want_that_and_nobody_else(kim: User, careful: Group, ada: User, bela: User) -> None:

@@ -108,7 +108,7 @@ def test_nobody_invites_without_end_and_whoever_tries_is_told_when_to_go_on(kim:
     assert Invitation.objects.count() == invitations.MOST_PER_HOUR
     other = signed_in(make_person("lee", *KEEPER, staff=True))
     assert other.post(INVITE, FORM).status_code == 200, "others go on"
-    monkeypatch.setattr("chatui.accounts.invitations._made.take", raising)
+    monkeypatch.setattr("chatui.accounts.invitations._throttle.take", raising)
     assert client.post(INVITE, FORM).status_code == 429, "what cannot be counted is refused"
 
 

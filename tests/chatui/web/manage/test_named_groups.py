@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import Group
 
-from chatui.accounts.checks import group_instructions_are_right, named_groups_exist
+from chatui.accounts.checks import group_instructions_are_valid, named_groups_exist
 from chatui.accounts.people import named_groups
 from chatui.models import StoredBackend, User
 from chatui.permissions.by_group import sharing
@@ -50,7 +50,7 @@ def test_what_names_no_group_is_told_at_start_by_check_and_on_the_pages(boss: Us
     assert [(naming.setting, naming.group) for naming in named_groups.missing()] == told
     with caplog.at_level(logging.WARNING):
         named_groups.log_missing()
-    assert "CHATUI_SHARE_GROUPS names the group 'gone', which does not exist: nobody may share for being in it" in caplog.text
+    assert "CHATUI_SHARE_GROUPS names the group 'gone', which does not exist: it lets nobody create share links" in caplog.text
     assert [(said.id, said.msg.split(":")[0]) for said in named_groups_exist(None)] == [("chatui.W058", setting) for setting, _ in told]
     for path in ("/manage/", "/manage/settings/"):
         page = signed_in(boss).get(path).content.decode()
@@ -131,4 +131,4 @@ def test_the_pages_of_groups_say_what_each_has_and_no_text(groups: list[Group]) 
 
 def test_a_file_with_a_mistake_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     change(monkeypatch, {"group_instructions_file": tmp_path / "none.toml"})
-    assert [said.id for said in group_instructions_are_right(None)] == ["chatui.E053"]
+    assert [said.id for said in group_instructions_are_valid(None)] == ["chatui.E053"]

@@ -83,7 +83,7 @@ def test_a_group_that_a_sign_in_service_fills_is_made_by_those_alone_who_put_peo
     refused = signed_in(maker).post(page, sent)
     assert refused.status_code == 200 and "A sign-in service puts people into the group of this name." in refused.content.decode()
     with pytest.raises(NotFoundError):
-        group_list.make(Visitor(maker, "192.0.2.7", "admin"), "engineers", [])
+        group_list.create(Visitor(maker, "192.0.2.7", "admin"), "engineers", [])
     assert not Group.objects.exists() and not AuditEvent.objects.filter(action="group created").exists()
     assert signed_in(maker).post(page, sent | {"name": "others"}).status_code == 302, "the premise: any other name"
     assert signed_in(keeper).post(page, sent).status_code == 302 and Group.objects.filter(name="engineers").exists()

@@ -1,4 +1,4 @@
-"""Stores a doctor's report and prepares it for a page. It holds names from closed lists and numbers, never a server's own text."""
+"""Converts a doctor's report into a form to store, and that into a form for a page: only known names and numbers, no text of a server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatui.doctor.faults import Fault, Finding, Level
 from chatui.doctor.report import FormatReport, Report
 
 PRODUCTS = ("llama.cpp", "vLLM", "Ollama", "SGLang", "LiteLLM")
-_OF_US = frozenset(
+_SAFE_EVIDENCE = frozenset(
     {
         Fault.BROKEN_OFF,
         Fault.BUSY,
@@ -34,12 +34,12 @@ _OF_US = frozenset(
         Fault.UNREACHABLE,
     }
 )
-"""Faults whose evidence consists of our own words and numbers.
+"""Faults whose evidence consists only of our words and numbers.
 
-Other evidence may contain names that a server gives itself or its models.
+The evidence of other faults may contain names that a server gives itself or its models.
 """
 _MOST_CONTEXT, _SEEN_CHARS = 1_000_000_000, 400
-"""Limits for numbers: a server can report numbers of any length."""
+"""The largest context size and the longest evidence that are stored: a server can report numbers of any length."""
 VERDICTS = {
     Level.NOTE: _("Healthy as it is set up."),
     Level.FAULT: _("It works as it is set up, with the faults listed."),
@@ -58,8 +58,10 @@ LEVELS = {
 
 @dataclass(frozen=True, slots=True)
 class ShownFinding:
-    """A finding for the page. ``level`` in words; ``sentence``, ``advice`` and ``seen`` in English, as the doctor reports them.
-    ``is_bad``: more than a note."""
+    """A finding for the page. ``level`` is in the language of the page, the other texts are in English, as the doctor reports them.
+
+    ``is_bad``: more serious than a note. ``seen``: the evidence.
+    """
 
     fault: str
     level: str
@@ -71,7 +73,7 @@ class ShownFinding:
 
 @dataclass(frozen=True, slots=True)
 class ShownFormat:
-    """One wire format. ``first_seconds``: the shortest wait for the first word, None if none arrived."""
+    """The result for a wire format. ``first_seconds``: the shortest wait for the first word, None if none arrived."""
 
     kind: str
     is_configured: bool
@@ -83,8 +85,10 @@ class ShownFormat:
 
 @dataclass(frozen=True, slots=True)
 class ShownReport:
-    """A report for the page. ``product`` is empty for a server that does not identify itself; ``is_gpt_oss`` is None if unknown;
-    ``best`` empty if none works."""
+    """A report for the page.
+
+    ``product`` is empty if the server does not identify itself, ``is_gpt_oss`` None if unknown, and ``best`` empty if no format works.
+    """
 
     verdict: str
     level: Level
@@ -99,17 +103,14 @@ class ShownReport:
     formats: tuple[ShownFormat, ...]
 
 
-def kept(reports: Sequence[Report], of: str) -> dict[str, Any]:
-    """The stored form of the reports of each address, as plain values for JSON.
-
-    ``of``: a mark of the server's configuration at that time.
-    """
-    first, *others = [_kept_report(report) for report in reports]
+def to_stored(reports: Sequence[Report], of: str) -> dict[str, Any]:
+    """The reports of a server's addresses as plain values for JSON. ``of``: a digest of the server's configuration at that time."""
+    first, *others = [_stored_report(report) for report in reports]
     return first | {"others": others, "of": of}
 
 
-def shown(stored: dict[str, Any]) -> tuple[ShownReport, ...]:
-    """The reports for a page, by address. Values of another release that are unknown here are omitted."""
+def from_stored(stored: dict[str, Any]) -> tuple[ShownReport, ...]:
+    """The reports for a page, one for each address. Findings that only another release knows are omitted."""
     return tuple(_shown(each) for each in (stored, *stored.get("others", ())))
 
 
@@ -140,7 +141,7 @@ def _shown(stored: dict[str, Any]) -> ShownReport:
     )
 
 
-def _kept_report(report: Report) -> dict[str, Any]:
+def _stored_report(report: Report) -> dict[str, Any]:
     identity, best = report.identity, report.best
     return {
         "level": report.level.value,
@@ -150,18 +151,18 @@ def _kept_report(report: Report) -> dict[str, Any]:
         "configured": report.configured,
         "best": best.kind if best else "",
         "seconds": round(report.seconds, 1),
-        "general": [_kept(finding) for finding in report.general],
-        "formats": [_kept_format(one) for one in report.formats],
+        "general": [_stored_finding(finding) for finding in report.general],
+        "formats": [_stored_format(one) for one in report.formats],
     }
 
 
-def _kept(finding: Finding) -> list[str | int]:
-    return [finding.fault.value, finding.level.value, finding.seen[:_SEEN_CHARS] if finding.fault in _OF_US else ""]
+def _stored_finding(finding: Finding) -> list[str | int]:
+    return [finding.fault.value, finding.level.value, finding.seen[:_SEEN_CHARS] if finding.fault in _SAFE_EVIDENCE else ""]
 
 
-def _kept_format(one: FormatReport) -> dict[str, Any]:
+def _stored_format(one: FormatReport) -> dict[str, Any]:
     first = None if one.first_seconds is None else round(one.first_seconds, 2)
-    findings = [_kept(finding) for finding in one.findings]
+    findings = [_stored_finding(finding) for finding in one.findings]
     return {"kind": one.kind, "tried": not one.not_tried, "works": one.works, "first_seconds": first, "findings": findings}
 
 
