@@ -1,6 +1,6 @@
-"""Imports another chat product's export: each of its conversations becomes one of the uploader's.
+"""Imports another chat product's export: each conversation in it becomes a conversation of the uploader.
 
-One upload has limits. Conversations that were imported before are skipped, so the same file can be uploaded again for the rest.
+One upload has limits. Conversations that were imported before are skipped, so uploading the same file again imports the rest.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ TITLE_CHARS = 100
 MAX_CONVERSATIONS = 500
 MAX_MESSAGES = 20_000
 MAX_SECONDS = 20.0
-"""The longest time of one import; the conversation at which a limit is reached is imported completely."""
+"""The longest time of one import. The conversation at which a limit is reached is still imported completely."""
 MAX_TALK_FRAMES = 5_000
 MAX_TALK_CHARS = 3_000_000
 
 
 @dataclass(slots=True)
 class ImportedExport:
-    """The new conversations, and how many items of each kind were hidden or left out."""
+    """The result: the new conversations, and how many items of each kind were hidden or left out."""
 
     conversations: list[Conversation] = field(default_factory=list)
     left_out: Counts = field(default_factory=Counts)
@@ -119,6 +119,6 @@ def _first_visible(placed: Iterable[Placed]) -> VisibleText | None:
 
 
 def _title(exported: ExportedConversation, first: VisibleText) -> str:
-    """The title in the export, if it is safe to show; otherwise the first text that its owner sees."""
+    """The title in the export, if it is safe to show; otherwise the beginning of the first visible text."""
     own = transcripts.own_words(transcripts.storable(frames.title(exported.title)))
     return transcripts.title_of(own, TITLE_CHARS) or transcripts.title_of(first, TITLE_CHARS) or "Imported conversation"

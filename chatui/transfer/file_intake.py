@@ -32,8 +32,8 @@ T = TypeVar("T")
 class NotBroughtError(Exception):
     """The file was not accepted.
 
-    ``why``: a value of ``documents.kinds.Reason``, or one of ours: see ``display.files.brought``. ``found``: the extracted text, if it was
-    read.
+    ``why``: a value of ``documents.kinds.Reason``, or one of those in ``display.files.brought``. ``found``: the extracted text, if the file
+    was read.
     """
 
     def __init__(self, why: str, found: Reading | None = None) -> None:
@@ -43,12 +43,12 @@ class NotBroughtError(Exception):
 
 
 def bring(place: FileDestination, name: str, load: Callable[[], bytes]) -> StoredFile:
-    """Store an uploaded file with its text, until it is sent. This takes as long as reading the file: seconds for a long one, plus the time
-    for the person's other uploads. ``load`` returns its bytes when its turn comes. If too many files wait to be sent, the oldest are
-    deleted.
+    """Store an uploaded file with its extracted text until it is sent. Blocks while the file is read, which takes seconds for a long one,
+    and before that while the person's earlier uploads are read. ``load`` returns the bytes, and is called when the file's turn comes. If
+    too many files wait to be sent, the oldest are deleted.
 
     Raises:
-        NotBroughtError: it is refused, or has no text; nothing is stored then.
+        NotBroughtError: the file is refused, or has no text. Nothing is stored.
     """
     give_back()
     try:
@@ -77,7 +77,7 @@ def _brought(place: FileDestination, name: str, data: bytes) -> StoredFile:
 def _with_room(person_id: UUID, step: Callable[[], T]) -> T:
     """Run a step in a transaction.
 
-    If a person's storage is full, files that they uploaded long ago and never sent are deleted before the new one is refused.
+    If the person's storage is full, their old uploads that were never sent are deleted, and the step is tried once more.
     """
     for is_last in (False, True):
         try:
@@ -90,7 +90,7 @@ def _with_room(person_id: UUID, step: Callable[[], T]) -> T:
 
 
 def remove(file: StoredFile) -> None:
-    """Delete a file that waits to be sent. One that was sent meanwhile stays."""
+    """Delete a file that waits to be sent. A file that was sent meanwhile is not deleted."""
     storage.delete_files(file.owner_id, pending_uploads.of_person(file.owner_id).filter(pk=file.pk))
 
 

@@ -1,7 +1,7 @@
-"""Imports an uploaded transcript as a conversation of the uploader, which appears whole or not at all.
+"""Imports an uploaded transcript as a conversation of the uploader, completely or not at all.
 
-The gate decides visibility, as everywhere: system, developer, analysis and tool frames stay hidden from the importer, too. The conversation
-stays marked as imported, even if it is renamed.
+The gate decides visibility, as everywhere: system, developer, analysis and tool frames are hidden from the uploader, too. The conversation
+remains marked as imported, even if it is renamed.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def import_transcript(person: User, data: bytes) -> Imported:
 
 
 def _conversation(person: User, header: DocumentHeader, first: VisibleText) -> Conversation:
-    """Its row, not stored yet.
+    """The conversation's row, not saved yet.
 
     The title is taken from text that its owner may see, never from the file's header, which could contain anything.
     """

@@ -1,4 +1,4 @@
-"""The upload queue: reads each person's files one after another, so that many uploads delay nobody else, and limits the total."""
+"""The upload queue: each person's files are read one after another, so that one person's uploads do not delay other people's."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from contextlib import contextmanager
 from uuid import UUID
 
 MOST = 12
-"""The most files of one person that wait in this process at once; a page sends ten."""
+"""The most files of one person that wait in this process at once. A page sends up to ten."""
 MOST_OF_ALL = 100
-"""The same limit for all people together. Waiting files are on disk."""
+"""The most waiting files of all people together. Waiting files are on disk."""
 IN_HAND = 3
-"""The most files in memory at once. Each may take 20 MB, and several times that while it is stored."""
+"""The most files in memory at once. Each may take 20 MB, and several times as much while it is stored."""
 
 
 class TooManyError(Exception):
-    """The person already has too many files in the queue."""
+    """Too many files are in the queue: of this person, or of all people together."""
 
 
 class UploadQueue:
-    """A queue of uploads for each person. ``hands``: a semaphore, acquired while a file is in memory."""
+    """One queue of uploads for each person. ``hands``: a semaphore, to be held while a file is in memory."""
 
     def __init__(self, most: int = MOST, most_of_all: int = MOST_OF_ALL) -> None:
         self.hands = threading.BoundedSemaphore(IN_HAND)

@@ -72,14 +72,14 @@ class ExportOptions:
 
 
 def count(filters: Filters) -> int:
-    """How many ratings there are."""
+    """How many ratings match."""
     return _rows(filters).count()
 
 
 def export(visitor: Visitor, wanted: ExportOptions) -> Iterator[str]:
-    """The lines of all current ratings, oldest first, one at a time. The export is recorded before anything is read. With hidden channels,
-    each conversation gets its own line in the audit log and its owner a notice, as for a debug view. The line is written right before the
-    conversation is read, so that nobody else waits for the log. If that fails, a database error is raised and the export stops.
+    """The lines of the selected ratings, oldest first, one at a time. The export is recorded before anything is read. With hidden channels,
+    each conversation gets its own line in the audit log, and its owner gets a notice, as for a debug view. The line is written right before
+    the conversation is read, so that the log is never locked for long. If writing it fails, a database error ends the export.
     """
     keys = list(_rows(wanted.filters).values_list("pk", flat=True))
     record(HIDDEN_EXPORT if wanted.has_hidden else EXPORT, visitor, detail=f"{wanted.format}, {len(keys)}: {wanted.filters}")
@@ -87,7 +87,7 @@ def export(visitor: Visitor, wanted: ExportOptions) -> Iterator[str]:
 
 
 def _rows(filters: Filters) -> QuerySet[Rating]:
-    """Ratings whose conversation exists. Nobody may read conversations in the bin."""
+    """The matching ratings, without those of deleted, unfinished or temporary conversations, which nobody may export."""
     there = {"deleted_at": None, "unfinished_until": None, "temporary_until": None}
     rows = Rating.objects.filter(**{f"message__conversation__{name}": value for name, value in there.items()})
     chosen = {
@@ -97,7 +97,7 @@ def _rows(filters: Filters) -> QuerySet[Rating]:
         "message__turn__model": filters.model,
     }
     rows = rows.filter(**{name: value for name, value in chosen.items() if value}).order_by("rated_at", "pk")
-    # A turn otherwise stores only the back end's address; its name is the beginning of the choice.
+    # A turn has the back end's name only at the beginning of its choice; the column ``backend`` has its address.
     by_name = Q(message__turn__choice=filters.backend) | Q(message__turn__choice__startswith=f"{filters.backend}/")
     return rows.filter(by_name) if filters.backend else rows
 
@@ -105,7 +105,7 @@ def _rows(filters: Filters) -> QuerySet[Rating]:
 def _lines(keys: list[UUID], visitor: Visitor, wanted: ExportOptions) -> Iterator[str]:
     looked_at: set[UUID] = set()
     for key in keys:
-        # Read one by one: meanwhile a rating may be removed, or its conversation deleted.
+        # Read one by one, because a rating may be removed meanwhile, or its conversation deleted.
         found = _rows(Filters()).select_related("message__turn", "message__conversation__owner").defer("message__turn__request")
         row = found.filter(pk=key).first()
         if row is None:
@@ -119,12 +119,12 @@ def _lines(keys: list[UUID], visitor: Visitor, wanted: ExportOptions) -> Iterato
 
 
 def _record_reading(visitor: Visitor, conversation: Conversation, reason: str) -> None:
-    """Record in a separate transaction: the lock on the audit log is held until the end of the transaction."""
+    """Write to the audit log in a separate short transaction, because the log stays locked until the transaction ends."""
     now = timezone.now()
     with transaction.atomic():
         record(HIDDEN_EXPORT, visitor, conversation, detail=reason)
         if visitor.user is not None:
-            # The source of access notices: a debug view that was closed at once.
+            # Access notices are made from debug views, so this is stored as a debug view that was closed at once.
             DebugRequest.objects.create(
                 conversation=conversation, person=visitor.user, reason=reason, minutes=0, expires_at=now, closed_at=now
             )
@@ -174,7 +174,7 @@ def _conversation(answer: Message, wanted: ExportOptions) -> str | None:
 
 
 def _nameless(found: Transcript, model: str) -> Transcript:
-    """Without author names: an imported document may name its author and the people in it."""
+    """The transcript without names of people: an imported document may name its author and the people in it."""
     frames = (
         replace(frame, header=replace(frame.header, name=None))
         if frame.header.role == Role.USER and not is_document(frame.header)

@@ -22,7 +22,7 @@ _MOST_WORDS = 8
 
 
 def found(person: User, words: str) -> tuple[list[StoredFile], bool]:
-    """The files whose names have all of these words, the newest first, with their contents; and whether there are more.
+    """The files whose names contain all of these words, newest first, with their contents; and whether there are more.
 
     Each pair of name and content occurs once.
     """
@@ -37,8 +37,10 @@ def found(person: User, words: str) -> tuple[list[StoredFile], bool]:
 
 
 def again(person: User, file_id: UUID, brought_in: UUID | None) -> StoredFile:
-    """Attach a file to a message box again, with its content and extracted text. A file that already waits there is returned instead.
-    Raises: NotFoundError: ``found`` would not return it.
+    """Attach a file that was sent before to a message box, with its content and extracted text, unless it already waits there.
+
+    Raises:
+        NotFoundError: ``found`` would not return it.
     """
     with short_transaction():
         storage.lock_owner(person.pk)

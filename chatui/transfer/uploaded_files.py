@@ -1,4 +1,4 @@
-"""A person's actions on an uploaded file: show its extracted text, and delete it."""
+"""The actions of a person on their uploaded file: show its extracted text, show a passage of it, and delete it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from renderer.gate import VisibleText
 
 
 def text_of(user: User | None, file_id: UUID) -> VisibleText:
-    """The extracted text of the person's own file, with each part's label above it.
+    """The extracted text of the person's own file, with a label above each part.
 
     Raises:
         NotFoundError: as ``files.own_file``, and if there is no text.
@@ -30,7 +30,7 @@ def text_of(user: User | None, file_id: UUID) -> VisibleText:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A passage of the person's own document, with the text around it. It is passage ``number`` of ``many``."""
+    """A passage of the person's own document, with the text before and after it. It is passage ``number`` of ``many``."""
 
     name: str = field(repr=False)
     file_id: UUID
@@ -57,10 +57,10 @@ def place_of(user: User | None, file_id: UUID, number: int) -> Place:
 
 
 def delete(person: User, file_id: UUID) -> None:
-    """Delete a file that the person uploaded, also from prompts and from its conversation's interpreter.
+    """Delete a file that the person uploaded, also from later prompts and from the conversation's Python interpreter.
 
     Raises:
-        NotFoundError: as ``files.own_file``, and for a file that a tool made.
+        NotFoundError: as ``files.own_file``, and if a tool made the file.
         AnsweringError: an answer is being written in its conversation.
     """
     file = files.own_file(person, file_id)

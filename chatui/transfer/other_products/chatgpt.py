@@ -1,7 +1,7 @@
 """Reads a conversation of a ChatGPT export: a ``mapping`` of nodes, each with a message, and the ``current_node``.
 
-Visible there: text of people, and text of the assistant addressed to everybody, on no channel or ``final``, with a weight other than 0 and
-without a hidden mark. Everything else is hidden here.
+Visible there: text of people, and text of the assistant to the recipient ``all``, on no channel or ``final``, with a weight other than 0,
+that is not marked as hidden. Everything else is hidden here.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _is_for_all(message: Object) -> bool:
 
 
 def _is_marked(message: Object, role: str) -> bool:
-    """Whether the message was not on the page there, or on a channel that is not for people."""
+    """Whether the message is marked as hidden there, or is on a channel that is not for people."""
     metadata, weight = message.get("metadata", {}), message.get("weight", 1)
     if not isinstance(metadata, dict):
         return True

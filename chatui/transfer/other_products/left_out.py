@@ -10,7 +10,7 @@ from django.utils.translation import ngettext_lazy
 
 
 class Kind(StrEnum):
-    """A kind of dropped or hidden content. It is only counted; its content is never reported."""
+    """A kind of dropped or hidden content. Only the number is reported, never the content."""
 
     IMAGE = auto()
     RECORDING = auto()
@@ -34,7 +34,7 @@ class Kind(StrEnum):
     FILE_CUT = auto()
 
     def sentence(self, count: int) -> str:
-        """The sentence for ``count`` of them, from 1."""
+        """The sentence for ``count`` items of this kind, at least 1."""
         return str(_SENTENCES[self] % {"count": count})
 
 

@@ -39,7 +39,7 @@ def read(value: Object) -> ExportedConversation:
 
 
 def _flat(messages: list[JsonValue]) -> Iterator[tuple[JsonValue, str | None]]:
-    """Each message with the key of its parent: the message that contains it, or the one that it names."""
+    """Each message with the key of its parent: the message that contains it, or else its ``parentMessageId``."""
     waiting: list[tuple[JsonValue, str | None]] = [(message, None) for message in reversed(messages)]
     while waiting:
         message, parent = waiting.pop()

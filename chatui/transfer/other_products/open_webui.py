@@ -39,7 +39,7 @@ def read(value: Object) -> ExportedConversation:
 
 
 def _chain(messages: list[JsonValue], counts: Counts) -> list[Node]:
-    """Messages of an export without a history, as a chain."""
+    """The messages of an export without a history, each the parent of the next."""
     nodes: list[Node] = []
     for number, message in enumerate(messages):
         node = _node(str(number), message, counts)
@@ -72,7 +72,7 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
 
 
 def _text(content: JsonValue, counts: Counts) -> str:
-    """The text of a message, which may be a list of parts as in requests to model servers."""
+    """The text of a message, whose content may be a list of parts, as in requests to model servers."""
     if isinstance(content, str):
         return content
     texts = list[str]()

@@ -16,23 +16,23 @@ from chatui.transfer.other_products.values import Object
 from renderer import strict_json
 
 MAX_BYTES = 32 * 1024 * 1024
-"""The largest upload: an export, or the zip that holds it."""
+"""The largest upload: an export, or a zip with one."""
 MAX_TALK_BYTES = 16 * 1024 * 1024
 MAX_CONVERSATION_MARKS = 600_000
-"""Strings, commas and opening brackets of one conversation: a message of ChatGPT has about a hundred."""
+"""The most strings, commas and opening brackets of one conversation. A message of ChatGPT has about a hundred."""
 
 _PRODUCTS = (chatgpt, open_webui, librechat)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One conversation of an export, still as JSON. ``key`` is a digest of its bytes."""
+    """One conversation of an export, as unparsed JSON. ``key`` is the SHA-256 of its bytes, in hexadecimal."""
 
     key: str
     data: bytes
 
     def read(self) -> ExportedConversation | Kind:
-        """Parse it; if it cannot be read, the kind of left-out content."""
+        """Parse it. Returns the reason as a Kind if it cannot be read."""
         if _is_too_large(self.data):
             return Kind.TALK_TOO_LARGE
         value = _value(self.data)
@@ -41,18 +41,18 @@ class Found:
 
 
 def is_export(data: bytes) -> bool:
-    """Whether an upload is to be read as an export of another product: a zip, or JSON of a kind that only they write."""
+    """Whether an upload is an export of another product: a zip, or JSON in the format of one of these products."""
     if archive.is_zip(data):
         return True
     if _OBJECT_BEGINS.match(data):
         return not _is_too_large(data) and _is_known(data)
-    # The first conversations decide, because one of them may be damaged.
+    # Checks several conversations, because one of them may be damaged.
     firsts = islice(_items(data), 20)
     return any(not _is_too_large(item) and _is_known(item) for item in firsts)
 
 
 def conversations(data: bytes) -> Iterator[Found | Kind]:
-    """All conversations of an export, in the order of the file, and the kinds of unreadable content.
+    """All conversations of an export, in the order of the file; a Kind takes the place of what was not read.
 
     Raises:
         ImportRefusedError: the archive cannot be read.
