@@ -19,7 +19,7 @@ PRINT = "-"
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The written settings. ``place``: the path of the written file; None if there is none. ``toml``: the table, or the changed values."""
+    """The result. ``words``: what was done. ``toml``: the table, or only the changed values. ``place``: the written file; None if none."""
 
     words: str
     toml: str
@@ -28,10 +28,10 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """The operator's options:
+    """The operator's options.
 
-    ``where``, a file, ``-`` to print, or empty for their own file; the back end's ``name``, empty to generate one; ``force`` to change a
-    back end that the file already has.
+    ``where``: a file, ``-`` to print, or empty for CHATUI_BACKENDS_FILE. ``name``: of the back end; empty to generate one. ``force``:
+    change a back end that is already in the file.
     """
 
     where: str
@@ -40,7 +40,7 @@ class Wish:
 
 
 def write(report: Report, spec: BackendSpec, wish: Wish, *, is_new: bool) -> Written:
-    """Write the settings that ``report`` recommends. ``is_new``: ``spec`` was made from an address only.
+    """Write the settings that ``report`` recommends. ``is_new``: ``spec`` was created from a URL alone.
 
     Raises:
         ValueError: there is nothing useful to write, the file already has that back end and ``force`` is not set, or it cannot be changed
@@ -72,7 +72,7 @@ def write(report: Report, spec: BackendSpec, wish: Wish, *, is_new: bool) -> Wri
 
 
 def _place(where: str, spec: BackendSpec, *, is_new: bool) -> Path | None:
-    """A back end of the admin pages or of the variables is not in the operator's file: writing it there would duplicate it."""
+    """The file to write to; None to print instead, also for a back end that is configured elsewhere: writing it would duplicate it."""
     if where == PRINT:
         return None
     if where:
@@ -87,13 +87,13 @@ def _whole(spec: BackendSpec, changes: dict[str, writing.Value]) -> dict[str, wr
     """A complete table: the spec's values that are not defaults, and the changes."""
     defaults = {name: field.get_default(call_default_factory=True) for name, field in BackendSpec.model_fields.items()}
     said = {name: value for name, value in spec.model_dump().items() if value != defaults[name]}
-    # It is printed, and may be stored where others can read it.
+    # The table is printed, and may be stored where others can read it.
     said |= {"proxy": without_credentials(spec.proxy)} if spec.proxy else {}
     return {"name": spec.name, "kind": spec.kind, **said, **changes}
 
 
 def _read(place: Path) -> str:
-    """The text with its line ends unchanged."""
+    """Read the text without changing its line ends."""
     return place.read_bytes().decode("utf-8")
 
 

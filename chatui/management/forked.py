@@ -1,4 +1,4 @@
-"""Runs work in a forked process, so that its memory is freed when it ends.
+"""Runs a function in a forked process, so that its memory is freed when it ends.
 
 A new interpreter would need seconds to import everything again.
 """
@@ -17,12 +17,13 @@ from django.db import connections
 
 _SET_DEATH_SIGNAL = 1
 _BY_SIGNAL = 128
-"""A shell's exit code for a program that was ended by a signal is this plus the signal's number."""
+"""Added to a signal's number: a shell's exit code for a program that the signal ended."""
 
 
 def run(work: Callable[[], object]) -> None:
-    """Run ``work`` like a management command. If it fails, the error is printed like a command's, and this process exits with its exit
-    code. Call it while this process has one thread: other threads do not survive a fork, and their locks would stay locked.
+    """Run ``work`` like a management command. If it fails, its error is printed, and this process exits with its exit code.
+
+    Call it while this process has one thread: other threads do not survive a fork, and their locks would stay locked.
     """
     for each in connections.all(initialized_only=True):
         each.close()  # a connection must not be used on both sides of a fork
@@ -41,7 +42,7 @@ def _exit_code(process: int) -> int:
     try:
         _, status = os.waitpid(process, 0)
     except BaseException:
-        # Interrupting this process ends the child as well, so that nobody waits for its locks.
+        # If this process is interrupted, end the child as well, so that it does not hold its locks any longer.
         os.kill(process, signal.SIGTERM)
         os.waitpid(process, 0)
         raise
@@ -61,7 +62,7 @@ def _work_and_end(work: Callable[[], object], parent: int) -> None:
         code = error.returncode
     except KeyboardInterrupt:
         pass  # the parent process was interrupted as well, and reports it
-    except BaseException:  # noqa: BLE001 - it is said here; nothing of this process may go on as if it were the one that serves
+    except BaseException:  # noqa: BLE001 - reported here, because the child must never continue as if it were the serving process
         traceback.print_exc()
     finally:
         sys.stdout.flush()
@@ -70,7 +71,7 @@ def _work_and_end(work: Callable[[], object], parent: int) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Let the kernel end this process when its parent ends for any reason: it also holds the serve lock."""
+    """Let the kernel end this process when its parent ends for any reason: this process has inherited the serve lock."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:

@@ -1,6 +1,6 @@
 """``manage.py ask``: streams the answer to one question, exactly as the chosen audience would see it.
 
-The shell is the operator's: nothing here is audited, and ``--as staff`` shows hidden frames.
+Only the operator has a shell, so nothing here is audited, and ``--as staff`` shows hidden frames.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ AUDIENCES = {"end-user": Audience.END_USER, "staff": Audience.DEBUG}
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 an answer or a call, 1 cut or no answer at all, 2 the server could not be asked, 3 it failed, 4 interrupted."""
+    """Exit codes: 0 an answer or a tool call, 1 a truncated answer or none, 2 nothing could be sent, 3 the server failed, 4 interrupted."""
 
     help = "Ask a model server one question. PROMPT may be - for standard input."
     requires_system_checks: list[str] = []
@@ -39,7 +39,7 @@ class Command(BaseCommand):
         parser.add_argument("prompt", metavar="PROMPT", help="the question, or - for standard input")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Ask, show, and leave with the exit code."""
+        """Ask, print the answer, and exit with the code."""
         audience = AUDIENCES[options["audience"]]
         prompt = sys.stdin.read() if options["prompt"] == "-" else options["prompt"]
         if not prompt.strip():

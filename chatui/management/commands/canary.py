@@ -1,4 +1,4 @@
-"""``manage.py canary``: plants markers through a live deployment's own path to a model, and searches for leaks."""
+"""``manage.py canary``: sends markers through a live deployment's real path from a model server, and searches for leaks."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class Command(BaseCommand):
             type=_count,
             default=FEW_SHAPES,
             metavar="NUMBER|all",
-            help=f"how many shapes of the catalogue are played over each wire format, chosen by chance ({FEW_SHAPES}); all takes minutes",
+            help=f"how many shapes of the catalogue are played over each wire format, chosen at random ({FEW_SHAPES}); all takes minutes",
         )
-        parser.add_argument("--seed", type=int, default=None, help="play what the run with this seed played")
+        parser.add_argument("--seed", type=int, default=None, help="repeat the run with this seed")
         parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run, tell, and leave with the exit code."""
+        """Run the check, print the report, and exit with its code."""
         origins = environment().origins
         url = options["url"] or (origins[0] if origins else "http://127.0.0.1:8000")
         signal.signal(signal.SIGTERM, _interrupt)
@@ -74,7 +74,7 @@ def _place(listen: str) -> tuple[str, int]:
 
 
 def _count(written: str) -> int | None:
-    """None for all."""
+    """A number of shapes; None for all."""
     if written == "all":
         return None
     if not written.isascii() or not written.isdigit():
@@ -88,5 +88,5 @@ def _choice(options: Mapping[str, Any]) -> Choice:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    """A timer that ends the command works like Ctrl-C: the canary still cleans up."""
+    """Treat SIGTERM, such as a timer sends it, like Ctrl-C: the canary still cleans up."""
     raise KeyboardInterrupt

@@ -32,8 +32,8 @@ _NAMELESS = "server"
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """``before``: the current or default spec. ``targets``: one for each of its addresses; none if nothing can be asked, and
-    ``problem`` then says why."""
+    """A back end to examine. ``before``: its current or default spec. ``targets``: one for each of its addresses; none if it cannot be
+    examined, for the reason in ``problem``."""
 
     before: BackendSpec
     targets: tuple[Target, ...]
@@ -41,15 +41,15 @@ class _Wanted:
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 healthy, 1 it works with faults, 2 it could not be asked or the arguments are invalid, 3 it leaks or cannot be
-    used with the configured kind. With several back ends, the highest code counts.
+    """Exit codes: 0 healthy, 1 it works with faults, 2 it could not be examined or the arguments are invalid, 3 it leaks or cannot be
+    used with the configured kind. With several back ends, the highest code is returned.
     """
 
     help = "Examine a model server: what it is, which wire format fits best, which known faults it has. No model output is shown."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The server, the time, the form of the report, and where settings go."""
+        """The server, the time limit, the format of the report, and the file for the settings."""
         parser.add_argument(
             "backend", nargs="?", default="", metavar="BACKEND", help="a configured back end, or NAME/MODEL; all of them if omitted"
         )
@@ -78,7 +78,7 @@ class Command(BaseCommand):
             code = max(code, *(report.level.exit_code for report in reports))
             objects = [as_json(report) for report in reports]
             if options["write"] is not None:
-                # With several addresses, the settings that work for one of them.
+                # With several addresses, the settings for the first one with which any wire format works.
                 best = next((number for number, report in enumerate(reports) if report.best), 0)
                 written = self._written(reports[best], wanted.before, options)
                 code = code if written else max(code, UNUSABLE)
@@ -90,7 +90,7 @@ class Command(BaseCommand):
             sys.exit(code)
 
     def _examined(self, wanted: _Wanted, options: dict[str, Any]) -> Iterator[Report]:
-        """The report of each address, which is also printed."""
+        """Examine each address, and print and return its report."""
         if not wanted.targets:
             finding = Finding(Fault.KEY_MISSING, Level.UNASKED, wanted.problem)
             yield self._told(Report(wanted.before.name, wanted.before.kind, Identity(wanted.before.url), (finding,)), options)
@@ -122,7 +122,7 @@ class Command(BaseCommand):
 
 
 def _all_wanted(options: dict[str, Any]) -> list[_Wanted]:
-    """The back ends to examine, without the built-in demo: it has no faults that an operator could fix."""
+    """The back ends to examine. Skips the built-in demo, because it has no faults that an operator could fix."""
     if options["url"] or options["backend"]:
         wanted = [_wanted(options)]
     else:
@@ -134,7 +134,7 @@ def _all_wanted(options: dict[str, Any]) -> list[_Wanted]:
 
 
 def _wanted_or_problem(spec: BackendSpec, options: dict[str, Any]) -> _Wanted:
-    """A missing key of one back end does not prevent the examination of the others."""
+    """The back end, or why it cannot be examined: a missing key of one must not prevent the examination of the others."""
     try:
         return _wanted({**options, "backend": spec.name})
     except CommandError as error:
@@ -154,7 +154,7 @@ def _wanted(options: dict[str, Any]) -> _Wanted:
 
 
 def _nameless(spec: BackendSpec, name: str, options: dict[str, Any]) -> BackendSpec:
-    """The configuration that a server given by its address would have."""
+    """The configuration that a server named by ``--url`` would have."""
     return spec.model_copy(
         update={"name": name, "key_env": options["key_env"] or "", "models": (options["model"],) if options["model"] else ()}
     )

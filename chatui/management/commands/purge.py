@@ -1,4 +1,4 @@
-"""``manage.py purge``: permanently removes what is due for deletion. Run it daily."""
+"""``manage.py purge``: permanently removes data whose retention time is over. Run it daily."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ALL = 1_000_000
 
 
 class Command(BaseCommand):
-    """The audit log stays: it holds no content. The run itself is recorded there before anything is removed."""
+    """The audit log is kept: it contains no text of conversations. The run is recorded there before anything is removed."""
 
     help = (
         "Permanently remove conversations that were deleted some days ago, hidden text as CHATUI_HIDDEN_DAYS says, and expired sessions; "
@@ -30,13 +30,13 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Adds the retention of the bin, in days."""
+        """The retention time of the bin, in days."""
         days = environment().bin_days
         parser.add_argument("--days", type=int, default=days, help=f"days that a deleted conversation is kept (CHATUI_BIN_DAYS: {days})")
-        parser.add_argument("--vacuum", action="store_true", help="SQLite: write the database file anew afterwards")
+        parser.add_argument("--vacuum", action="store_true", help="SQLite: rewrite the database file afterwards")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Remove, and say how many."""
+        """Remove the data, and print what was removed."""
         aggregation.end_overdue(_ALL)
         before = timezone.now() - timedelta(days=options["days"])
         count = erasure.count_expired(before)

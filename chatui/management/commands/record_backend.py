@@ -19,13 +19,13 @@ FAILED = 3
 
 
 class Command(BaseCommand):
-    """Writes NAME.req.json, NAME.sse (or .json, .txt) and NAME.meta.json. Exit codes: 0 written, 2 not asked, 3 no exchange."""
+    """Writes NAME.req.json, NAME.sse (or .json, .txt) and NAME.meta.json. Exit codes: 0 written, 2 nothing was sent, 3 no exchange."""
 
     help = "Record a real exchange with a model server for tests. The operator's instructions are sent and recorded too."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The server, the place, the question."""
+        """The server, the directory, the question."""
         add_server_arguments(parser)
         parser.add_argument(
             "--out", required=True, type=Path, metavar="DIR", help="directory of the recordings, such as tests/recordings/vllm"
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         parser.add_argument("prompt", metavar="PROMPT", help="the question, or - for standard input")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Ask, then write."""
+        """Ask the question, then write the files."""
         name, place = options["name"], options["out"]
         if not _NAME.fullmatch(name):
             raise CommandError("NAME may hold letters, digits, dots, hyphens and underscores.", returncode=UNUSABLE)

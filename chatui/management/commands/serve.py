@@ -25,19 +25,19 @@ from chatui.turns import running, sweep
 
 
 class Command(BaseCommand):
-    """Everything that a new operator needs, in one process."""
+    """All steps from an empty directory to a running server, in one command."""
 
     help = "Prepare the database and static files, then serve on HOST:PORT."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Where to listen."""
+        """The address to listen on."""
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
         parser.add_argument("--port", type=int, default=8000, help="port to listen on (8000)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run until a signal comes."""
+        """Prepare, then serve until a signal ends the process."""
         self._lock = _be_the_only_one()
-        # Otherwise the memory for migrations and compressing would stay allocated while this process serves.
+        # In a child process: otherwise the memory for migrations and compression would stay allocated while this process serves.
         forked.run(_prepare)
         named_groups.log_missing()
         sweep.interrupt_abandoned()
@@ -88,7 +88,7 @@ def _prepare() -> None:
 
 
 def _be_the_only_one() -> IO[str] | None:
-    """Lock a SQLite file while this process serves it. Subscribers of answers are in memory, so there must not be a second process."""
+    """Lock a SQLite file while this process serves it. Followers of answers are in memory, so there must not be a second process."""
     if connection.vendor != "sqlite":
         return None
     database = Path(connection.settings_dict["NAME"])

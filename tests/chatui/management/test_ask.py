@@ -214,7 +214,7 @@ async def test_one_of_several_back_ends_is_asked_by_name_and_model_with_its_own_
         code, said, _ = await run("record_backend", "--backend", "two", "--out", tmp_path / "new", "greet", "Hello!")
         assert code == 0 and json.loads((tmp_path / "new" / "greet.req.json").read_text())["body"]["model"] == "b"
         for arguments, words in (
-            (["--backend", "three"], "Known are: one, two"),
+            (["--backend", "three"], "Known back ends: one, two"),
             (["--backend", "one", "--url", "http://127.0.0.1:9"], "two servers"),
         ):
             code, said, complaint = await run("ask", *arguments, "Hello!")
