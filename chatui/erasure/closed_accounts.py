@@ -1,4 +1,4 @@
-"""Applies the operator's retention settings to closed accounts, after the time in which they could be reopened."""
+"""Applies the operator's retention settings to closed accounts: transfers their conversations, and erases them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ HANDED_OVER = "conversations handed over"
 
 
 class NoHeirError(Exception):
-    """Conversations are to be transferred, but there is nobody to transfer them to: nothing is erased."""
+    """The operator wants conversations to be transferred, but the account that would receive them is not open. Nothing is erased."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The result for one account. ``warning``: as of ``erase``."""
+    """The result for one account. ``warning``: as in ``Erased``."""
 
     name: str
     handed_over: int
@@ -34,7 +34,11 @@ class Done:
 
 
 def carry_out(visitor: Visitor) -> Iterator[Done]:
-    """Transfer conversations and erase the accounts that are due, one by one. Recorded. Raises NoHeirError before anything is done."""
+    """Transfer the conversations of the accounts that are due, and erase them, one by one. Recorded.
+
+    Raises:
+        NoHeirError: before anything is changed.
+    """
     found = due()
     heir = _heir() if found and environment().closed_accounts == "hand-over" else None
     for person in found:
@@ -46,12 +50,12 @@ def carry_out(visitor: Visitor) -> Iterator[Done]:
 
 
 def due() -> list[User]:
-    """The accounts to erase now, the longest closed first; none if closed accounts are retained forever."""
+    """The accounts to erase now, those closed first at the beginning; none if closed accounts are kept forever."""
     return [row.user for row in _due().select_related("user").order_by("closed_at")]
 
 
 def _is_taken(person: User) -> bool:
-    """Claim the account, if it is still due: it may have been reopened while others were erased. Afterwards it cannot be reopened."""
+    """Claim the account, so that it cannot be reopened. False if it is no longer due, because it was reopened while others were erased."""
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=person.pk)
         return bool(_due().filter(user=person).update(is_going=True))

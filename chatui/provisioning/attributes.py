@@ -1,4 +1,4 @@
-"""The attributes that a directory sends about a person, from a whole resource or a PATCH. None means that it was not sent."""
+"""Reads the attributes that a directory sends about a person, in a whole resource or a PATCH. None means that one was not sent."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def of_resource(body: Mapping[str, Any]) -> PersonAttributes:
     parts = {f"name.{str(part).lower()}": value for part, value in name.items()} if isinstance(name, dict) else {}
     said = of_changes(Change("replace", attribute, value) for attribute, value in {**fields, **parts}.items() if value is not None)
     if not said.user_name:
-        raise ScimError("userName is needed.", "invalidValue")
+        raise ScimError("userName is required.", "invalidValue")
     return said
 
 
@@ -72,9 +72,9 @@ def _with(said: PersonAttributes, change: Change) -> PersonAttributes:
 
 def _text(column: str, value: object) -> str:
     if not isinstance(value, str) or len(value) > _LONGEST[column] or not value.isprintable():
-        raise ScimError("A name or id must be a line of text of usual length.", "invalidValue")
+        raise ScimError("A name or id must be one line of text, and not too long.", "invalidValue")
     if column == "user_name" and not value.strip():
-        raise ScimError("userName is needed.", "invalidValue")
+        raise ScimError("userName is required.", "invalidValue")
     return value.strip()
 
 

@@ -1,4 +1,4 @@
-"""Connects a first sign-in with the account and groups that a directory has provisioned."""
+"""Connects a person's first sign-in with the account and groups that a directory has provisioned for them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from chatui.provisioning.scope import whole
 
 
 def arrive(visitor: Visitor, provider: Provider, said: PersonClaims, invitation: str = "") -> User:
-    """As ``account_linking.find_or_create_account``.
+    """``account_linking.find_or_create_account``, with what the directory has provisioned.
 
-    The directory's id of a person may become known only now: then account and row are connected.
+    The sign-in may be the first to reveal the person's id in the directory: then their account is connected with the directory's row.
     """
     identities = OutsideIdentity.objects.filter(issuer=provider.issuer, subject=said.subject)
     identities.exclude(directory_id=said.directory_id).update(directory_id=said.directory_id)
@@ -29,19 +29,19 @@ def arrive(visitor: Visitor, provider: Provider, said: PersonClaims, invitation:
 
 
 def connect(visitor: Visitor, provider: Provider, said: PersonClaims) -> None:
-    """As ``account_linking.connect``.
+    """``account_linking.connect``, with what the directory has provisioned.
 
     Refused if the directory has closed the account, or the identity belongs to another closed account.
     """
     row = _row(provider, said)
     if row is not None and not row.user.is_active:
-        raise NotAdmittedError("the account that the directory means is closed")
+        raise NotAdmittedError("the account that the directory refers to is closed")
     account_linking.connect(visitor, provider, _with_groups(provider, said))
     _settle(visitor, provider, said)
 
 
 def _row(provider: Provider, said: PersonClaims) -> ProvisionedAccount | None:
-    """The directory's row for this person, including a deleted one, which counts as closed."""
+    """The directory's row for this person. It may be deleted, which counts as closed."""
     rows = ProvisionedAccount.objects.filter(issuer=provider.issuer, external_id=said.directory_id).select_related("user")
     return rows.first() if said.directory_id else None
 
@@ -51,7 +51,7 @@ def _settle(visitor: Visitor, provider: Provider, said: PersonClaims) -> None:
     others = [user for user in matching.used_by(provider, said.directory_id) if row and user.pk != row.user_id]
     if row is None or not others:
         return
-    # The last account manager stays unchanged, which is recorded: they can still manage accounts.
+    # The account of the last account manager is not changed, which is recorded, so that somebody can still manage accounts.
     with contextlib.suppress(ScimError), whole(visitor, provider):
         account_managers.lock([row.user_id, *(user.pk for user in others)])
         matching.settle(visitor, provider, row)

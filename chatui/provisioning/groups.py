@@ -1,4 +1,4 @@
-"""A directory's groups and their members. Only the operator's table decides which of our groups they stand for."""
+"""Stores a directory's groups and their members. Only the operator's table maps them to groups of the product."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from chatui.provisioning.patches import Change
 from chatui.provisioning.scope import whole, within_reach
 
 MOST_GROUPS = 5000
-"""The most groups of one provider: more would be the directory's mistake, and each costs a row."""
+"""The most groups of one provider. More would be a mistake of the directory, and each takes a row."""
 
 
 def found(provider: Provider, filter_text: str) -> QuerySet[ProvisionedGroup]:
-    """The groups that match a filter; all without one. Raises ScimError for an unsupported filter."""
+    """The groups that match a filter; all if it is empty. Raises ScimError for an unsupported filter."""
     rows = ProvisionedGroup.objects.filter(issuer=provider.issuer).order_by("id")
     if not filter_text:
         return rows
@@ -32,7 +32,7 @@ def found(provider: Provider, filter_text: str) -> QuerySet[ProvisionedGroup]:
 
 
 def one(provider: Provider, key: str) -> ProvisionedGroup:
-    """The group of that id. Raises NoSuchResourceError."""
+    """The group with that id. Raises NoSuchResourceError."""
     row = found(provider, "").filter(pk__in=_uuids([key])).first()
     if row is None:
         raise NoSuchResourceError
@@ -58,12 +58,12 @@ def create(visitor: Visitor, provider: Provider, body: Mapping[str, Any]) -> Pro
 
 
 def replace(visitor: Visitor, provider: Provider, key: str, body: Mapping[str, Any]) -> ProvisionedGroup:
-    """Apply a PUT. Without ``members``, the members stay. Raises as ``patch``."""
+    """Apply a PUT. Without ``members``, the members are not changed. Raises the errors of ``patch``."""
     return patch(visitor, provider, key, _of_resource(body))
 
 
 def patch(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Change]) -> ProvisionedGroup:
-    """Apply changes, all or none. Recorded. Raises NoSuchResourceError, TakenError, OutOfReachError and ScimError."""
+    """Apply all changes or none. Recorded. Raises NoSuchResourceError, TakenError, OutOfReachError and ScimError."""
     with whole(visitor, provider):
         row = one(provider, key)
         _keep(visitor, provider, row, changes)
@@ -93,7 +93,7 @@ def _keep(visitor: Visitor, provider: Provider, row: ProvisionedGroup, changes: 
     after = set(row.members.values_list("pk", flat=True))
     is_renamed = ProvisionedGroup.objects.exclude(name=row.name, external_id=row.external_id).filter(pk=row.pk).exists()
     row.save()
-    # Another name may map to other groups: then all members are affected.
+    # A new name may map to other groups of the product, which affects all members.
     memberships.sync_members(visitor, provider, before | after if is_renamed else before ^ after)
 
 
@@ -111,21 +111,21 @@ def _carry_out(provider: Provider, row: ProvisionedGroup, change: Change) -> Non
 def _change_members(provider: Provider, row: ProvisionedGroup, change: Change) -> None:
     if change.only is not None:
         if change.kind != "remove" or change.only[0] != "value":
-            raise ScimError('Members are picked by members[value eq "id"], to be removed.', "invalidPath")
+            raise ScimError('A filter of members must look like members[value eq "id"], and can only remove them.', "invalidPath")
         row.members.remove(*row.members.filter(pk__in=_uuids([change.only[1]])))
         return
     if change.kind == "remove":
         gone = row.members.all() if change.value is None else row.members.filter(pk__in=_uuids(patches.ids(change.value)))
         row.members.remove(*gone)
         return
-    # Ids out of this directory's reach are ignored, like ids that do not exist.
+    # Ids of accounts that the directory may not change are ignored, like ids that do not exist.
     wanted = within_reach(provider).filter(pk__in=_uuids(patches.ids(change.value)))
     row.members.set(wanted) if change.kind == "replace" else row.members.add(*wanted)
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str) or not 0 < len(value.strip()) <= 255 or not value.isprintable():
-        raise ScimError("displayName and externalId must be a line of text of usual length.", "invalidValue")
+        raise ScimError("displayName and externalId must be one line of text, and not too long.", "invalidValue")
     return value.strip()
 
 

@@ -1,4 +1,4 @@
-"""Finds the account that a directory means: the one that the person signs in to, so that no duplicate is created."""
+"""Finds the account that a directory refers to: the one that the person signs in to, so that no duplicate is created."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from chatui.provisioning.scope import is_in_reach
 
 
 def called(provider: Provider, external_id: str) -> list[User]:
-    """The people who sign in with this provider and have this id in its directory. If the directory's id equals the sign-in's subject
-    (``sub``), people who have not signed in for a long time are found as well.
+    """The people who sign in with this provider and have this id in its directory. If the directory's id is the subject of the sign-in
+    (``sub``), this also finds people whose last sign-in was before directory ids were stored.
     """
     if not external_id:
         return []
@@ -23,20 +23,20 @@ def called(provider: Provider, external_id: str) -> list[User]:
 
 
 def used_by(provider: Provider, external_id: str) -> list[User]:
-    """The accounts among them that the directory may change."""
+    """The accounts of ``called`` that the directory may change."""
     return [user for user in called(provider, external_id) if is_in_reach(user)]
 
 
 def accounts_of(provider: Provider, row: ProvisionedAccount) -> list[User]:
-    """All accounts that belong to one row of the directory: several only if they could not be merged."""
+    """All accounts that belong to one row of the directory. There are several only if they could not be merged."""
     return [row.user, *(user for user in used_by(provider, row.external_id) if user.pk != row.user_id)]
 
 
 def settle(visitor: Visitor, provider: Provider, row: ProvisionedAccount) -> None:
     """Point ``row`` to the account that its person signs in to, and close the duplicate. Call it in a transaction. Recorded.
 
-    If one of the two was closed, so is the other. If both have been used, or another row refers to the other one, they stay separate, which
-    is recorded, and are closed together.
+    If the row's account is closed, the person's other accounts are closed, too. If both accounts have been used, or another row refers to
+    the other one, they remain separate, which is recorded, and are closed together.
 
     Raises:
         KeptOpenError, LastAccountManagerError: an account that this closes, or that loses permissions, is the last account manager.

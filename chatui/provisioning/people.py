@@ -1,4 +1,4 @@
-"""Creates, changes and closes accounts for a provider's directory, which are found by the directory's ids and never by name."""
+"""Creates, changes and closes accounts for a provider's directory. They are found by the directory's ids, never by name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from chatui.provisioning.scope import is_in_reach, whole, within_reach
 
 
 def found(provider: Provider, filter_text: str) -> QuerySet[ProvisionedAccount]:
-    """The accounts that match a filter; all without one. Raises ScimError for an unsupported filter."""
+    """The accounts that match a filter; all if it is empty. Raises ScimError for an unsupported filter."""
     rows = within_reach(provider)
     if not filter_text:
         return rows
@@ -39,7 +39,7 @@ def found(provider: Provider, filter_text: str) -> QuerySet[ProvisionedAccount]:
 
 
 def one(provider: Provider, key: str) -> ProvisionedAccount:
-    """The account of that id. Raises NoSuchResourceError."""
+    """The account with that id. Raises NoSuchResourceError."""
     row = within_reach(provider).filter(pk=_uuid(key)).first()
     if row is None:
         raise NoSuchResourceError
@@ -47,14 +47,14 @@ def one(provider: Provider, key: str) -> ProvisionedAccount:
 
 
 def create(visitor: Visitor, provider: Provider, words: PersonAttributes) -> ProvisionedAccount:
-    """Create an account, or adopt the one that the directory means by ``externalId``. Recorded.
+    """Create an account, or adopt the existing one that ``externalId`` refers to. Recorded.
 
     Raises:
-        TakenError: it already exists, as when a create request is repeated. OutOfReachError: it refers to an account that the directory may
-        not change.
+        TakenError: the resource already exists, as when a create request is repeated.
+        OutOfReachError: it refers to an account that the directory may not change.
     """
     if not words.external_id:
-        raise ScimError("externalId is needed: it says which sign-in is this person's.", "invalidValue")
+        raise ScimError("externalId is required, because it connects the account with the person's sign-in.", "invalidValue")
     with whole(visitor, provider):
         account_managers.lock([user.pk for user in matching.used_by(provider, words.external_id)])
         row = _create(visitor, provider, words)
@@ -64,7 +64,7 @@ def create(visitor: Visitor, provider: Provider, words: PersonAttributes) -> Pro
 
 
 def change(visitor: Visitor, provider: Provider, key: str, words: PersonAttributes) -> ProvisionedAccount:
-    """Apply the attributes that were sent, and leave the others unchanged.
+    """Set the attributes that were sent, and leave the others unchanged.
 
     Recorded. Raises NoSuchResourceError, TakenError and OutOfReachError.
     """
@@ -81,18 +81,21 @@ def change(visitor: Visitor, provider: Provider, key: str, words: PersonAttribut
 
 
 def patch(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Change]) -> ProvisionedAccount:
-    """The same for a PATCH."""
+    """Apply the changes of a PATCH, like ``change``."""
     return change(visitor, provider, key, attributes.of_changes(changes))
 
 
 def delete(visitor: Visitor, provider: Provider, key: str) -> None:
-    """The directory knows the person no more: the account is closed, and erased only as the operator's settings say. Raises as above."""
+    """Close the account of a person whom the directory has deleted. Only the operator's retention settings erase it.
+
+    Raises the errors of ``change``.
+    """
     with whole(visitor, provider):
         row = one(provider, key)
         users = matching.accounts_of(provider, row)
         account_managers.lock([user.pk for user in users])
         _set_active(visitor, provider, row, is_active=False)
-        # Or whoever comes back later would find the rights of their former place.
+        # Otherwise a person who is added again later would have their former permissions.
         row.groups.clear()
         for user in users:
             memberships.take_all(visitor, provider, user)
@@ -119,7 +122,7 @@ def _create(visitor: Visitor, provider: Provider, words: PersonAttributes) -> Pr
 
 
 def _known(provider: Provider, external_id: str) -> ProvisionedAccount | None:
-    """The row of somebody who has signed in with this provider, and is called the same by it: a new one, or that of a former time."""
+    """A new or earlier row for the person who has signed in with this provider and has this id; None if nobody has, or several have."""
     users = matching.called(provider, external_id)
     for user in users:
         _check_reach(user)
@@ -153,7 +156,7 @@ def _change(visitor: Visitor, provider: Provider, row: ProvisionedAccount, words
 
 
 def _follow(visitor: Visitor, provider: Provider, row: ProvisionedAccount, *, is_renamed: bool) -> None:
-    """An account that the directory made has the name and address that it says; one that was there before keeps its own."""
+    """Copy the directory's name and e-mail address to an account that it created. Accounts that existed before keep their own."""
     user = row.user
     changed = [f"is called {names.free(row.user_name, user)} now"] if is_renamed else []
     if is_renamed:
@@ -172,7 +175,7 @@ def _set_active(visitor: Visitor, provider: Provider, row: ProvisionedAccount, *
             closing.close_account(user, Cause.PROVISIONING, visitor, source=provider.key)
             continue
         by = closing.closed_by(user)
-        # What staff or the operator closed stays closed, whatever the directory says.
+        # An account that staff or the operator closed remains closed, whatever the directory sends.
         if by is not None and by[0].is_from_outside and by[1] == provider.key:
             closing.reopen_account(user, visitor)
 

@@ -20,7 +20,7 @@ from chatui.provisioning.errors import OutOfReachError, TakenError
 
 
 def within_reach(provider: Provider) -> QuerySet[ProvisionedAccount]:
-    """The accounts that this directory knows and may change: none of a superuser, and no emergency account."""
+    """The accounts that this directory has provisioned and may change: no superusers, and no emergency accounts."""
     rows = ProvisionedAccount.objects.filter(issuer=provider.issuer, deleted_at=None, user__is_superuser=False)
     return rows.exclude(user__username__in=sign_in_file().emergency_accounts).select_related("user").order_by("id")
 
@@ -32,9 +32,11 @@ def is_in_reach(user: User) -> bool:
 
 @contextmanager
 def whole(visitor: Visitor, provider: Provider) -> Iterator[None]:
-    """Around what one request changes: all or nothing. A refusal is recorded, which would be undone with the rest otherwise.
+    """A transaction for all changes of one request. A refusal is recorded after the rollback, which would otherwise undo the record.
 
-    Raises TakenError for a name or id that another one has, OutOfReachError where the account must stay as it is.
+    Raises:
+        TakenError: another resource has the name or id.
+        OutOfReachError: the account must not be changed.
     """
     try:
         with transaction.atomic():

@@ -26,11 +26,11 @@ _requests = Throttle("scim", attempts=PER_MINUTE, seconds=60)
 
 
 class TokenRefusedError(Exception):
-    """The token does not exist, or its provider is no longer configured."""
+    """The token is unknown, or its provider is no longer configured."""
 
 
 def make(visitor: Visitor, provider: Provider) -> str:
-    """A new token, which is not stored itself; the one before stops at once. Recorded."""
+    """Create a token, of which only a digest is stored. The provider's earlier token is no longer valid. Recorded."""
     text = f"scim_{secrets.token_urlsafe(32)}"
     record(MADE, visitor, detail=f"for {provider.key}")
     defaults = {"digest": _digest(text), "made_at": timezone.now(), "last_used_on": None}
@@ -39,7 +39,7 @@ def make(visitor: Visitor, provider: Provider) -> str:
 
 
 def revoke(visitor: Visitor, key: str) -> bool:
-    """Revoke a provider's token. Recorded. Returns whether there was one."""
+    """Revoke a provider's token. Recorded. Returns whether one existed."""
     if not ProvisioningToken.objects.filter(provider=key).delete()[0]:
         return False
     record(REVOKED, visitor, detail=f"of {key}")
@@ -47,12 +47,12 @@ def revoke(visitor: Visitor, key: str) -> bool:
 
 
 def admit(visitor: Visitor, text: str) -> Provider:
-    """The provider whose token this is, counted against its limit.
+    """The provider whose token this is. The request counts towards the provider's limit.
 
     Raises:
-        TokenRefusedError: it is not good. The first ones are recorded.
-        MustWaitError: nor is it judged any more, after too many wrong ones.
-        ThrottledError: it is good, and came too often within a minute.
+        TokenRefusedError: the token is invalid. The first refusals are recorded.
+        MustWaitError: too many invalid tokens came from this address.
+        ThrottledError: the token is valid, but there were too many requests within a minute.
     """
     row = ProvisioningToken.objects.filter(digest=_digest(text)).first() if _PATTERN.fullmatch(text) else None
     provider = provider_of(row.provider) if row else None
@@ -69,5 +69,5 @@ def admit(visitor: Visitor, text: str) -> Provider:
 
 
 def _digest(text: str) -> str:
-    # It has 256 bits, so a fast digest protects it as well as a slow one would.
+    # A token has 256 random bits, so a fast digest protects it as well as a slow one.
     return hashlib.sha256(text.encode()).hexdigest()
