@@ -1,4 +1,4 @@
-"""Makes a backup: copies the database at one moment, checks the copy as a restore would, encrypts it and stores it."""
+"""Creates a backup: copies a snapshot of the database, checks the copy like a restore does, encrypts it and stores it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ACTION = "backup made"
 class Backup:
     """A finished backup.
 
-    ``report``: the verification of its audit log. A backup with a broken log is kept anyway, because it is better than none.
+    ``report``: the verification of its audit log. A backup with a broken log is stored anyway, because it is better than none.
     """
 
     path: Path
@@ -38,7 +38,7 @@ def create(place: Path, keys: Sequence[Any] = ()) -> Backup:
     """Create a backup in a new file, or in a directory under a name with the current time. ``keys``: see ``encryption.recipients``.
 
     Raises:
-        BackupError: it could not be created, or the copy is damaged. No file is left.
+        BackupError: it could not be created, or the copy is damaged. No file is left behind.
     """
     database = files.database_file()
     target = _named(place, is_encrypted=bool(keys))
@@ -46,17 +46,17 @@ def create(place: Path, keys: Sequence[Any] = ()) -> Backup:
         with file_locks.take(database, file_locks.BACKING_UP):
             return _create(database, target, keys)
     except file_locks.TakenError:
-        raise BackupError("Another process is making a backup.") from None
+        raise BackupError("Another process is creating a backup.") from None
     except OSError as error:
         raise BackupError(f"The backup cannot be written: {error.strerror or error}.") from error
     except (sqlite3.Error, DatabaseError) as error:
-        raise BackupError(f"SQLite cannot do it: {error}.") from error
+        raise BackupError(f"SQLite reports an error: {error}.") from error
 
 
 def _create(database: Path, target: Path, keys: Sequence[Any]) -> Backup:
-    # Recorded first, so that the backup itself contains the line: the file exposes every hidden channel.
+    # Recorded first, so that the line is in the backup as well, because the file exposes every hidden channel.
     record(ACTION, SHELL, detail="encrypted" if keys else "not encrypted")
-    # Beside the database, not in the target directory, which may be on another machine: the copy is not encrypted yet.
+    # Next to the database, not in the target directory, which may be on another machine: the copy is not encrypted yet.
     copy = Path(f"{database}.backup")
     files.discard(copy)  # left by a process that was killed
     try:
@@ -98,4 +98,4 @@ def _named(place: Path, *, is_encrypted: bool) -> Path:
 
 def _refuse_existing(path: Path) -> None:
     if path.exists() or path.is_symlink():
-        raise BackupError(f"{path} exists already, and no backup is overwritten.")
+        raise BackupError(f"{path} exists already. Backups never overwrite files.")

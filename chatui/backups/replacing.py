@@ -1,4 +1,4 @@
-"""Replaces a database that nobody is using, and keeps the old one under another name."""
+"""Replaces a SQLite database that nobody is using, and keeps the old one under another name."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _IN_USE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 @dataclass(slots=True)
 class Current:
-    """The database that is to be replaced, locked while this is open. ``connection``: None if there is no database, or a damaged one."""
+    """The database to replace, locked until ``close``. ``connection``: None if there is no database, or it is damaged."""
 
     path: Path
     connection: sqlite3.Connection | None
 
     def replace(self, by: Path, kept: Path) -> bool:
-        """Atomically replace it with another database. Returns whether there was an old one, which is now named ``kept``."""
+        """Atomically replace it with the database ``by``. Returns whether there was an old one, which is now at ``kept``."""
         was_there = self.path.exists()
         # A damaged database keeps its write-ahead log, which must not be applied to the new one.
         for ending in files.SIDECARS:
@@ -60,7 +60,7 @@ def claim(path: Path) -> Current:
 
 
 def _link(path: Path, kept: Path) -> None:
-    """Create a hard link, so that a database exists at every moment: otherwise a server that starts then would create an empty one."""
+    """Create a hard link, so that a database exists at every moment: otherwise a server that starts meanwhile would create an empty one."""
     try:
         os.link(path, kept)
     except OSError:  # a file system without links

@@ -1,4 +1,4 @@
-"""Restores a backup. It is prepared beside the database, with all later erasures applied, and only then put in its place."""
+"""Restores a backup. It is prepared next to the database, where all later erasures are repeated, and then replaces it."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _ERASURES = "SELECT detail, owner_name, at FROM chatui_auditevent WHERE action =
 
 @dataclass(frozen=True, slots=True)
 class RestoreOptions:
-    """The operator's options for a restore: private keys, the lists of erasures (None: none), and whether a broken audit log is
-    accepted."""
+    """The operator's options for a restore: the private keys, the listed erasures (None: no list was given), whether the operator says
+    that there is no list, and whether a broken audit log is accepted."""
 
     keys: Sequence[Any] = ()
     erasures: Sequence[Erasure] | None = None
@@ -49,8 +49,8 @@ class RestoreOptions:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was restored, how many people were erased again, and the path of the former database (None: there was none). ``taken_back``: how
-    many accounts, keys and links that were valid in the backup have been revoked again; None if unknown.
+    """The result. ``erased``: how many people were erased again. ``taken_back``: how many accounts, keys and links that were valid in the
+    backup were closed or revoked again; None if unknown. ``kept``: the path of the former database; None if there was none.
     """
 
     counts: Counts
@@ -63,7 +63,7 @@ def restore(backup: Path, wanted: RestoreOptions) -> Restored:
     """Replace the database with a backup.
 
     Raises:
-        BackupError: nothing was done, and the database is unchanged.
+        BackupError: the backup cannot be restored; the database is unchanged.
     """
     database = files.database_file()
     connection.close()
@@ -75,7 +75,7 @@ def restore(backup: Path, wanted: RestoreOptions) -> Restored:
     except OSError as error:
         raise BackupError(f"The backup cannot be restored: {error.strerror or error}.") from error
     except (sqlite3.Error, DatabaseError) as error:
-        raise BackupError(f"SQLite cannot do it: {error}.") from error
+        raise BackupError(f"SQLite reports an error: {error}.") from error
 
 
 def _restore(backup: Path, current: Current, wanted: RestoreOptions) -> Restored:
@@ -99,20 +99,20 @@ def _restore(backup: Path, current: Current, wanted: RestoreOptions) -> Restored
         was_there = current.replace(ready, kept)
     finally:
         files.discard(ready)
-        Path(f"{ready}.{file_locks.MIGRATING}").unlink(missing_ok=True)  # nobody else uses this file
+        Path(f"{ready}.{file_locks.MIGRATING}").unlink(missing_ok=True)  # left by ``migrate``; no other process uses it
     return Restored(counts, erased, again, kept if was_there else None)
 
 
 def _unpack(backup: Path, ready: Path, keys: Sequence[Any]) -> None:
     is_encrypted = encryption.is_encrypted(backup)
     if is_encrypted and not keys:
-        raise BackupError("The backup is encrypted: --identity has to name the file with the private key.")
+        raise BackupError("The backup is encrypted: --identity must name the file with the private key.")
     with backup.open("rb") as source, files.private_file(ready) as target:
         if is_encrypted:
             encryption.decrypt(source, target, list(keys))
         else:
             shutil.copyfileobj(source, target, 1024 * 1024)
-    # For a database copied by hand: its unmerged write-ahead log is part of it.
+    # A database that was copied by hand may have an unmerged write-ahead log, which is part of it.
     log = Path(f"{backup}-wal")
     if log.exists():
         with log.open("rb") as source, files.private_file(Path(f"{ready}-wal")) as target:
@@ -120,14 +120,14 @@ def _unpack(backup: Path, ready: Path, keys: Sequence[Any]) -> None:
 
 
 def _erasures(ready: Path, current: Current, wanted: RestoreOptions) -> list[Erasure]:
-    """The people erased since the backup: from lists, and from the replaced database if it continues the backup's audit log."""
+    """The erasures since the backup: from the lists, and from the current database if it continues the backup's audit log."""
     known = list(wanted.erasures or ())
     if current.connection is not None and (since := _recorded(current.connection, ready)) is not None:
         return known + since
     if wanted.erasures is None and not wanted.without_erasures:
         raise BackupError(
-            "Nobody knows who was erased since this backup: the database here does not continue it. Name the list that "
-            "manage.py erasures export wrote (--erasures FILE), or say that there is none (--without-erasures)."
+            "It is unknown who was erased since this backup, because the current database does not continue it. Name the list that "
+            "manage.py erasures export wrote (--erasures FILE), or restore without one (--without-erasures)."
         )
     return known
 
@@ -145,18 +145,18 @@ def _recorded(current: sqlite3.Connection, ready: Path) -> list[Erasure] | None:
 
 
 def _make_ready(current: Current, erasures: list[Erasure], wanted: RestoreOptions) -> int:
-    """Bring the tables up to date, verify the log, end sessions and one-time links, and erase again; returns how many people."""
+    """Migrate the tables, verify the log, end sessions and one-time links, and repeat erasures. Returns the number of erased people."""
     loader = MigrationLoader(connection)
     newer = sorted(
         name for app, name in (loader.applied_migrations or ()) if app == "chatui" and ("chatui", name) not in loader.disk_migrations
     )
     if newer:
-        raise BackupError(f"The backup was made by a newer version of the product (it has {newer[-1]}).")
+        raise BackupError(f"The backup was created by a newer version of the product (it has {newer[-1]}).")
     call_command("migrate", verbosity=0)
     report = chain.verify()
     if not report.is_whole and not wanted.accept_broken_log:
-        raise BackupError("The audit log of the backup is not intact; --accept-broken-log restores it all the same.")
-    # Some of them were ended, used or revoked since.
+        raise BackupError("The audit log of the backup is not intact. --accept-broken-log restores it anyway.")
+    # Some sessions and links were ended, used or revoked since the backup.
     Session.objects.all().delete()
     now = timezone.now()
     Invitation.objects.filter(used_at=None, revoked_at=None).update(revoked_at=now)

@@ -1,6 +1,6 @@
-"""Keeps a restored backup from reviving what was revoked since: accounts, API keys and share links.
+"""Repeats, in a restored backup, the closing of accounts and the revoking of API keys and share links since the backup.
 
-The replaced database has this information. A missing row was deleted, which counts as revoked.
+The replaced database has this information. A row that it lacks was deleted, which counts as revoked.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LINKS = "SELECT id FROM chatui_sharelink WHERE revoked_at IS NULL"
 
 @dataclass(frozen=True, slots=True)
 class ActiveAccess:
-    """The access that was valid or closed in the replaced database: closed accounts, and working keys and links."""
+    """The state of access in the replaced database: ``closed`` accounts, and valid ``keys`` and ``links``, by id."""
 
     closed: frozenset[UUID]
     keys: frozenset[UUID]
@@ -32,7 +32,7 @@ class ActiveAccess:
 
 
 def active_access(current: sqlite3.Connection) -> ActiveAccess | None:
-    """Read it from the current database; None if that is impossible."""
+    """Read the state from the current database; None if that fails."""
     try:
         return ActiveAccess(*(frozenset(UUID(key) for (key,) in current.execute(query)) for query in (_CLOSED, _KEYS, _LINKS)))
     except (sqlite3.DatabaseError, ValueError, TypeError):
@@ -40,8 +40,8 @@ def active_access(current: sqlite3.Connection) -> ActiveAccess | None:
 
 
 def revoke_again(held: ActiveAccess) -> int:
-    """Repeat the revocations in the database that Django uses now. Returns the numbers of accounts, keys and links; the first two are
-    recorded. The last account manager stays open, which is also recorded.
+    """Repeat the revocations in the database that Django uses now. Returns the number of accounts, keys and links. Accounts and keys are
+    recorded. The last account manager's account remains open, which is also recorded.
     """
     people = [person for person in User.objects.filter(is_active=True) if person.pk in held.closed]
     count = sum(_closes(person) for person in people)

@@ -1,4 +1,4 @@
-"""Computes contrast by WCAG 2.2, and readable variants of an accent colour for the light and the dark theme."""
+"""Computes contrast ratios (WCAG 2.2), and readable variants of an accent colour for the light and the dark theme."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Colour = tuple[int, int, int]
 """Red, green and blue, each from 0 to 255."""
 
 ENOUGH = 4.5
-"""The contrast between text and background that WCAG AA requires."""
+"""The contrast ratio of text and background that WCAG AA requires."""
 
 _BLACK, _WHITE = (0, 0, 0), (255, 255, 255)
 # The backgrounds of links and other text in the accent colour, from static/css/base/tokens.css: paper, raised, sunken, hover, question.
@@ -20,7 +20,8 @@ DARK_PAPERS = ("#17181a", "#1f2123", "#111214", "#292c2f", "#26292c")
 
 @dataclass(frozen=True, slots=True)
 class Accent:
-    """The accent of one theme: as text and as a button, a button under the pointer, the text on it, and a tint behind text."""
+    """The accent colours of one theme: for text and buttons, for a button under the pointer, for the text on buttons, and for a tint behind
+    text."""
 
     colour: Colour
     hover: Colour
@@ -39,7 +40,7 @@ def written(colour: Colour) -> str:
 
 
 def contrast(one: Colour, other: Colour) -> float:
-    """From 1, no contrast, to 21."""
+    """The contrast ratio of two colours, from 1 (none) to 21."""
     lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
@@ -76,7 +77,7 @@ def _is_readable(found: Accent, papers: Sequence[str]) -> bool:
 
 
 def _mixed(one: Colour, other: Colour, share: float) -> Colour:
-    """``share`` of the other colour, from 0 to 1."""
+    """Mix two colours. ``share``: of the other colour, from 0 to 1."""
     red, green, blue = (round(a + (b - a) * share) for a, b in zip(one, other, strict=True))
     return red, green, blue
 

@@ -1,4 +1,4 @@
-"""Writes the style sheets with the operator's accent colour: one for the product's pages and one for the admin."""
+"""Generates the style sheets with the operator's accent colour: one for the product's pages and one for the admin."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chatui.branding.colours import Accent, Colour, written
 
 @lru_cache(maxsize=8)
 def sheets(accent: str) -> dict[str, str]:
-    """The sheets by file name. None if there is no accent, or an invalid one."""
+    """The style sheets by file name; an empty dictionary if there is no accent, or an invalid one."""
     colour = colours.parse(accent)
     if colour is None:
         return {}
@@ -35,7 +35,7 @@ def _site(light: Accent, dark: Accent) -> str:
 
 
 def _admin(light: Accent, dark: Accent) -> str:
-    """Django's names for the same, as in ``static/css/pages/admin.css``."""
+    """The accent under the names of Django's variables, as in ``static/css/pages/admin.css``."""
     one: dict[str, tuple[Colour, Colour]] = dict.fromkeys(
         ("--header-bg", "--button-bg", "--object-tools-bg", "--default-button-hover-bg"), (light.colour, light.colour)
     )

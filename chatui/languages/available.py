@@ -1,6 +1,6 @@
 """The languages that people can choose: codes, native names, and the best match for a browser's preferences.
 
-A further language is a line here, one in ``chatui/env.py``, and a folder of catalogues in ``chatui/locale``.
+To add a language, add a line here, one in ``chatui/env.py``, and a folder of catalogues in ``chatui/locale``.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from django.utils.translation import get_language, get_language_bidi
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 LANGUAGES = {"en": "English", "de": "Deutsch", "zh-hans": "简体中文", "ko": "한국어"}
-"""Codes as Django writes them, each with its native name. The names are never translated."""
+"""Django's language codes, each with the native name. The names are never translated."""
 
 SOURCE = "en"
-"""The language of the sentences in the code, which needs no catalogue."""
+"""The language of the texts in the code, which needs no catalogue."""
 
-# Browsers' codes without a script: these regions write simplified Chinese.
+# Codes that browsers send without a script, for regions that use simplified Chinese.
 _SIMPLIFIED = {"zh", "zh-cn", "zh-sg", "zh-my", "zh-hans"}
 _MOST_ASKED = 500
 
@@ -37,18 +37,18 @@ def page_language() -> PageLanguage:
 
 
 def tag(code: str) -> str:
-    """The code in browsers' form: ``zh-Hans`` for ``zh-hans``."""
+    """The code as a BCP 47 tag: ``zh-Hans`` for ``zh-hans``."""
     language, dash, rest = code.partition("-")
     return language + dash + (rest.capitalize() if len(rest) > 2 else rest.upper())
 
 
 def is_offered(code: str) -> bool:
-    """Whether people can choose it."""
+    """Whether people can choose this language."""
     return code in LANGUAGES
 
 
 def asked_for(header: str) -> str:
-    """The first of our languages in an ``Accept-Language`` header; empty if there is none, or the header is invalid."""
+    """The available language that an ``Accept-Language`` header prefers; empty if there is none, or the header is invalid."""
     for asked, weight in parse_accept_lang_header(header[:_MOST_ASKED]):
         if asked == "*":
             return ""

@@ -112,7 +112,7 @@ def test_what_was_closed_or_revoked_since_does_not_come_back(database: Path, bac
     assert close_account(people["ada"], Cause.STAFF, SHELL)
     management.revoke_own(SHELL.of(people["bela"]), UUID(revoked))
     ShareLink.objects.filter(pk=links[1].pk).update(revoked_at=timezone.now())
-    assert "closed or revoked again, as they were after the backup: 3" in said("restore", database.parent / "later")
+    assert "closed or revoked again, as they were since the backup: 3" in said("restore", database.parent / "later")
     assert not User.objects.get(username="ada").is_active and User.objects.get(username="bela").is_active
     assert set(ApiKey.objects.filter(revoked_at=None).values_list("pk", flat=True)) == {UUID(kept)}
     assert [ShareLink.objects.get(pk=link.pk).revoked_at is None for link in links] == [True, False]
@@ -123,7 +123,7 @@ def test_where_nobody_knows_what_was_taken_back_the_command_says_so(database: Pa
     connection.close()
     for path in database.parent.glob("chatui.sqlite3*"):
         path.unlink()
-    assert "work again" in said("restore", backup, "--without-erasures")
+    assert "valid again" in said("restore", backup, "--without-erasures")
 
 
 def link_of(person: User) -> ShareLink:
@@ -134,7 +134,7 @@ def link_of(person: User) -> ShareLink:
 
 def test_who_was_erased_since_is_erased_again_as_the_database_here_knows(database: Path, backup: Path) -> None:
     erase(SHELL, User.objects.get(username="ada"))
-    assert "1 who were erased" in said("restore", backup)
+    assert "erased since the backup: 1" in said("restore", backup)
     assert names() == ["bela"] and Message.objects.count() == 4
     connection.close()
     assert f"{WORD} ada".encode() not in database.read_bytes() and f"{WORD} bela".encode() in database.read_bytes()
@@ -154,7 +154,7 @@ def test_on_a_new_machine_the_list_says_who_was_erased(database: Path, backup: P
             said("restore", backup)
         assert beside(database) <= {"chatui.sqlite3-wal"}, "nothing is left of the attempt"
         printed = said("restore", backup, "--erasures", tmp_path / "list")
-        assert names() == ["bela"] and ("The database that was here" in printed) is bool(wrong)
+        assert names() == ["bela"] and ("The former database" in printed) is bool(wrong)
         connection.close()
         for name in beside(database):
             (database.parent / name).unlink()
@@ -247,8 +247,8 @@ def test_what_is_no_backup_of_this_product_changes_nothing(database: Path, backu
         changed.execute("DROP TRIGGER chatui_audit_no_update")
         changed.execute("UPDATE chatui_auditevent SET detail = 'x'")
     refusals = {
-        "text": "no database",
-        "empty": "no database",
+        "text": "not a database of this product",
+        "empty": "not a database of this product",
         "missing": "cannot be restored",
         "newer": "newer version",
         "changed": "not intact",

@@ -145,7 +145,7 @@ def test_a_name_that_fits_into_no_title_is_refused_and_the_products_own_is_shown
     ("accent", "said"),
     [
         ("red", ["chatui.E008"]),
-        ("#0b6355", ["dark theme, and WCAG AA asks for 4.5:1."]),
+        ("#0b6355", ["dark theme, and WCAG AA requires 4.5:1."]),
         ("#ffcc00", ["contrast of only 1.2:1 in the light theme"]),
         ("#808080", ["light theme", "dark theme"]),
         ("", []),
