@@ -1,4 +1,4 @@
-"""Django system checks of the back ends from the operator's file and the admin pages.
+"""Django system checks for the back ends in the operator's file, the environment and the admin pages.
 
 A mistake on the admin pages is at most a warning: it must not keep the server from starting.
 """
@@ -53,7 +53,7 @@ def files_of_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def backend_variables(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """The model and the key of the single back end."""
+    """Reports mistakes in the CHATUI_BACKEND_… variables."""
     env = environment()
     found: list[CheckMessage] = []
     if env.backend_model and not is_model_name(env.backend_model):
@@ -73,7 +73,7 @@ def backend_variables(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def stored_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """The enabled rows of the admin pages."""
+    """Warns about mistakes in the enabled rows of the admin pages."""
     env = environment()
     try:
         rows = configured.rows()
@@ -86,13 +86,13 @@ def stored_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     stored = [spec for spec in rows.specs if spec.name not in taken]
     said = [(problem, "chatui.W011") for problem in rows.problems]
     said += [
-        (f"back end {spec.name!r} is also set up outside the admin pages, and that one takes precedence", "chatui.W012")
+        (f"back end {spec.name!r} is also configured outside the admin pages, and that configuration takes precedence", "chatui.W012")
         for spec in rows.specs
         if spec.name in taken
     ]
     said += [
         (
-            f"back end {name!r}, changed by {who!r}, is offered to nobody until somebody who may see hidden channels confirms it",
+            f"back end {name!r}, changed by {who!r}, is available to nobody until somebody who may see hidden channels confirms it",
             "chatui.W017",
         )
         for name, who in waiting
@@ -110,17 +110,17 @@ def stored_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def title_model(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Reports a missing back end for titles. It may be defined on the admin pages, so this is a warning."""
+    """Warns if the back end for titles does not exist. This is no error, because it may be configured on the admin pages later."""
     env = environment()
     if not env.titles or not env.title_model or find(connected.specs(), env.title_model) is not None:
         return []
-    words = f"CHATUI_TITLE_MODEL: there is no back end {env.title_model!r}, so no conversation gets a title from a model."
+    words = f"CHATUI_TITLE_MODEL: there is no back end {env.title_model!r}, so no model writes titles of conversations."
     return [checks.Warning(words, id="chatui.W019")]
 
 
 @register()
 def vocabulary_of_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Back ends that use token ids need the vocabulary."""
+    """Warns if the vocabulary is missing that back ends need which use token ids."""
     env = environment()
     needing = [spec.name for spec in connected.specs() if registry.needs_vocabulary(spec.kind) and spec.name != configured.ENVIRONMENT_NAME]
     if needing and vocabulary.find(env.data_dir) is None:
@@ -138,7 +138,7 @@ def _unusable_keys(found: Iterable[BackendSpec]) -> Iterator[str]:
         try:
             connected.key_of(spec)
         except KeyUnusableError as error:
-            yield f"back end {spec.name!r} cannot be asked: {error}"
+            yield f"back end {spec.name!r} cannot be used: {error}"
 
 
 def _unknown_summarizers(found: Iterable[BackendSpec]) -> Iterator[str]:

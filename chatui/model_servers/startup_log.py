@@ -1,4 +1,4 @@
-"""Logs at start which wire format each ``auto`` back end chose. Never waits for a server."""
+"""Logs at startup which wire format each ``auto`` back end has chosen. Never waits for a server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LATER = "no wire format chosen yet for back end %s (%s); its server is asked ag
 
 
 def announce(spec: BackendSpec) -> threading.Thread | None:
-    """Query this server in the background and log one line. None if there is nothing to query."""
+    """Query this server in the background, and log one line. Returns the thread; None if the wire format is configured."""
     if spec.kind != AUTO:
         return None
     thread = threading.Thread(target=_say, args=(spec,), name=f"wire format of {spec.name}", daemon=True)
@@ -39,14 +39,14 @@ def _say(spec: BackendSpec) -> None:
 
 
 async def _choose(spec: BackendSpec) -> dict[int, BackendError]:
-    """Query each of its addresses, even if an earlier one does not respond. Returns the errors of those that failed, by number from 1."""
+    """Query each address, even if an earlier one does not respond. Returns the errors, by the number of the address from 1."""
     key = connected.key_of(spec)
     failed: dict[int, BackendError] = {}
     for number, url in enumerate((spec.url, *spec.more_urls), 1):
         backend = connected.build(spec.model_copy(update={"url": url, "more_urls": ()}), key)
         try:
             if isinstance(backend, AutoBackend):
-                await backend.choice()  # which it logs
+                await backend.choice()  # this logs it
         except BackendError as error:
             failed[number] = error
         finally:

@@ -1,4 +1,4 @@
-"""Bundles style sheets: replaces each import by the imported sheet, and removes comments and surplus white space."""
+"""Bundles style sheets: replaces each import with the imported sheet, and removes comments and unnecessary white space."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chatui.static_storage import shortened
 
 
 def join(sources: Mapping[str, str]) -> dict[str, str]:
-    """The sheets that browsers load, by name. A sheet that another one imports can be loaded by itself, too."""
+    """The sheets that browsers load, by name. A sheet that others import can also be loaded on its own."""
     return {name: shortened.sheet(_whole(name, sources)) for name in sources}
 
 

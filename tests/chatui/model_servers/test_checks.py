@@ -51,7 +51,7 @@ def test_nothing_is_wrong_with_what_is_right(configure: Configure, monkeypatch: 
         (ONE, {"backend_url": "http://127.0.0.1:9"}, "chatui.W010", "CHATUI_BACKEND_URL is ignored"),
         (ONE + 'key_env="NO_SUCH"\n', {}, "chatui.E011", "the variable NO_SUCH holds no key"),
         (ONE + 'key_file="no-such"\n', {}, "chatui.E011", "no-such cannot be read"),
-        (ONE + 'key_name="NO_SUCH"\n', {}, "chatui.E011", "cannot be asked: there is no key NO_SUCH"),
+        (ONE + 'key_name="NO_SUCH"\n', {}, "chatui.E011", "cannot be used: there is no key NO_SUCH"),
         (ONE + 'summaries="model"\nsummarizer="other"\n', {}, "chatui.E012", "there is no back end 'other'"),
         (None, {"backend_model": "a\nb"}, "chatui.E013", "CHATUI_BACKEND_MODEL"),
         (None, {"backend_key": "sk-1 sk-2"}, "chatui.E014", "CHATUI_BACKEND_KEY holds more than one word"),
