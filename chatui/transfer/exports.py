@@ -59,7 +59,7 @@ def file_name(row: Conversation) -> str:
     return f"{row.created_at:%Y-%m-%d}-{title}-{row.pk.hex[-8:]}"
 
 
-def everything(person: User) -> Iterator[tuple[str, str | bytes]]:
+def all_files(person: User) -> Iterator[tuple[str, str | bytes]]:
     """The file names and texts of all the person's conversations, one at a time: Markdown for reading, OpenChatML for importing elsewhere.
     Uploaded and generated files of a conversation are in a directory with its name.
 
@@ -85,7 +85,7 @@ def _markdown(title: str, found: Transcript, audience: Audience) -> str:
     for frame in found.frames:
         body = show(frame, audience)
         if audience is Audience.DEBUG:
-            parts += [f"## {_named(frame)}", _fenced(body)]
+            parts += [f"## {_heading(frame)}", _fenced(body)]
         elif frame.header.role == Role.USER:
             parts += [f"## {_('Question')}", body]
         else:
@@ -93,7 +93,7 @@ def _markdown(title: str, found: Transcript, audience: Audience) -> str:
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
-def _named(frame: Frame) -> str:
+def _heading(frame: Frame) -> str:
     """The header of a frame as a plain-text heading."""
     words = [f"{name} {value}" if name not in ("role", "channel") else value for name, value in frame.header.as_written().items()]
     return re.sub(r"[`<>\[\]*_\\\s]+", " ", " · ".join(words)).strip()

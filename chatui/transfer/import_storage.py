@@ -22,7 +22,7 @@ from renderer.frames import Frame
 _RESERVED = PRODUCT_NAMES | {DOCUMENT_NAME}
 
 
-def check_alone(person: User) -> None:
+def check_no_other_import(person: User) -> None:
     """Erase unfinished imports of dead processes.
 
     Raises:
@@ -42,7 +42,7 @@ def as_imported(frame: Frame) -> Frame:
     return replace(frame, header=header, body=transcripts.storable(frame.body))
 
 
-def keep(conversation: Conversation, frames: Sequence[Placed], leaf: int) -> None:
+def store_frames(conversation: Conversation, frames: Sequence[Placed], leaf: int) -> None:
     """Store the frames (at least one) of a new conversation, and make it visible to its owner, open at the frame with index ``leaf``.
 
     Raises:

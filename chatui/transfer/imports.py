@@ -49,7 +49,7 @@ def import_transcript(person: User, data: bytes) -> Imported:
         ImportRefusedError: it is too large, not a transcript, has nothing that its owner may see, or another import of this person is
         running.
     """
-    import_storage.check_alone(person)
+    import_storage.check_no_other_import(person)
     read = upload.read(data)
     frames = [replace(item, frame=import_storage.as_imported(item.frame)) for item in read.finished]
     first = next((item.frame for item in frames if may_see(item.frame.header, Audience.END_USER)), None)
@@ -61,7 +61,7 @@ def import_transcript(person: User, data: bytes) -> Imported:
         Placed(item.frame, number - 1 if number else None, FrameMetadata(is_complete=item.complete, error_code=item.error or ""))
         for number, item in enumerate(frames)
     ]
-    import_storage.keep(conversation, chain, len(chain) - 1)
+    import_storage.store_frames(conversation, chain, len(chain) - 1)
     if read.codes:
         log.info("conversation %s was imported with problems: %s", conversation.pk, counted(read.codes.elements()))
     return Imported(conversation, len(frames), read.problems)

@@ -49,7 +49,7 @@ class SharedMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedConversation:
     """The content that everybody with the link sees. ``name`` is empty if the owner did not want to be named. ``is_imported``: the
     conversation was uploaded, so its real author is unknown. ``imported_from``: the product that it was exported from.
     """
@@ -70,7 +70,7 @@ class Preview:
     shared only if the owner chooses to.
     """
 
-    shared: Shared
+    shared: SharedConversation
     leaf: str
     documents: tuple[str, ...] = ()
 
@@ -106,12 +106,12 @@ def preview(person: User, conversation_id: object) -> Preview:
     """
     row = _shareable(person, conversation_id)
     branch = transcripts.branch(row, transcripts.active_leaf(row, person), for_page=True)
-    messages = _seen(branch)
+    messages = _visible_messages(branch)
     if not messages:
         raise access.NotFoundError
     # The snapshot ends at the last visible message: web pages opened after it are not shared.
-    upto = branch[: branch.index(messages[-1]) + 1]
-    shared = Shared(transcripts.title_text(row), "", timezone.now(), _shown(messages, upto), *_origin(row))
+    snapshot = branch[: branch.index(messages[-1]) + 1]
+    shared = SharedConversation(transcripts.title_text(row), "", timezone.now(), _shared_messages(messages, snapshot), *_origin(row))
     brought = attached.of_questions([message for message in messages if message.role == Role.USER])
     names = tuple(document.file.name for documents in brought.values() for document in documents if document.file)
     return Preview(shared, str(messages[-1].pk), names)
@@ -125,7 +125,7 @@ class ShareOptions:
     documents: bool = False
 
 
-def make(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, ticked: ShareOptions) -> Link:
+def create(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, options: ShareOptions) -> Link:
     """Create a link to the branch that ends in a visible message of the person's own conversation. Recorded in the audit log.
 
     Raises:
@@ -138,21 +138,21 @@ def make(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, 
     row = _shareable(person, conversation_id)
     with transaction.atomic():
         detail = f"for {days} days" if days != FOR_EVER else "without end"
-        record("make share link", visitor, row, detail=f"{detail}, with documents" if ticked.documents else detail)
+        record("make share link", visitor, row, detail=f"{detail}, with documents" if options.documents else detail)
         link = ShareLink.objects.create(
             token=secrets.token_urlsafe(_TOKEN_BYTES),
             conversation=row,
             leaf=leaf,
             title=row.title,
-            shown_name=profile.shown_name(person) if ticked.name else "",
-            has_documents=ticked.documents,
+            shown_name=profile.shown_name(person) if options.name else "",
+            has_documents=options.documents,
             created_by=person,
             expires_at=timezone.now() + timedelta(days=days) if days != FOR_EVER else None,
         )
-    return _listed(link)
+    return _as_link(link)
 
 
-def read(token: str) -> Shared:
+def read(token: str) -> SharedConversation:
     """The content of a link.
 
     Raises:
@@ -161,8 +161,8 @@ def read(token: str) -> Shared:
     link = sharing.share_link(token)
     branch = transcripts.branch(link.conversation, link.leaf, for_page=not link.has_documents)
     title = transcripts.own_words(link.title)
-    messages = _seen(branch, with_documents=link.has_documents)
-    return Shared(title, link.shown_name, link.created_at, _shown(messages, branch), *_origin(link.conversation))
+    messages = _visible_messages(branch, with_documents=link.has_documents)
+    return SharedConversation(title, link.shown_name, link.created_at, _shared_messages(messages, branch), *_origin(link.conversation))
 
 
 def _origin(row: Conversation) -> tuple[bool, str]:
@@ -175,7 +175,7 @@ def links(person: User, conversation_id: object | None = None) -> list[Link]:
     found = sharing.own_share_links(person)
     if conversation_id is not None:
         found = found.filter(conversation=access.own_conversation(person, conversation_id))
-    return [_listed(link) for link in found]
+    return [_as_link(link) for link in found]
 
 
 def revoke(visitor: Visitor, *, link_id: UUID | None = None, conversation_id: UUID | None = None) -> int:
@@ -187,14 +187,14 @@ def revoke(visitor: Visitor, *, link_id: UUID | None = None, conversation_id: UU
         found = found.filter(pk=link_id)
     if conversation_id is not None:
         found = found.filter(conversation=access.own_conversation(visitor.user, conversation_id))
-    taken = list(found)
-    if link_id is not None and not taken:
+    revoked = list(found)
+    if link_id is not None and not revoked:
         raise access.NotFoundError
     with transaction.atomic():
-        for link in taken:
+        for link in revoked:
             record("revoke share link", visitor, link.conversation)
-        ShareLink.objects.filter(pk__in=[link.pk for link in taken]).update(revoked_at=timezone.now())
-    return len(taken)
+        ShareLink.objects.filter(pk__in=[link.pk for link in revoked]).update(revoked_at=timezone.now())
+    return len(revoked)
 
 
 def _shareable(person: User, conversation_id: object) -> Conversation:
@@ -204,7 +204,7 @@ def _shareable(person: User, conversation_id: object) -> Conversation:
     return row
 
 
-def _seen(branch: Sequence[Message], *, with_documents: bool = False) -> list[Message]:
+def _visible_messages(branch: Sequence[Message], *, with_documents: bool = False) -> list[Message]:
     """The messages of a branch that readers of the link see.
 
     Reasoning summaries and notes about tools are only for the person who asked.
@@ -220,7 +220,7 @@ def _is_document(message: Message) -> bool:
     return is_document(transcripts.header_of(message))
 
 
-def _shown(messages: Sequence[Message], branch: Sequence[Message]) -> tuple[SharedMessage, ...]:
+def _shared_messages(messages: Sequence[Message], branch: Sequence[Message]) -> tuple[SharedMessage, ...]:
     """The messages as readers see them. ``branch`` includes hidden messages, such as the tool calls of an unfinished answer."""
     turns = {message.turn_id for message in branch if message.turn_id}
     pages = opened_pages.of_turns(turns, (message.text for message in messages))
@@ -246,7 +246,7 @@ def _message(message: Message, pages: Pages) -> SharedMessage:
     )
 
 
-def _listed(link: ShareLink) -> Link:
+def _as_link(link: ShareLink) -> Link:
     most = environment().share_max_days
     limit = link.created_at + timedelta(days=most) if most > 0 else None
     ends = [end for end in (link.expires_at, limit) if end is not None]

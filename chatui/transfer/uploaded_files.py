@@ -29,7 +29,7 @@ def text_of(user: User | None, file_id: UUID) -> VisibleText:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PassageInContext:
     """A passage of the person's own document, with the text before and after it. It is passage ``number`` of ``many``."""
 
     name: str = field(repr=False)
@@ -42,7 +42,7 @@ class Place:
     many: int
 
 
-def place_of(user: User | None, file_id: UUID, number: int) -> Place:
+def passage_of(user: User | None, file_id: UUID, number: int) -> PassageInContext:
     """A passage of the person's own file.
 
     Raises:
@@ -53,7 +53,7 @@ def place_of(user: User | None, file_id: UUID, number: int) -> Place:
     if found is None:
         raise NotFoundError
     before, text, behind = (transcripts.own_words(each) for each in (found.before, found.text, found.behind))
-    return Place(file.name, file.pk, found.label, before, text, behind, found.number, found.many)
+    return PassageInContext(file.name, file.pk, found.label, before, text, behind, found.number, found.many)
 
 
 def delete(person: User, file_id: UUID) -> None:

@@ -13,7 +13,7 @@ from renderer.frames import Frame
 from renderer.strict_json import JsonValue
 
 
-def is_one(value: Object) -> bool:
+def is_conversation(value: Object) -> bool:
     """Whether this is a conversation in this format."""
     has_messages = isinstance(value.get("messages"), list) or isinstance(value.get("messagesTree"), list)
     return "conversationId" in value and "header" not in value and has_messages

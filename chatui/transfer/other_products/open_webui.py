@@ -11,7 +11,7 @@ from renderer.frames import Frame
 from renderer.strict_json import JsonValue
 
 
-def is_one(value: Object) -> bool:
+def is_conversation(value: Object) -> bool:
     """Whether this is a conversation in this format."""
     chat = object_of(value.get("chat"))
     return isinstance(object_of(chat.get("history")).get("messages"), dict) or isinstance(chat.get("messages"), list)

@@ -17,7 +17,7 @@ from renderer import strict_json
 
 MAX_BYTES = 32 * 1024 * 1024
 """The largest upload: an export, or a zip with one."""
-MAX_TALK_BYTES = 16 * 1024 * 1024
+MAX_CONVERSATION_BYTES = 16 * 1024 * 1024
 MAX_CONVERSATION_MARKS = 600_000
 """The most strings, commas and opening brackets of one conversation. A message of ChatGPT has about a hundred."""
 
@@ -25,7 +25,7 @@ _PRODUCTS = (chatgpt, open_webui, librechat)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RawConversation:
     """One conversation of an export, as unparsed JSON. ``key`` is the SHA-256 of its bytes, in hexadecimal."""
 
     key: str
@@ -34,10 +34,10 @@ class Found:
     def read(self) -> ExportedConversation | Kind:
         """Parse it. Returns the reason as a Kind if it cannot be read."""
         if _is_too_large(self.data):
-            return Kind.TALK_TOO_LARGE
+            return Kind.CONVERSATION_TOO_LARGE
         value = _value(self.data)
-        product = next((product for product in _PRODUCTS if value and product.is_one(value)), None)
-        return product.read(value) if product and value else Kind.TALK_UNREADABLE
+        product = next((product for product in _PRODUCTS if value and product.is_conversation(value)), None)
+        return product.read(value) if product and value else Kind.CONVERSATION_UNREADABLE
 
 
 def is_export(data: bytes) -> bool:
@@ -51,7 +51,7 @@ def is_export(data: bytes) -> bool:
     return any(not _is_too_large(item) and _is_known(item) for item in firsts)
 
 
-def conversations(data: bytes) -> Iterator[Found | Kind]:
+def conversations(data: bytes) -> Iterator[RawConversation | Kind]:
     """All conversations of an export, in the order of the file; a Kind takes the place of what was not read.
 
     Raises:
@@ -59,10 +59,10 @@ def conversations(data: bytes) -> Iterator[Found | Kind]:
     """
     for file in archive.json_files(data) if archive.is_zip(data) else [data]:
         if not json_items.begins_list(file):
-            yield _found(file)
+            yield _raw(file)
             continue
         try:
-            yield from map(_found, json_items.items(file))
+            yield from map(_raw, json_items.items(file))
         except json_items.TooMuchError:
             yield Kind.FILE_CUT
         if len(file) == archive.MAX_UNPACKED:
@@ -76,17 +76,17 @@ def _items(data: bytes) -> Iterator[bytes]:
         return
 
 
-def _found(data: bytes) -> Found:
-    return Found(hashlib.sha256(data).hexdigest(), data)
+def _raw(data: bytes) -> RawConversation:
+    return RawConversation(hashlib.sha256(data).hexdigest(), data)
 
 
 def _is_known(data: bytes) -> bool:
     value = _value(data)
-    return value is not None and any(product.is_one(value) for product in _PRODUCTS)
+    return value is not None and any(product.is_conversation(value) for product in _PRODUCTS)
 
 
 def _is_too_large(data: bytes) -> bool:
-    return len(data) > MAX_TALK_BYTES or upload.has_more_marks(data, MAX_CONVERSATION_MARKS)
+    return len(data) > MAX_CONVERSATION_BYTES or upload.has_more_marks(data, MAX_CONVERSATION_MARKS)
 
 
 _OBJECT_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+\{")

@@ -196,5 +196,5 @@ def test_our_own_scripts_can_be_joined_and_each_file_can_be_read(tmp_path: Path)
 
 
 def test_what_loads_nothing_but_itself_is_told() -> None:
-    with pytest.raises(joined_scripts.JoinError, match="circle"):
+    with pytest.raises(joined_scripts.JoinError, match="cycle"):
         joined_scripts.join({"js/a.js": "", "js/b.js": 'import "./c.js";\n', "js/c.js": 'import "./b.js";\n'}, [])

@@ -190,7 +190,7 @@ async def test_a_slow_reader_of_an_archive_holds_no_connection_to_the_database(a
     # A thread of its own: another test may have left the connection of the common one in the middle of something.
     async with ThreadSensitiveContext():
         gone = await Conversation.objects.acreate(owner=ada, title="Gone meanwhile")
-        async for piece in archive.in_threads(archive.zipped(exports.everything(ada))):
+        async for piece in archive.in_threads(archive.zipped(exports.all_files(ada))):
             pieces.append(piece)
             held.append(await sync_to_async(lambda: connection.connection is not None)())
             await Conversation.objects.filter(pk=gone.pk).aupdate(deleted_at=gone.created_at)

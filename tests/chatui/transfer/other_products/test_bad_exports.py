@@ -105,11 +105,11 @@ def hidden_words_shown(exported: ExportedConversation | Kind) -> set[str]:
 @pytest.mark.parametrize(
     ("data", "kinds"),
     [
-        (b"[" + GOOD + b',{"mapping": {"a": NaN}}]', {Kind.TALK_UNREADABLE: 1}),
-        (b"[" + GOOD + b',{"mapping": {"a": ' + b"[" * 500 + b"]" * 500 + b"}}]", {Kind.TALK_UNREADABLE: 1}),
-        (b"[" + GOOD + b',{"mapping": {"a": "cut', {Kind.TALK_UNREADABLE: 1}),
-        (b"[" + GOOD + b',{"mapping": {}}, 7, "x", null, [1]]', {Kind.TALK_EMPTY: 1, Kind.TALK_UNREADABLE: 1}),
-        (b"[" + GOOD + b',{"mapping": {"a": [' + b"1," * 700_000 + b"1]}}]", {Kind.TALK_TOO_LARGE: 1}),
+        (b"[" + GOOD + b',{"mapping": {"a": NaN}}]', {Kind.CONVERSATION_UNREADABLE: 1}),
+        (b"[" + GOOD + b',{"mapping": {"a": ' + b"[" * 500 + b"]" * 500 + b"}}]", {Kind.CONVERSATION_UNREADABLE: 1}),
+        (b"[" + GOOD + b',{"mapping": {"a": "cut', {Kind.CONVERSATION_UNREADABLE: 1}),
+        (b"[" + GOOD + b',{"mapping": {}}, 7, "x", null, [1]]', {Kind.CONVERSATION_EMPTY: 1, Kind.CONVERSATION_UNREADABLE: 1}),
+        (b"[" + GOOD + b',{"mapping": {"a": [' + b"1," * 700_000 + b"1]}}]", {Kind.CONVERSATION_TOO_LARGE: 1}),
         (b"\xef\xbb\xbf [" + GOOD + b"] and more", {}),
     ],
     ids=["NaN", "depth", "cut", "empty", "values", "mark"],
@@ -130,8 +130,8 @@ def test_bad_bytes_and_lone_surrogates_become_marks(ada: User) -> None:
 @pytest.mark.slow
 def test_a_conversation_with_too_many_messages_or_too_much_text_is_left_out(ada: User) -> None:
     many = {f"n{number}": node("x", f"n{number - 1}") for number in range(5_001)}
-    assert import_export(ada, mapping(**many)).left_out[Kind.TALK_TOO_LARGE] == 1
-    assert import_export(ada, mapping(a=node("x" * 3_000_001, None))).left_out[Kind.TALK_TOO_LARGE] == 1
+    assert import_export(ada, mapping(**many)).left_out[Kind.CONVERSATION_TOO_LARGE] == 1
+    assert import_export(ada, mapping(a=node("x" * 3_000_001, None))).left_out[Kind.CONVERSATION_TOO_LARGE] == 1
     assert not Conversation.objects.exists()
     del many["n5000"]
     assert len(import_export(ada, mapping(**many)).conversations) == 1, "the twin"
@@ -145,7 +145,7 @@ def test_an_answer_that_is_too_long_to_be_checked_is_hidden(ada: User) -> None:
 
 def test_an_upload_that_takes_too_long_stops_and_says_so(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatui.transfer.export_imports.MAX_SECONDS", -1.0)
-    assert import_export(ada, as_json([samples.CHATGPT])).left_out == {Kind.TALK_LEFT: 1}
+    assert import_export(ada, as_json([samples.CHATGPT])).left_out == {Kind.CONVERSATION_POSTPONED: 1}
 
 
 def broken_zip() -> bytes:

@@ -170,25 +170,25 @@ def test_what_was_imported_before_is_not_imported_again_and_the_rest_is(ada: Use
     talks = [samples.CHATGPT | {"title": f"Number {number}"} for number in range(5)]
     reports = [import_export(ada, as_json(talks)) for _ in range(4)]
     assert [len(report.conversations) for report in reports] == [2, 2, 1, 0]
-    assert [report.left_out[Kind.TALK_LEFT] for report in reports] == [3, 1, 0, 0]
-    assert [report.left_out[Kind.TALK_HERE] for report in reports] == [0, 2, 4, 5]
+    assert [report.left_out[Kind.CONVERSATION_POSTPONED] for report in reports] == [3, 1, 0, 0]
+    assert [report.left_out[Kind.CONVERSATION_EXISTS] for report in reports] == [0, 2, 4, 5]
     deleted = Conversation.objects.get(title="Number 3")
     signed_in(ada).post(f"/c/{deleted.pk}/delete/")
     assert [row.title for row in import_export(ada, as_json(talks)).conversations] == ["Number 3"]
 
 
 def test_of_two_uploads_at_the_same_moment_the_one_that_ends_first_is_kept(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, reports = import_storage.keep, []
+    whole, reports = import_storage.store_frames, []
 
     def other_upload_first(*args: Any) -> None:
-        monkeypatch.setattr(import_storage, "keep", whole)
-        monkeypatch.setattr(import_storage, "check_alone", lambda person: None)  # it looked before this one began
+        monkeypatch.setattr(import_storage, "store_frames", whole)
+        monkeypatch.setattr(import_storage, "check_no_other_import", lambda person: None)  # it looked before this one began
         reports.append(import_export(ada, as_json([samples.CHATGPT])))
         whole(*args)
 
-    monkeypatch.setattr(import_storage, "keep", other_upload_first)
+    monkeypatch.setattr(import_storage, "store_frames", other_upload_first)
     reports.append(import_export(ada, as_json([samples.CHATGPT])))
-    assert [(len(report.conversations), report.left_out[Kind.TALK_HERE]) for report in reports] == [(1, 0), (0, 1)]
+    assert [(len(report.conversations), report.left_out[Kind.CONVERSATION_EXISTS]) for report in reports] == [(1, 0), (0, 1)]
     assert list(Conversation.objects.all()) == reports[0].conversations and not Message.objects.exclude(
         conversation=reports[0].conversations[0]
     )
@@ -201,7 +201,7 @@ def test_a_conversation_comes_back_from_the_bin_beside_a_second_import_of_it(ada
     assert import_export(ada, as_json([samples.CHATGPT])).conversations
     assert client.post(f"/c/{first.pk}/restore/").status_code == 302
     assert Conversation.objects.filter(deleted_at=None).count() == 2
-    assert import_export(ada, as_json([samples.CHATGPT])).left_out[Kind.TALK_HERE] == 1
+    assert import_export(ada, as_json([samples.CHATGPT])).left_out[Kind.CONVERSATION_EXISTS] == 1
 
 
 def test_one_persons_import_says_nothing_of_another_ones(ada: User, bela: User) -> None:

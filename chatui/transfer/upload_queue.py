@@ -7,25 +7,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
-MOST = 12
+MAX_WAITING_PER_PERSON = 12
 """The most files of one person that wait in this process at once. A page sends up to ten."""
-MOST_OF_ALL = 100
+MAX_WAITING = 100
 """The most waiting files of all people together. Waiting files are on disk."""
-IN_HAND = 3
+MAX_IN_MEMORY = 3
 """The most files in memory at once. Each may take 20 MB, and several times as much while it is stored."""
 
 
-class TooManyError(Exception):
+class QueueFullError(Exception):
     """Too many files are in the queue: of this person, or of all people together."""
 
 
 class UploadQueue:
-    """One queue of uploads for each person. ``hands``: a semaphore, to be held while a file is in memory."""
+    """One queue of uploads for each person. ``memory_slots``: a semaphore, to be held while a file is in memory."""
 
-    def __init__(self, most: int = MOST, most_of_all: int = MOST_OF_ALL) -> None:
-        self.hands = threading.BoundedSemaphore(IN_HAND)
-        self._most = most
-        self._most_of_all = most_of_all
+    def __init__(self, max_per_person: int = MAX_WAITING_PER_PERSON, max_waiting: int = MAX_WAITING) -> None:
+        self.memory_slots = threading.BoundedSemaphore(MAX_IN_MEMORY)
+        self._max_per_person = max_per_person
+        self._max_waiting = max_waiting
         self._mutex = threading.Lock()
         self._waiting: dict[UUID, tuple[threading.Lock, int]] = {}
 
@@ -34,12 +34,12 @@ class UploadQueue:
         """A place in the queue for one file. The file is read while the returned lock is held.
 
         Raises:
-            TooManyError: the queue is full.
+            QueueFullError: the queue is full.
         """
         with self._mutex:
             lock, count = self._waiting.get(person_id, (threading.Lock(), 0))
-            if count >= self._most or sum(each for _, each in self._waiting.values()) >= self._most_of_all:
-                raise TooManyError
+            if count >= self._max_per_person or sum(each for _, each in self._waiting.values()) >= self._max_waiting:
+                raise QueueFullError
             self._waiting[person_id] = (lock, count + 1)
         try:
             yield lock

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from chatui.transfer.one_at_a_time import TooManyError, UploadQueue
+from chatui.transfer.upload_queue import QueueFullError, UploadQueue
 
 
 def test_files_of_a_person_wait_for_one_another_and_for_nobody_else() -> None:
@@ -33,9 +33,9 @@ def test_files_of_a_person_wait_for_one_another_and_for_nobody_else() -> None:
 
 
 def test_too_many_at_once_are_refused_and_none_is_remembered() -> None:
-    line, ada = UploadQueue(most=2), uuid4()
+    line, ada = UploadQueue(max_per_person=2), uuid4()
     with line.place(ada), line.place(ada):
-        with pytest.raises(TooManyError), line.place(ada):
+        with pytest.raises(QueueFullError), line.place(ada):
             pass
         with line.place(uuid4()):
             pass
@@ -43,6 +43,6 @@ def test_too_many_at_once_are_refused_and_none_is_remembered() -> None:
 
 
 def test_too_many_of_all_people_are_refused() -> None:
-    line = UploadQueue(most_of_all=2)
-    with line.place(uuid4()), line.place(uuid4()), pytest.raises(TooManyError), line.place(uuid4()):
+    line = UploadQueue(max_waiting=2)
+    with line.place(uuid4()), line.place(uuid4()), pytest.raises(QueueFullError), line.place(uuid4()):
         pass
