@@ -16,7 +16,7 @@ from django.core.management.base import CommandError
 from django.db import connections
 
 _SET_DEATH_SIGNAL = 1
-_BY_SIGNAL = 128
+_SIGNAL_EXIT_CODES = 128
 """Added to a signal's number: a shell's exit code for a program that the signal ended."""
 
 
@@ -33,7 +33,7 @@ def run(work: Callable[[], object]) -> None:
     parent = os.getpid()
     process = os.fork()
     if not process:
-        _work_and_end(work, parent)
+        _run_and_exit(work, parent)
     if code := _exit_code(process):
         sys.exit(code)
 
@@ -47,13 +47,13 @@ def _exit_code(process: int) -> int:
         os.waitpid(process, 0)
         raise
     code = os.waitstatus_to_exitcode(status)
-    return code if code >= 0 else _BY_SIGNAL - code
+    return code if code >= 0 else _SIGNAL_EXIT_CODES - code
 
 
-def _work_and_end(work: Callable[[], object], parent: int) -> None:
+def _run_and_exit(work: Callable[[], object], parent: int) -> None:
     code = 1
     try:
-        _end_with(parent)
+        _exit_with_parent(parent)
         work()
         connections.close_all()
         code = 0
@@ -70,7 +70,7 @@ def _work_and_end(work: Callable[[], object], parent: int) -> None:
         os._exit(code)  # skip the exit handlers of the parent process
 
 
-def _end_with(parent: int) -> None:
+def _exit_with_parent(parent: int) -> None:
     """Let the kernel end this process when its parent ends for any reason: this process has inherited the serve lock."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)

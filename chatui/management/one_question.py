@@ -65,7 +65,7 @@ def server_for(options: dict[str, Any]) -> Server:
             spec = check_spec({**spec.model_dump(), "kind": options["kind"]})
         return Server(spec, options["model"] or split_choice(options["backend"])[1], _key(spec, options))
     except BackendError as error:
-        raise CommandError(f"{error.detail} {_known()}", returncode=UNUSABLE) from error
+        raise CommandError(f"{error.detail} {_configured_names()}", returncode=UNUSABLE) from error
     except SpecError as error:
         raise CommandError(f"There is no such back end: {'; '.join(error.problems)}.", returncode=UNUSABLE) from error
     except KeyUnusableError as error:
@@ -114,7 +114,7 @@ def _key(spec: BackendSpec, options: dict[str, Any]) -> str | None:
     return next((found for known in same if (found := connected.key_of(known))), None)
 
 
-def _known() -> str:
+def _configured_names() -> str:
     return f"Known back ends: {', '.join(spec.name for spec in connected.specs()) or 'none'}."
 
 
@@ -133,8 +133,8 @@ class AnswerSoFar:
     error: BackendError | None = None
     assembler: Assembler = field(default_factory=Assembler, repr=False)
 
-    async def run(self, backend: Backend, request: SampleRequest, see: Callable[[RawEvent], None]) -> None:
-        """Send the question; ``see`` is called with each event. An error of the server is stored, not raised."""
+    async def run(self, backend: Backend, request: SampleRequest, on_event: Callable[[RawEvent], None]) -> None:
+        """Send the question; ``on_event`` is called with each event. An error of the server is stored, not raised."""
         try:
             async with aclosing(backend.sample(request)) as events:
                 async for event in events:
@@ -142,7 +142,7 @@ class AnswerSoFar:
                         self.ended = event
                         continue
                     event = _unchecked_hidden(event)
-                    see(event)
+                    on_event(event)
                     if done := self.assembler.feed(event):
                         self.frames.append(done)
         except BackendError as error:

@@ -68,7 +68,7 @@ class Command(BaseCommand):
         if report.count > len(report.problems):
             self.stdout.write(f"And {report.count - len(report.problems)} more.")
         state = "The log is intact" if report.is_whole else "THE LOG IS NOT INTACT"
-        self.stdout.write(f"{state}: {report.lines} lines. {_said(report.head)}")
+        self.stdout.write(f"{state}: {report.lines} lines. {_head_text(report.head)}")
         if noted is None:
             self.stderr.write(NOT_COMPARED)
         if not report.is_whole:
@@ -108,7 +108,7 @@ def _filters(options: dict[str, Any]) -> Filters:
     return Filters(**{name: options[name] for name in ("since", "before", "code", "person", "whose", "conversation")})
 
 
-def _said(head: Head | None) -> str:
+def _head_text(head: Head | None) -> str:
     return f"Head: --number {head.number} --head {head.hash}" if head else "It is empty."
 
 

@@ -18,7 +18,7 @@ from chatui.canary.run import FEW_SHAPES, Choice, carry_out
 from chatui.canary.watch import CanaryError
 from chatui.env import environment
 
-NOT_CARRIED_OUT = EXIT_CODES["not carried out"]
+INCOMPLETE = EXIT_CODES["not carried out"]
 
 
 class Command(BaseCommand):
@@ -52,25 +52,25 @@ class Command(BaseCommand):
         url = options["url"] or (origins[0] if origins else "http://127.0.0.1:8000")
         signal.signal(signal.SIGTERM, _interrupt)
         try:
-            report = carry_out(url, _place(options["listen"]), options["seconds"], _choice(options))
+            report = carry_out(url, _listen_address(options["listen"]), options["seconds"], _choice(options))
         except CanaryError as error:
-            raise CommandError(str(error), returncode=NOT_CARRIED_OUT) from error
+            raise CommandError(str(error), returncode=INCOMPLETE) from error
         except DatabaseError as error:
-            raise CommandError("The database of the deployment cannot be used from here.", returncode=NOT_CARRIED_OUT) from error
+            raise CommandError("The database of the deployment cannot be used from here.", returncode=INCOMPLETE) from error
         for line in [as_json(report)] if options["json"] else as_text(report):
             self.stdout.write(line)
         if code := EXIT_CODES[report.outcome]:
             sys.exit(code)
 
 
-def _place(listen: str) -> tuple[str, int]:
+def _listen_address(listen: str) -> tuple[str, int]:
     try:
         parts = urlsplit(f"//{listen}")
         if not parts.hostname or parts.path or parts.username is not None:
             raise ValueError
         return parts.hostname, parts.port or 0
     except ValueError:
-        raise CommandError("--listen is HOST or HOST:PORT.", returncode=NOT_CARRIED_OUT) from None
+        raise CommandError("--listen is HOST or HOST:PORT.", returncode=INCOMPLETE) from None
 
 
 def _count(written: str) -> int | None:

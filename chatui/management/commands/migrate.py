@@ -24,12 +24,12 @@ class Command(migrate.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run Django's command while holding the lock."""
-        with _alone(connections[options["database"]]):
+        with _locked(connections[options["database"]]):
             super().handle(*args, **options)
 
 
 @contextmanager
-def _alone(connection: BaseDatabaseWrapper) -> Iterator[None]:
+def _locked(connection: BaseDatabaseWrapper) -> Iterator[None]:
     if connection.vendor == "sqlite":
         with file_locks.take(Path(connection.settings_dict["NAME"]), file_locks.MIGRATING, wait=True):
             yield

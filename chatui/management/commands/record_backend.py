@@ -48,10 +48,10 @@ class Command(BaseCommand):
             recorder = Recorder(backend)
         except ValueError as error:
             raise CommandError(f"There is nothing to record: {error}.", returncode=UNUSABLE) from error
-        asked = AnswerSoFar()
-        asyncio.run(asked.run(backend, request_for(server, options, prompt), lambda _: None))
+        answer = AnswerSoFar()
+        asyncio.run(answer.run(backend, request_for(server, options, prompt), lambda _: None))
         if recorder.exchange is None or not recorder.exchange.status:
-            detail = asked.error.detail if asked.error else ""
+            detail = answer.error.detail if answer.error else ""
             raise CommandError(f"The server did not answer. {harmless(detail)}".strip(), returncode=FAILED)
         try:
             files = recorder.exchange.files(server.key)
@@ -60,5 +60,5 @@ class Command(BaseCommand):
         place.mkdir(parents=True, exist_ok=True)
         for suffix, content in files.items():
             (place / f"{name}{suffix}").write_bytes(content)
-        status = f"{asked.status}{f', {asked.code}' if asked.code else ''}"
+        status = f"{answer.status}{f', {answer.code}' if answer.code else ''}"
         self.stdout.write(f"{place / name}: HTTP {recorder.exchange.status}, {len(recorder.exchange.raw)} bytes; read as {status}.")

@@ -36,7 +36,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prepare, then serve until a signal ends the process."""
-        self._lock = _be_the_only_one()
+        self._lock = _take_serve_lock()
         # In a child process: otherwise the memory for migrations and compression would stay allocated while this process serves.
         forked.run(_prepare)
         named_groups.log_missing()
@@ -44,7 +44,7 @@ class Command(BaseCommand):
         erasure.sweep()
         twisted_loop.call_soon(running.reap)
         host, port = options["host"], options["port"]
-        self._say_where(host, port)
+        self._print_address(host, port)
         cli = CommandLineInterface()
         cli.server_class = Server
         cli.run(
@@ -64,7 +64,7 @@ class Command(BaseCommand):
             ]
         )
 
-    def _say_where(self, host: str, port: int) -> None:
+    def _print_address(self, host: str, port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
         self.stdout.write(f"\n  Chat is at http://{shown}:{port}/\n")
         specs = connected.specs()
@@ -87,7 +87,7 @@ def _prepare() -> None:
         collect_changed()
 
 
-def _be_the_only_one() -> IO[str] | None:
+def _take_serve_lock() -> IO[str] | None:
     """Lock a SQLite file while this process serves it. Followers of answers are in memory, so there must not be a second process."""
     if connection.vendor != "sqlite":
         return None
