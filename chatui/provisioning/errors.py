@@ -32,7 +32,7 @@ class TakenError(ScimError):
         super().__init__("A resource with this userName, externalId or displayName exists already.", "uniqueness")
 
 
-class OutOfReachError(ScimError):
+class ForbiddenAccountError(ScimError):
     """A directory may not change this account."""
 
     status = 403

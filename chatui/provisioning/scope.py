@@ -16,27 +16,27 @@ from chatui.audit_log.record import Visitor, record
 from chatui.models import ProvisionedAccount, User
 from chatui.offboarding import closing
 from chatui.offboarding.closing import KeptOpenError
-from chatui.provisioning.errors import OutOfReachError, TakenError
+from chatui.provisioning.errors import ForbiddenAccountError, TakenError
 
 
-def within_reach(provider: Provider) -> QuerySet[ProvisionedAccount]:
+def changeable_accounts(provider: Provider) -> QuerySet[ProvisionedAccount]:
     """The accounts that this directory has provisioned and may change: no superusers, and no emergency accounts."""
     rows = ProvisionedAccount.objects.filter(issuer=provider.issuer, deleted_at=None, user__is_superuser=False)
     return rows.exclude(user__username__in=sign_in_file().emergency_accounts).select_related("user").order_by("id")
 
 
-def is_in_reach(user: User) -> bool:
+def may_change(user: User) -> bool:
     """Whether a directory may change this account."""
     return not user.is_superuser and not password_use.is_emergency(user.get_username())
 
 
 @contextmanager
-def whole(visitor: Visitor, provider: Provider) -> Iterator[None]:
+def all_or_nothing(visitor: Visitor, provider: Provider) -> Iterator[None]:
     """A transaction for all changes of one request. A refusal is recorded after the rollback, which would otherwise undo the record.
 
     Raises:
         TakenError: another resource has the name or id.
-        OutOfReachError: the account must not be changed.
+        ForbiddenAccountError: the account must not be changed.
     """
     try:
         with transaction.atomic():
@@ -45,7 +45,7 @@ def whole(visitor: Visitor, provider: Provider) -> Iterator[None]:
         raise TakenError from None
     except KeptOpenError as error:
         record(closing.REFUSED, visitor, error.name, detail=error.told)
-        raise OutOfReachError from None
+        raise ForbiddenAccountError from None
     except LastAccountManagerError as error:
         record("account not changed", visitor, error.name, detail=f"says the directory of {provider.key}: {error}")
-        raise OutOfReachError from None
+        raise ForbiddenAccountError from None

@@ -20,16 +20,16 @@ MADE, REVOKED, REFUSED = "make directory token", "revoke directory token", "dire
 PER_MINUTE = 1200
 
 _PATTERN = re.compile(r"scim_[A-Za-z0-9_-]{43}")
-_misses = GuessLimit("directory token", address=Scope(free=20, longest=60, window=3600))
+_wrong_tokens = GuessLimit("directory token", address=Scope(free=20, longest=60, window=3600))
 _refusals = RepeatedAction(REFUSED, listed=5, in_all=200)
-_requests = Throttle("scim", attempts=PER_MINUTE, seconds=60)
+_request_limit = Throttle("scim", attempts=PER_MINUTE, seconds=60)
 
 
 class TokenRefusedError(Exception):
     """The token is unknown, or its provider is no longer configured."""
 
 
-def make(visitor: Visitor, provider: Provider) -> str:
+def create(visitor: Visitor, provider: Provider) -> str:
     """Create a token, of which only a digest is stored. The provider's earlier token is no longer valid. Recorded."""
     text = f"scim_{secrets.token_urlsafe(32)}"
     record(MADE, visitor, detail=f"for {provider.key}")
@@ -46,7 +46,7 @@ def revoke(visitor: Visitor, key: str) -> bool:
     return True
 
 
-def admit(visitor: Visitor, text: str) -> Provider:
+def authenticate(visitor: Visitor, text: str) -> Provider:
     """The provider whose token this is. The request counts towards the provider's limit.
 
     Raises:
@@ -59,9 +59,9 @@ def admit(visitor: Visitor, text: str) -> Provider:
     if row is None or provider is None:
         if _PATTERN.fullmatch(text):
             _refusals.record(visitor, visitor.address, None, f"of {row.provider}, which is not configured" if row else "no such token")
-        _misses.admit(visitor.address)
+        _wrong_tokens.admit(visitor.address)
         raise TokenRefusedError
-    _requests.check(provider.key)
+    _request_limit.check(provider.key)
     today = timezone.now().date()
     if row.last_used_on != today:
         ProvisioningToken.objects.filter(pk=row.pk).update(last_used_on=today)

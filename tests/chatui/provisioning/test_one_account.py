@@ -28,7 +28,7 @@ ACCOUNT_MANAGER = Permission.objects.filter(codename="change_user")
 def come(subject: str, directory_id: str, table: dict[str, Any] = ENTRA, groups: frozenset[str] | None = frozenset()) -> User:
     """A sign-in whose claims say both."""
     said = PersonClaims(subject, "ada", "", groups, directory_id=directory_id)
-    return first_sign_in.arrive(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(table), said)
+    return first_sign_in.find_or_create_account(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(table), said)
 
 
 def is_open(user: User) -> bool:

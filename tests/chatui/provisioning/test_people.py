@@ -37,7 +37,7 @@ def lines(name: str) -> list[str]:
 def sign_in(subject: str, name: str = "ada", **more: Any) -> User:
     """With the provider, after its directory has told of somebody or before."""
     said = PersonClaims(subject, name, "", frozenset(), directory_id=subject, **more)
-    return first_sign_in.arrive(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(TABLE), said)
+    return first_sign_in.find_or_create_account(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(TABLE), said)
 
 
 def test_the_first_calls_of_okta(directory: Directory) -> None:

@@ -31,4 +31,4 @@ class Command(BaseCommand):
         provider = provider_of(options["key"])
         if provider is None:
             raise CommandError("There is no such provider in the file of CHATUI_SIGN_IN_FILE.")
-        self.stdout.write(tokens.make(SHELL, provider))
+        self.stdout.write(tokens.create(SHELL, provider))
