@@ -58,7 +58,7 @@ def server_for(options: dict[str, Any]) -> Server:
         CommandError: there is no such server, or its key is not available.
     """
     if options["url"] and options["backend"]:
-        raise CommandError("--url and --backend cannot be used together.", returncode=UNUSABLE)
+        raise CommandError("Name a configured back end or --url, not both.", returncode=UNUSABLE)
     try:
         spec = _unconfigured(options) if options["url"] else connected.spec_of(options["backend"])
         if options["kind"] and spec.kind != options["kind"]:

@@ -215,7 +215,7 @@ async def test_one_of_several_back_ends_is_asked_by_name_and_model_with_its_own_
         assert code == 0 and json.loads((tmp_path / "new" / "greet.req.json").read_text())["body"]["model"] == "b"
         for arguments, words in (
             (["--backend", "three"], "Known back ends: one, two"),
-            (["--backend", "one", "--url", "http://127.0.0.1:9"], "two servers"),
+            (["--backend", "one", "--url", "http://127.0.0.1:9"], "not both"),
         ):
             code, said, complaint = await run("ask", *arguments, "Hello!")
             assert (code, said) == (2, "") and words in complaint

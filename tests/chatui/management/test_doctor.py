@@ -161,7 +161,7 @@ async def test_what_cannot_be_asked_is_said_in_plain_words(environment: dict[str
         ([], "built-in demo"),
         (["nobody"], "no back end"),
         (["--url", "ftp://x"], "url"),
-        (["--url", "http://127.0.0.1:9", "main"], "two servers"),
+        (["--url", "http://127.0.0.1:9", "main"], "not both"),
         (["--url", "http://127.0.0.1:9", "--key-env", "NO_SUCH_VARIABLE"], "NO_SUCH_VARIABLE"),
     ):
         code, said, complaint = await run(*arguments)

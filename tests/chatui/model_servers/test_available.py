@@ -144,4 +144,4 @@ async def test_a_list_is_never_cut_in_silence(
         available.models(spec)
         await join(asking)
         assert available.models(spec) == ("a", "b")
-    assert "back end a names 3 models: only the first 2 are offered" in caplog.text
+    assert "back end a lists 3 models: only the first 2 are offered" in caplog.text

@@ -47,7 +47,7 @@ def test_a_copy_is_taken_from_a_file(data_dir: Path, rank_file: Path) -> None:
 
 def test_what_is_there_already_is_not_fetched_again(data_dir: Path, rank_file: Path) -> None:
     run(file=rank_file)
-    assert "there already" in run()
+    assert "exists already" in run()
 
 
 def test_the_directory_that_other_programs_use_is_used_too(data_dir: Path, rank_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,7 +117,7 @@ def hidden_words_shown(exported: ExportedConversation | Kind) -> set[str]:
 def test_what_can_be_read_is_imported_and_the_rest_is_counted(data: bytes, kinds: dict[Kind, int], ada: User) -> None:
     result = import_export(ada, data)
     assert [row.title for row in result.conversations] == ["Baking bread"]
-    assert {kind: count for kind, count in result.left_out.items() if kind.startswith("talk") and count} == kinds
+    assert {kind: count for kind, count in result.left_out.items() if kind.startswith("conversation") and count} == kinds
 
 
 def test_bad_bytes_and_lone_surrogates_become_marks(ada: User) -> None:
