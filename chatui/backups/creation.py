@@ -41,7 +41,7 @@ def create(place: Path, keys: Sequence[Any] = ()) -> Backup:
         BackupError: it could not be created, or the copy is damaged. No file is left behind.
     """
     database = files.database_file()
-    target = _named(place, is_encrypted=bool(keys))
+    target = _target(place, is_encrypted=bool(keys))
     try:
         with file_locks.take(database, file_locks.BACKING_UP):
             return _create(database, target, keys)
@@ -61,17 +61,17 @@ def _create(database: Path, target: Path, keys: Sequence[Any]) -> Backup:
     files.discard(copy)  # left by a process that was killed
     try:
         files.copy_live(database, copy)
-        counts = files.examine(copy)
-        with files.in_use(copy):
+        counts = files.check(copy)
+        with files.used_by_django(copy):
             report = chain.verify()
-        files.settle(copy)
-        _put(copy, target, keys)
+        files.merge_and_sync(copy)
+        _store(copy, target, keys)
     finally:
         files.discard(copy)
     return Backup(target, counts, report)
 
 
-def _put(copy: Path, target: Path, keys: Sequence[Any]) -> None:
+def _store(copy: Path, target: Path, keys: Sequence[Any]) -> None:
     """Store the file atomically, without overwriting an existing one."""
     partial = target.with_name(f".{target.name}.partial")
     partial.unlink(missing_ok=True)
@@ -81,15 +81,15 @@ def _put(copy: Path, target: Path, keys: Sequence[Any]) -> None:
                 encryption.encrypt(source, file, list(keys))
             else:
                 shutil.copyfileobj(source, file, 1024 * 1024)
-        files.to_disk(partial)
+        files.sync(partial)
         _refuse_existing(target)
         os.replace(partial, target)
-        files.to_disk(target.parent)
+        files.sync(target.parent)
     finally:
         partial.unlink(missing_ok=True)
 
 
-def _named(place: Path, *, is_encrypted: bool) -> Path:
+def _target(place: Path, *, is_encrypted: bool) -> Path:
     if place.is_dir():
         place = place / f"chatui-{datetime.now(UTC):%Y%m%d-%H%M%S}.sqlite3{'.age' if is_encrypted else ''}"
     _refuse_existing(place)

@@ -51,27 +51,27 @@ def copy_live(source: Path, target: Path) -> None:
     ``target`` must not exist.
     """
     private_file(target).close()
-    with closing(sqlite3.connect(f"file:{quote(str(source))}?mode=rw", uri=True, timeout=20)) as live, closing(opened(target)) as copy:
+    with closing(sqlite3.connect(f"file:{quote(str(source))}?mode=rw", uri=True, timeout=20)) as live, closing(connect(target)) as copy:
         live.backup(copy)  # in one step, in one read transaction: between smaller steps, each write of others would restart the copy
-    settle(target)
+    merge_and_sync(target)
 
 
-def opened(path: Path) -> sqlite3.Connection:
+def connect(path: Path) -> sqlite3.Connection:
     """Open a connection that is independent of Django's."""
     return sqlite3.connect(path, timeout=5, isolation_level=None)
 
 
-def settle(path: Path) -> None:
+def merge_and_sync(path: Path) -> None:
     """Merge the files of a database that nobody uses into one, and sync it to disk."""
-    with closing(opened(path)) as database:
+    with closing(connect(path)) as database:
         database.execute("PRAGMA journal_mode=DELETE")
-    left = [ending for ending in SIDECARS if Path(f"{path}{ending}").exists()]
+    left = [suffix for suffix in SIDECARS if Path(f"{path}{suffix}").exists()]
     if left:
         raise BackupError(f"{path.name}{left[0]} could not be merged into the database.")
-    to_disk(path)
+    sync(path)
 
 
-def to_disk(path: Path) -> None:
+def sync(path: Path) -> None:
     """Wait until a file, or the entries of a directory, are on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -82,12 +82,12 @@ def to_disk(path: Path) -> None:
 
 def discard(path: Path) -> None:
     """Delete a database file and the files that SQLite stores next to it."""
-    for ending in ("", *SIDECARS):
-        Path(f"{path}{ending}").unlink(missing_ok=True)
+    for suffix in ("", *SIDECARS):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
 @contextmanager
-def in_use(path: Path) -> Iterator[None]:
+def used_by_django(path: Path) -> Iterator[None]:
     """Within this context, Django's models use this file, in this thread."""
     before = connection.settings_dict["NAME"]
     connection.close()
@@ -99,10 +99,10 @@ def in_use(path: Path) -> Iterator[None]:
         connection.settings_dict["NAME"] = before
 
 
-def examine(path: Path) -> Counts:
+def check(path: Path) -> Counts:
     """Check the whole file: run SQLite's integrity check, and count rows of this product's tables. Raises BackupError."""
     try:
-        with closing(opened(path)) as database:
+        with closing(connect(path)) as database:
             problems = [row[0] for row in database.execute("PRAGMA integrity_check(3)")]
             if problems != ["ok"]:
                 raise BackupError(f"The database in the file is damaged: {problems[0]}.")

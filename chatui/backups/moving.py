@@ -46,8 +46,8 @@ class Moved:
     log: chain.Report
 
 
-def move(source: Path, tell: Callable[[str], None] = lambda _line: None) -> Moved:
-    """Copy all rows of ``source`` into the database of the settings. ``source`` is not changed. ``tell`` is called with a line for each
+def move(source: Path, report_line: Callable[[str], None] = lambda _line: None) -> Moved:
+    """Copy all rows of ``source`` into the database of the settings. ``source`` is not changed. Calls ``report_line`` with a line for each
     table.
 
     Raises:
@@ -58,12 +58,12 @@ def move(source: Path, tell: Callable[[str], None] = lambda _line: None) -> Move
     if not source.is_file():
         raise BackupError(f"{source} does not exist.")
     try:
-        # This lock keeps a server from starting on the file, and SQLite's lock in _reading keeps commands from writing.
+        # This lock keeps a server from starting on the file, and SQLite's lock in _source_database keeps commands from writing.
         with file_locks.take(source, file_locks.SERVING):
-            counts = files.examine(source)
+            counts = files.check(source)
             _check_same_version(source)
             _check_target()
-            return _move(source, counts, tell)
+            return _move(source, counts, report_line)
     except file_locks.TakenError:
         raise BackupError(f"A server is running on {source.name}. Stop it first.") from None
     except (sqlite3.Error, OSError) as error:
@@ -78,7 +78,7 @@ def _check_target() -> None:
 
 
 def _check_same_version(source: Path) -> None:
-    with closing(files.opened(source)) as database:
+    with closing(files.connect(source)) as database:
         there = {(str(app), str(name)) for app, name in database.execute("SELECT app, name FROM django_migrations")}
     here = set(MigrationLoader(connection).disk_migrations)
     if newer := sorted(name for app, name in there - here if app == "chatui"):
@@ -87,15 +87,15 @@ def _check_same_version(source: Path) -> None:
         raise BackupError(f"{source.name} was written by an older version (it lacks {older[0]}). Run manage.py migrate on it first.")
 
 
-def _move(source: Path, counts: Counts, tell: Callable[[str], None]) -> Moved:
-    with _reading(source), transaction.atomic():
+def _move(source: Path, counts: Counts, report_line: Callable[[str], None]) -> Moved:
+    with _source_database(source), transaction.atomic():
         models = _models()
         for made in reversed(MADE_BY_MIGRATIONS):  # the source has these rows, too, perhaps with other keys
             made._base_manager.all()._raw_delete(connection.alias)
         rows = {}
         for model in models:
             rows[model._meta.db_table] = _copy(model)
-            tell(f"{rows[model._meta.db_table]:>9,} {model._meta.db_table}")
+            report_line(f"{rows[model._meta.db_table]:>9,} {model._meta.db_table}")
         with connection.cursor() as cursor:
             for statement in connection.ops.sequence_reset_sql(no_style(), models):
                 cursor.execute(statement)
@@ -112,7 +112,7 @@ def _models() -> list[type[Model]]:
 
 
 @contextmanager
-def _reading(source: Path) -> Iterator[None]:
+def _source_database(source: Path) -> Iterator[None]:
     """Within this context, the file is Django's database ``SOURCE``, in one read transaction that also keeps others from writing."""
     options = {"transaction_mode": "IMMEDIATE", "timeout": 5, "init_command": _PRAGMAS}
     settings: dict[str, Any] = deepcopy(connection.settings_dict)
@@ -131,8 +131,8 @@ def _reading(source: Path) -> Iterator[None]:
 def _copy(model: type[Model]) -> int:
     """Copy all rows of one table unchanged, without setting defaults or modification times again. Returns the number of rows."""
     fields = [field for field in model._meta.local_concrete_fields if not field.generated]
-    there = model._base_manager.using(SOURCE).order_by("pk")
-    for batch in _batches(there.iterator(chunk_size=1), [field.attname for field in fields]):
+    source_rows = model._base_manager.using(SOURCE).order_by("pk")
+    for batch in _batches(source_rows.iterator(chunk_size=1), [field.attname for field in fields]):
         try:
             query = InsertQuery(model)
             query.insert_values(fields, batch, raw=True)  # bulk_create would set the creation times again
@@ -141,9 +141,9 @@ def _copy(model: type[Model]) -> int:
             # Only its type: the message of the error quotes the row.
             which = f"{model._meta.db_table} with keys from {batch[0].pk} to {batch[-1].pk}"
             raise BackupError(f"A row of {which} cannot be stored ({type(error).__name__}). Nothing was moved.") from None
-    count, came = there.count(), model._base_manager.count()
-    if count != came:
-        raise BackupError(f"Only {came} of {count} rows of {model._meta.db_table} were copied. Nothing was moved.")
+    count, copied = source_rows.count(), model._base_manager.count()
+    if count != copied:
+        raise BackupError(f"Only {copied} of {count} rows of {model._meta.db_table} were copied. Nothing was moved.")
     return count
 
 

@@ -25,7 +25,7 @@ class NoHeirError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ErasedAccount:
     """The result for one account. ``warning``: as in ``Erased``."""
 
     name: str
@@ -33,20 +33,20 @@ class Done:
     warning: str
 
 
-def carry_out(visitor: Visitor) -> Iterator[Done]:
+def apply_retention(visitor: Visitor) -> Iterator[ErasedAccount]:
     """Transfer the conversations of the accounts that are due, and erase them, one by one. Recorded.
 
     Raises:
         NoHeirError: before anything is changed.
     """
-    found = due()
-    heir = _heir() if found and environment().closed_accounts == "hand-over" else None
-    for person in found:
-        if person.pk == getattr(heir, "pk", None) or not _is_taken(person):
+    people = due()
+    heir = _heir() if people and environment().closed_accounts == "hand-over" else None
+    for person in people:
+        if person.pk == getattr(heir, "pk", None) or not _claim(person):
             continue
-        count = _handed_over(visitor, person, heir) if heir else 0
+        count = _transfer(visitor, person, heir) if heir else 0
         erased = erase(visitor, person)
-        yield Done(erased.name, count, erased.warning)
+        yield ErasedAccount(erased.name, count, erased.warning)
 
 
 def due() -> list[User]:
@@ -54,7 +54,7 @@ def due() -> list[User]:
     return [row.user for row in _due().select_related("user").order_by("closed_at")]
 
 
-def _is_taken(person: User) -> bool:
+def _claim(person: User) -> bool:
     """Claim the account, so that it cannot be reopened. False if it is no longer due, because it was reopened while others were erased."""
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=person.pk)
@@ -75,6 +75,6 @@ def _heir() -> User:
     return heir
 
 
-def _handed_over(visitor: Visitor, person: User, heir: User) -> int:
+def _transfer(visitor: Visitor, person: User, heir: User) -> int:
     record(HANDED_OVER, visitor, person.get_username(), detail=f"to {heir.get_username()}")
     return ownership_transfer.transfer(person, heir, with_summaries=summaries.are_made_for(heir))

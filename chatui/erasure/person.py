@@ -42,7 +42,7 @@ ACTION = "account erased"
 """The action in the audit log. Its detail begins with the person's id, and the line has the name."""
 
 
-_KEPT_IN_MEMORY = timedelta(days=1)
+_INTERPRETER_LIFETIME = timedelta(days=1)
 """A Python interpreter that was idle for longer has ended by itself, even with the longest timeout."""
 
 
@@ -64,16 +64,17 @@ def erase(visitor: Visitor, person: User, *, vacuum: bool = False) -> Erased:
     """
     name, contents = person.get_username(), contents_of(person)
     with short_transaction():
-        _ask_rights(visitor, person)
+        _check_permission(visitor, person)
         record(ACTION, visitor, name, detail=f"id {person.pk}: {contents}")
         four_eyes.note(visitor.user, [person.pk], ACTION)
-        _shut(visitor, person)
+        _lock_out(visitor, person)
     # If Redis is down and the message is lost, turns go on for some seconds: one whose conversation is deleted cannot write, and stops.
-    access_removal.end_what_runs(person)
+    access_removal.end_running_work(person)
     aggregation.end_all_of(person)
-    theirs = Conversation.objects.filter(owner=person)
-    python_tool.forget_and_wait(list(theirs.filter(active_at__gt=timezone.now() - _KEPT_IN_MEMORY).values_list("pk", flat=True)))
-    for key in list(theirs.values_list("pk", flat=True)):
+    conversations = Conversation.objects.filter(owner=person)
+    recent = conversations.filter(active_at__gt=timezone.now() - _INTERPRETER_LIFETIME)
+    python_tool.forget_and_wait(list(recent.values_list("pk", flat=True)))
+    for key in list(conversations.values_list("pk", flat=True)):
         erasure.erase_conversation(key)
     storage.delete_files(person.pk, StoredFile.objects.filter(owner=person))
     with short_transaction():
@@ -82,7 +83,7 @@ def erase(visitor: Visitor, person: User, *, vacuum: bool = False) -> Erased:
     return Erased(name, contents, traces.wipe(vacuum=vacuum))
 
 
-def _ask_rights(visitor: Visitor, person: User) -> None:
+def _check_permission(visitor: Visitor, person: User) -> None:
     """Check permissions after locking both accounts. The operator has no account, and may always erase."""
     if visitor.user is None:
         return
@@ -91,12 +92,12 @@ def _ask_rights(visitor: Visitor, person: User) -> None:
         raise NotFoundError
 
 
-def _shut(visitor: Visitor, person: User) -> None:
+def _lock_out(visitor: Visitor, person: User) -> None:
     """End all access, and keep the person from signing in."""
     person.is_active = False
     person.set_unusable_password()
     person.save(update_fields=["is_active", "password"])
-    access_removal.end_rights(person, visitor)
+    access_removal.end_access(person, visitor)
 
 
 def _erase_rows(person: User, name: str) -> None:

@@ -32,7 +32,7 @@ def sign_out(visitor: Visitor, provider: Provider, logged_out: LoggedOut) -> int
         send_from_thread(groups.person(whose.pk), {"type": "session.check"})
     # A logout of one session is an ordinary sign-out; without a session id, it ends all of the person's sessions at the provider.
     if provider.logout_closes and person is not None and not logged_out.session:
-        with contextlib.suppress(closing.KeptOpenError):
+        with contextlib.suppress(closing.CannotCloseError):
             closing.close_account(person, Cause.LOGOUT, visitor, source=provider.key)
     return sum(ended.values())
 

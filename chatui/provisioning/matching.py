@@ -39,7 +39,7 @@ def merge(visitor: Visitor, provider: Provider, row: ProvisionedAccount) -> None
     the other one, they remain separate, which is recorded, and are closed together.
 
     Raises:
-        KeptOpenError, LastAccountManagerError: an account that this closes, or that loses permissions, is the last account manager.
+        CannotCloseError, LastAccountManagerError: an account that this closes, or that loses permissions, is the last account manager.
     """
     others = [user for user in changeable_people_with_id(provider, row.external_id) if user.pk != row.user_id]
     if not others:

@@ -15,7 +15,7 @@ from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
 from chatui.audit_log.record import Visitor, record
 from chatui.models import ProvisionedAccount, User
 from chatui.offboarding import closing
-from chatui.offboarding.closing import KeptOpenError
+from chatui.offboarding.closing import CannotCloseError
 from chatui.provisioning.errors import ForbiddenAccountError, TakenError
 
 
@@ -43,8 +43,8 @@ def all_or_nothing(visitor: Visitor, provider: Provider) -> Iterator[None]:
             yield
     except IntegrityError:
         raise TakenError from None
-    except KeptOpenError as error:
-        record(closing.REFUSED, visitor, error.name, detail=error.told)
+    except CannotCloseError as error:
+        record(closing.REFUSED, visitor, error.name, detail=error.detail)
         raise ForbiddenAccountError from None
     except LastAccountManagerError as error:
         record("account not changed", visitor, error.name, detail=f"says the directory of {provider.key}: {error}")

@@ -48,16 +48,16 @@ class Command(BaseCommand):
         if done := hidden_text.forget_old():
             self.stdout.write(f"{done.capitalize()}.")
         ending.end_overdue()
-        self._carry_out_closings()
+        self._erase_closed_accounts()
         call_command("clearsessions")
         session_list.forget_ended()
         warning = traces.wipe(vacuum=options["vacuum"])
         self.stdout.write(f"Removed {removed} conversations. {warning}".strip())
 
-    def _carry_out_closings(self) -> None:
+    def _erase_closed_accounts(self) -> None:
         try:
-            for done in closed_accounts.carry_out(SHELL):
-                handed = f" after {done.handed_over} conversations were handed over" if done.handed_over else ""
-                self.stdout.write(f"Erased a closed account{handed}.")
+            for account in closed_accounts.apply_retention(SHELL):
+                transferred = f" after {account.handed_over} conversations were handed over" if account.handed_over else ""
+                self.stdout.write(f"Erased a closed account{transferred}.")
         except closed_accounts.NoHeirError:
             self.stderr.write("CHATUI_CLOSED_ACCOUNT_HEIR names no open account: closed accounts stay as they are.")

@@ -69,7 +69,7 @@ def test_it_is_one_moment_of_a_database_that_others_write_to(database: Path, tmp
         sizes = []
         for number in range(20):
             files.copy_live(database, tmp_path / f"{number}")
-            files.examine(tmp_path / f"{number}")
+            files.check(tmp_path / f"{number}")
             sizes.append(count(tmp_path / f"{number}", "pairs"))
     finally:
         ended.set()
@@ -131,4 +131,4 @@ def test_a_damaged_database_is_no_backup(database: Path, tmp_path: Path) -> None
         file.seek(4096 * 20)
         file.write(b"\xff" * 4096 * 20)
     with pytest.raises(BackupError, match="damaged"):
-        files.examine(tmp_path / "copy")
+        files.check(tmp_path / "copy")

@@ -124,7 +124,7 @@ BEFORE, AFTER = ("chatui", "0006_summary_review"), ("chatui", "0007_names_that_l
 @pytest.mark.slow
 def test_an_upgrade_fills_the_columns_and_names_the_accounts_that_look_alike(tmp_path: Path, django_db_blocker: Any) -> None:
     """In a database of its own: the way back to such old tables, and forth again, is forty steps each."""
-    with django_db_blocker.unblock(), files.in_use(tmp_path / "chatui.sqlite3"):
+    with django_db_blocker.unblock(), files.used_by_django(tmp_path / "chatui.sqlite3"):
         old = MigrationExecutor(connection).migrate([BEFORE]).apps.get_model("chatui", "User")
         for name in ("ada", "olga", "оlga"):
             old.objects.create(username=name)

@@ -32,7 +32,7 @@ from chatui.models import (
 )
 from chatui.models.accounts.closed_account import Cause
 from chatui.offboarding import closing
-from chatui.offboarding.closing import KeptOpenError
+from chatui.offboarding.closing import CannotCloseError
 from chatui.permissions import debug_requests
 from chatui.store import ownership_transfer, search_index, search_words
 from tests.chatui.conftest import OPENING, PASSWORD, make_person, signed_in
@@ -120,7 +120,7 @@ def test_nothing_from_outside_closes_who_runs_this_site(
     make_person("keeper", "change_user", staff=True)
     monkeypatch.setattr(password_use, "is_emergency", lambda name: name == "ada")
     for person in (root, ada):
-        with pytest.raises(KeptOpenError):
+        with pytest.raises(CannotCloseError):
             closing.close_account(person, cause, HERE, source="company")
         assert User.objects.get(pk=person.pk).is_active
     assert closing.close_account(grace, cause, HERE, source="company"), "the twin"
@@ -131,7 +131,7 @@ def test_nothing_from_outside_closes_who_runs_this_site(
 def test_the_last_who_looks_after_accounts_stays(cause: Cause, ada: User) -> None:
     first, second = (make_person(name, "change_user", staff=True) for name in ("first", "second"))
     assert closing.close_account(first, cause, HERE)
-    with pytest.raises(KeptOpenError):
+    with pytest.raises(CannotCloseError):
         closing.close_account(second, cause, HERE)
     assert User.objects.get(pk=second.pk).is_active
     assert closing.close_account(second, Cause.OPERATOR, SHELL), "the operator can still be let in by the console"

@@ -41,7 +41,7 @@ def summed_up(owner: User) -> Conversation:
 
 
 def handed_over(person: User, heir: User) -> None:
-    closed_accounts._handed_over(SHELL, person, heir)
+    closed_accounts._transfer(SHELL, person, heir)
 
 
 def seen(person: User, key: UUID) -> list[str]:

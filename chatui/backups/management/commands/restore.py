@@ -34,22 +34,22 @@ class Command(BaseCommand):
         """Restore the backup, and print the result."""
         lists = options["erasures"]
         try:
-            wanted = RestoreOptions(
+            restore_options = RestoreOptions(
                 encryption.identities(Path(options["identity"])) if options["identity"] else (),
                 None if lists is None else [erasure for name in lists for erasure in _read(Path(name))],
                 options["without_erasures"],
                 options["accept_broken_log"],
             )
-            restored = restoring.restore(Path(options["file"]), wanted)
+            restored = restoring.restore(Path(options["file"]), restore_options)
         except BackupError as error:
             raise CommandError(str(error)) from error
         again = f" People erased again, because they were erased since the backup: {restored.erased}." if restored.erased else ""
         self.stdout.write(f"Restored: {restored.counts}.{again} Everybody has to sign in again.")
-        if restored.taken_back is None:
+        if restored.revoked_again is None:
             self.stdout.write("Accounts that were closed, and keys and share links that were revoked since the backup, are valid again.")
-        elif restored.taken_back:
+        elif restored.revoked_again:
             self.stdout.write(
-                f"Accounts, keys and share links closed or revoked again, as they were since the backup: {restored.taken_back}."
+                f"Accounts, keys and share links closed or revoked again, as they were since the backup: {restored.revoked_again}."
             )
         if restored.kept:
             self.stdout.write(
