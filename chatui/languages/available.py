@@ -18,7 +18,7 @@ SOURCE = "en"
 
 # Codes that browsers send without a script, for regions that use simplified Chinese.
 _SIMPLIFIED = {"zh", "zh-cn", "zh-sg", "zh-my", "zh-hans"}
-_MOST_ASKED = 500
+_MAX_HEADER_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +42,26 @@ def tag(code: str) -> str:
     return language + dash + (rest.capitalize() if len(rest) > 2 else rest.upper())
 
 
-def is_offered(code: str) -> bool:
+def is_available(code: str) -> bool:
     """Whether people can choose this language."""
     return code in LANGUAGES
 
 
-def asked_for(header: str) -> str:
+def preferred_language(header: str) -> str:
     """The available language that an ``Accept-Language`` header prefers; empty if there is none, or the header is invalid."""
-    for asked, weight in parse_accept_lang_header(header[:_MOST_ASKED]):
-        if asked == "*":
+    for requested, weight in parse_accept_lang_header(header[:_MAX_HEADER_CHARS]):
+        if requested == "*":
             return ""
-        if weight and (found := _nearest(asked)):
+        if weight and (found := _nearest(requested)):
             return found
     return ""
 
 
-def _nearest(asked: str) -> str:
-    if asked in LANGUAGES:
-        return asked
-    if asked in _SIMPLIFIED or asked.startswith("zh-hans-"):
+def _nearest(requested: str) -> str:
+    if requested in LANGUAGES:
+        return requested
+    if requested in _SIMPLIFIED or requested.startswith("zh-hans-"):
         return "zh-hans"
-    language = asked.partition("-")[0]
+    language = requested.partition("-")[0]
     # A request for traditional Chinese does not match simplified: the next requested language, or English, is used.
     return language if language in LANGUAGES else ""

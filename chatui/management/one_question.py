@@ -110,7 +110,7 @@ def _key(spec: BackendSpec, options: dict[str, Any]) -> str | None:
     if not options["url"]:
         return connected.key_of(connected.spec_of(options["backend"]))
     # Without the back ends of the admin pages: --url must work without a database.
-    same = (known for known in configured.base(environment()) if known.url and origin(known.url) == origin(spec.url))
+    same = (known for known in configured.operator_backends(environment()) if known.url and origin(known.url) == origin(spec.url))
     return next((found for known in same if (found := connected.key_of(known))), None)
 
 

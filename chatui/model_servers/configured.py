@@ -35,7 +35,7 @@ class Rows:
     problems: tuple[str, ...] = ()
 
 
-def base(env: Environment) -> tuple[BackendSpec, ...]:
+def operator_backends(env: Environment) -> tuple[BackendSpec, ...]:
     """The back ends configured outside the admin pages: those of the file, else that of the variables. Invalid ones are ignored."""
     if env.backends_file is not None:
         return file(env.backends_file).specs
@@ -49,7 +49,7 @@ def base(env: Environment) -> tuple[BackendSpec, ...]:
 
 def combined(env: Environment, rows: Rows) -> tuple[BackendSpec, ...]:
     """All back ends in use, the default first. If nothing is configured at all, the demo."""
-    outside = base(env)
+    outside = operator_backends(env)
     taken = {spec.name for spec in outside}
     found = (*outside, *(spec for spec in rows.specs if spec.name not in taken))
     return found if found or env.backends_file or env.backend_url else (demo(),)
@@ -153,17 +153,17 @@ def of_row(row: StoredBackend, groups: Iterable[str]) -> BackendSpec:
 
 def _other_settings(text: str) -> dict[str, Any]:
     try:
-        said = tomllib.loads(text)
+        settings = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         why = error if isinstance(error, tomllib.TOMLDecodeError) else "too many brackets"
         raise SpecError([f"other_settings must be lines such as sampling = {{ temperature = 0.7 }}: {why}"]) from None
-    if holds_key(said.get("server_tools")):
+    if holds_key(settings.get("server_tools")):
         # Staff and anybody with a backup can read a row, and its changes are in the audit log.
         raise SpecError(["server_tools must hold no key, and no headers: only the operator's file may contain them"])
-    if of_operator := sorted(set(said) & (set(BackendSpec.model_fields) - set(OTHER_SETTINGS))):
+    if of_operator := sorted(set(settings) & (set(BackendSpec.model_fields) - set(OTHER_SETTINGS))):
         raise SpecError(
             [f"other_settings cannot contain {name}: it has its own field, or only the operator may set it" for name in of_operator]
         )
-    if problems := [unknown("setting", name, OTHER_SETTINGS) for name in said if name not in OTHER_SETTINGS]:
+    if problems := [unknown("setting", name, OTHER_SETTINGS) for name in settings if name not in OTHER_SETTINGS]:
         raise SpecError(problems)
-    return said
+    return settings

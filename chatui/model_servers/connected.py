@@ -36,7 +36,7 @@ class _Read:
 
     rows: sources.Rows = field(default_factory=sources.Rows)
     at: float = float("-inf")
-    has_been: bool = False
+    has_succeeded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def backend(choice: str = "") -> Backend:
     """
     wanted = spec_of(choice)
     connected = _connected.setdefault(asyncio.get_running_loop(), {})
-    _give_up(connected, {known.name: known for known in specs()})
+    _close_changed(connected, {known.name: known for known in specs()})
     try:
         key = key_of(wanted)
     except KeyUnusableError as error:
@@ -145,7 +145,7 @@ def key_of(wanted: BackendSpec) -> str | None:
         KeyUnusableError: the key does not exist, or is for another server. No request may be sent.
     """
     env = environment()
-    if not wanted.is_demo and env.backends_file is None and wanted in sources.base(env):
+    if not wanted.is_demo and env.backends_file is None and wanted in sources.operator_backends(env):
         return environment_key()
     return keys.key_of(wanted, env.data_dir)
 
@@ -184,20 +184,20 @@ def is_demo() -> bool:
 
 def _rows() -> sources.Rows:
     now = time.monotonic()
-    if now - _read.at >= ROWS_SECONDS and not _is_on_a_loop():
+    if now - _read.at >= ROWS_SECONDS and not _is_on_event_loop():
         try:
             _read.rows = sources.rows()
-            _read.has_been = True
+            _read.has_succeeded = True
         except (DatabaseError, InterfaceError) as error:
             # While the database is down, the rows that were read before are used. Before the first migration, this is normal, and not
             # worth a warning.
-            level = logging.WARNING if _read.has_been else logging.DEBUG
+            level = logging.WARNING if _read.has_succeeded else logging.DEBUG
             log.log(level, "the back ends of the admin pages could not be read (%s)", type(error).__name__)
         _read.at = now
     return _read.rows
 
 
-def _is_on_a_loop() -> bool:
+def _is_on_event_loop() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -205,7 +205,7 @@ def _is_on_a_loop() -> bool:
     return True
 
 
-def _give_up(connected: dict[str, _Connected], wanted: dict[str, BackendSpec]) -> None:
+def _close_changed(connected: dict[str, _Connected], wanted: dict[str, BackendSpec]) -> None:
     for name, known in list(connected.items()):
         if wanted.get(name) != known.spec:
             del connected[name]

@@ -47,17 +47,17 @@ def choices_for(user: User | None) -> tuple[Choice, ...]:
     return tuple(choice for spec in _usable_specs(user) for choice in _choices_of(spec))
 
 
-def offered_as(choices: Iterable[Choice], kept: str) -> str | None:
+def current_value(choices: Iterable[Choice], stored: str) -> str | None:
     """The value among ``choices`` for a stored choice: the same, or its replacement at the same back end; None if neither exists."""
     values = [choice.value for choice in choices]
-    if kept in values:
-        return kept
-    name, model = split_choice(kept)
+    if stored in values:
+        return stored
+    name, model = split_choice(stored)
     others = [value for value in values if value == name or (model is None and value.startswith(f"{name}/"))]
     return next(iter(others), None)
 
 
-def chosen(user: User | None, choice: str) -> str:
+def validated(user: User | None, choice: str) -> str:
     """The choice as a Turn stores it: with the name of the back end, even if the choice is empty because the default is used.
 
     Raises:

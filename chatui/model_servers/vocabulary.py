@@ -26,7 +26,7 @@ _CACHE_NAME = "fb374d419588a4632f3f557e76b4b70aebbca790"
 
 def find(data_dir: Path) -> Path | None:
     """The rank file in the data directory or in TIKTOKEN_ENCODINGS_BASE; None if neither has the correct one."""
-    return next((path for path in _places(data_dir) if path.is_file() and _is_right(path.read_bytes())), None)
+    return next((path for path in _places(data_dir) if path.is_file() and _is_correct(path.read_bytes())), None)
 
 
 def load(data_dir: Path) -> Vocabulary:
@@ -41,26 +41,26 @@ def load(data_dir: Path) -> Vocabulary:
     return Vocabulary.read(path)
 
 
-def fetch(data_dir: Path, *, file: Path | None = None, say: Callable[[str], None] = lambda _: None) -> Path:
+def fetch(data_dir: Path, *, file: Path | None = None, report: Callable[[str], None] = lambda _: None) -> Path:
     """Store the rank file in the data directory, unless it already exists. ``file``: a copy to use instead of downloading.
 
     Raises:
         VocabularyError: no source has it; the message gives the reason for each.
     """
     place = data_dir / FILE_NAME
-    if file is None and place.is_file() and _is_right(place.read_bytes()):
-        say("The file exists already.")
+    if file is None and place.is_file() and _is_correct(place.read_bytes()):
+        report("The file exists already.")
         return place
     reasons: list[str] = []
     for name, source in _sources(data_dir, file):
         try:
             content = source()
-        except _NotHereError as error:
+        except _UnavailableError as error:
             reasons.append(f"{name}: {error}.")
             continue
-        if _is_right(content):
+        if _is_correct(content):
             _write(place, content)
-            say(f"Source of the file: {name}.")
+            report(f"Source of the file: {name}.")
             return place
         reasons.append(f"{name}: the content is wrong.")
     raise VocabularyError(
@@ -69,7 +69,7 @@ def fetch(data_dir: Path, *, file: Path | None = None, say: Callable[[str], None
     )
 
 
-class _NotHereError(Exception):
+class _UnavailableError(Exception):
     """This source does not have the file. The message has the reason."""
 
 
@@ -93,7 +93,7 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise _NotHereError(error.strerror or str(error)) from error
+        raise _UnavailableError(error.strerror or str(error)) from error
 
 
 def _from_registry() -> bytes:
@@ -108,7 +108,7 @@ def _from_registry() -> bytes:
                 for member in archive.namelist():
                     if member.endswith(f"/{_CACHE_NAME}"):
                         return archive.read(member)
-    raise _NotHereError("the package does not have the file")
+    raise _UnavailableError("the package does not have the file")
 
 
 def _from_tokenizer() -> bytes:
@@ -125,14 +125,14 @@ def _run(*command: str, **variables: str) -> None:
         subprocess.run(command, env=environment, check=True, capture_output=True, text=True, errors="replace", timeout=SECONDS)  # noqa: S603
     except subprocess.CalledProcessError as error:
         last = (error.stderr or error.stdout or "").strip().splitlines()[-1:]
-        raise _NotHereError(" ".join(last)[:200].rstrip(".") or "it failed without a message") from error
+        raise _UnavailableError(" ".join(last)[:200].rstrip(".") or "it failed without a message") from error
     except subprocess.TimeoutExpired as error:
-        raise _NotHereError(f"no answer for {SECONDS} seconds") from error
+        raise _UnavailableError(f"no answer for {SECONDS} seconds") from error
     except OSError as error:
-        raise _NotHereError(error.strerror or str(error)) from error
+        raise _UnavailableError(error.strerror or str(error)) from error
 
 
-def _is_right(content: bytes) -> bool:
+def _is_correct(content: bytes) -> bool:
     return hashlib.sha256(content).hexdigest() == SHA256
 
 

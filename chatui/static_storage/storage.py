@@ -8,7 +8,7 @@ from typing import Any
 from django.core.files.base import ContentFile
 from servestatic.storage import CompressedManifestStaticFilesStorage
 
-from chatui.static_storage import collecting, joined_scripts, joined_sheets
+from chatui.static_storage import collecting, script_bundles, sheet_bundles
 
 OURS = ("js/", "css/")
 """The folders of our own code, which is bundled. Code of others, in ``vendor/`` and in packages, is served as it was published."""
@@ -26,19 +26,19 @@ class HashedStaticStorage(CompressedManifestStaticFilesStorage):  # type: ignore
         """Called by Django when all files are copied. ``paths``: for each name, the storage and path of its source."""
         if dry_run:
             return
-        collecting.begin()
-        self._join(paths)
+        collecting.mark_incomplete()
+        self._bundle(paths)
         yield from super().post_process(paths, **options)
-        collecting.finish()
+        collecting.mark_complete()
 
-    def _join(self, paths: dict[str, Any]) -> None:
+    def _bundle(self, paths: dict[str, Any]) -> None:
         """Replace the source files of bundles by the bundles."""
-        written = {name: _text(*place) for name, place in paths.items() if name.startswith(OURS) and name.endswith((".js", ".css"))}
-        scripts = {name: text for name, text in written.items() if name.endswith(".js")}
-        sheets = {name: text for name, text in written.items() if name.endswith(".css")}
-        for name in written:
+        sources = {name: _text(*place) for name, place in paths.items() if name.startswith(OURS) and name.endswith((".js", ".css"))}
+        scripts = {name: text for name, text in sources.items() if name.endswith(".js")}
+        sheets = {name: text for name, text in sources.items() if name.endswith(".css")}
+        for name in sources:
             del paths[name]
-        for name, text in (joined_scripts.join(scripts, collecting.named_by_templates()) | joined_sheets.join(sheets)).items():
+        for name, text in (script_bundles.bundle(scripts, collecting.scripts_in_templates()) | sheet_bundles.bundle(sheets)).items():
             self.delete(name)
             self._save(name, ContentFile(text.encode()))
             paths[name] = (self, name)

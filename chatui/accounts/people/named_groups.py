@@ -41,7 +41,10 @@ def group_references() -> Iterator[GroupReference]:
         "CHATUI_GROUP_INSTRUCTIONS_FILE": (operators.of_groups().texts, "nobody is under its instructions"),
         LIMITS: (env.group_answers_at_once, "this limit is nobody's"),
         "CHATUI_TOOLS": ((name for names in env.tools.values() for name in names), "nobody is offered a tool for being in it"),
-        BACK_ENDS: ((name for spec in configured.base(env) for name in spec.groups), "nobody can use a back end for being in it"),
+        BACK_ENDS: (
+            (name for spec in configured.operator_backends(env) for name in spec.groups),
+            "nobody can use a back end for being in it",
+        ),
         SIGN_IN: ((name for provider in sign_in_file().providers for name in provider.managed), "nobody joins it"),
     }
     for setting, (names, effect) in said.items():

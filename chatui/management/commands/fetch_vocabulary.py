@@ -25,7 +25,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Fetch the file, and print its path."""
         try:
-            place = vocabulary.fetch(environment().data_dir, file=options["file"], say=self.stdout.write)
+            place = vocabulary.fetch(environment().data_dir, file=options["file"], report=self.stdout.write)
         except (VocabularyError, OSError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"The vocabulary is in {place}.")

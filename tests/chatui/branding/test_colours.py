@@ -7,7 +7,7 @@ import re
 import pytest
 
 from chatui.branding import colours, style_sheet
-from chatui.branding.colours import DARK_PAPERS, ENOUGH, LIGHT_PAPERS, contrast, parse
+from chatui.branding.colours import DARK_PAPERS, LIGHT_PAPERS, MIN_CONTRAST, contrast, parse
 from chatui.env import BASE_DIR
 
 
@@ -32,12 +32,12 @@ def test_every_colour_is_readable_as_text_and_on_buttons_in_both_themes() -> Non
     for colour in ((red, green, blue) for red in levels for green in levels for blue in levels):
         for accent, papers in ((colours.light(colour), LIGHT_PAPERS), (colours.dark(colour), DARK_PAPERS)):
             texts = [
-                colours.least_contrast(accent.colour, papers),
+                colours.lowest_contrast(accent.colour, papers),
                 contrast(accent.colour, accent.wash),
                 contrast(accent.ink, accent.colour),
                 contrast(accent.ink, accent.hover),
             ]
-            assert min(texts) >= ENOUGH, (colour, accent)
+            assert min(texts) >= MIN_CONTRAST, (colour, accent)
 
 
 def test_a_colour_that_can_be_read_stays_and_another_changes_no_further_than_it_has_to() -> None:
@@ -45,7 +45,7 @@ def test_a_colour_that_can_be_read_stays_and_another_changes_no_further_than_it_
     assert own and yellow
     assert colours.light(own).colour == own and colours.dark(own).colour != own
     assert colours.dark(yellow).colour == yellow and colours.light(yellow).colour != yellow
-    assert colours.least_contrast(colours.light(yellow).colour, LIGHT_PAPERS) < 5
+    assert colours.lowest_contrast(colours.light(yellow).colour, LIGHT_PAPERS) < 5
 
 
 def test_the_papers_are_those_of_the_style_sheet() -> None:

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import translation
 
 from chatui.env import Environment
-from chatui.languages.available import LANGUAGES, asked_for, tag
+from chatui.languages.available import LANGUAGES, preferred_language, tag
 from chatui.models import User
 from tests.support.environment import change
 
@@ -94,7 +94,7 @@ def test_two_people_read_the_same_page_each_in_their_own_language(olga: User) ->
     ],
 )
 def test_what_browsers_ask_for_is_understood_and_nonsense_is_nothing(header: str, code: str) -> None:
-    assert asked_for(header) == code
+    assert preferred_language(header) == code
 
 
 def test_a_cookie_with_nonsense_is_none() -> None:

@@ -17,7 +17,7 @@ from tests.support.several import Configure
 from tests.support.several import configure as configure
 
 NAMES = {"object": "list", "data": [{"id": "one"}, {"id": "org/two"}, {"id": "bad\nname"}, {"id": "x" * 300}]}
-REALLY_ASK = available._ask
+REALLY_ASK = available._query
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def _fresh() -> Iterator[None]:
 @pytest.fixture
 def asking(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> list[threading.Thread]:
     """The threads that ask, each of which a test awaits."""
-    monkeypatch.setattr(available, "_ask", REALLY_ASK)
+    monkeypatch.setattr(available, "_query", REALLY_ASK)
     begun: list[threading.Thread] = []
     start = threading.Thread.start
 
@@ -61,10 +61,10 @@ async def test_what_a_server_names_can_be_chosen_from_the_next_page_on(
         await join(asking)
         again = await asyncio.to_thread(model_choice.choices_for, ada)
         assert [choice.value for choice in again] == ["a/one", "a/org/two"], "without names that could not be offered"
-        assert await asyncio.to_thread(model_choice.chosen, ada, "a/org/two") == "a/org/two"
-        assert await asyncio.to_thread(model_choice.chosen, ada, "a") == "a"
+        assert await asyncio.to_thread(model_choice.validated, ada, "a/org/two") == "a/org/two"
+        assert await asyncio.to_thread(model_choice.validated, ada, "a") == "a"
         with pytest.raises(model_choice.NoSuchModelError):
-            await asyncio.to_thread(model_choice.chosen, ada, "a/three")
+            await asyncio.to_thread(model_choice.validated, ada, "a/three")
         assert len(asking) == 1, "it is asked once a minute at most"
         assert all(request.headers["authorization"] == "Bearer sk-7261" for request in server.requests)
 
@@ -87,7 +87,7 @@ async def test_while_the_cache_is_away_what_was_read_last_can_be_chosen(
         monkeypatch.setattr(cache, "get", away)
         choices = await asyncio.to_thread(model_choice.choices_for, ada)
         assert [choice.value for choice in choices] == ["a/one", "a/org/two"]
-        assert await asyncio.to_thread(model_choice.chosen, ada, "a/one") == "a/one"
+        assert await asyncio.to_thread(model_choice.validated, ada, "a/one") == "a/one"
 
 
 @pytest.mark.asyncio
@@ -138,7 +138,7 @@ async def test_six_hundred_models_are_all_offered_also_where_the_first_address_i
 async def test_a_list_is_never_cut_in_silence(
     configure: Configure, asking: list[threading.Thread], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(available, "MOST", 2)
+    monkeypatch.setattr(available, "MAX_MODELS", 2)
     async with stub.running(stub.plays(b""), models={"data": [{"id": name} for name in "abc"]}) as server:
         spec = BackendSpec(name="a", url=server.url)
         available.models(spec)

@@ -156,16 +156,16 @@ def test_each_model_of_a_list_is_a_choice(configure: Configure, ada: User) -> No
         ("large/xl", "large · xl"),
     ]
     assert "127.0.0.1" not in repr(choices)
-    assert model_choice.offered_as(choices, "large/xl") == "large/xl"
-    assert model_choice.offered_as(choices, "large") == "large/l", "the default model of that back end"
-    assert model_choice.offered_as(choices, "small/s") == "small"
-    assert model_choice.offered_as(choices, "large/gone") is None and model_choice.offered_as(choices, "gone") is None
+    assert model_choice.current_value(choices, "large/xl") == "large/xl"
+    assert model_choice.current_value(choices, "large") == "large/l", "the default model of that back end"
+    assert model_choice.current_value(choices, "small/s") == "small"
+    assert model_choice.current_value(choices, "large/gone") is None and model_choice.current_value(choices, "gone") is None
 
 
 def test_the_default_is_the_first_that_this_person_may_use(configure: Configure, ada: User, bela: User) -> None:
     configure('[[backend]]\nname="first"\nurl="http://a"\ngroups=["readers"]\n[[backend]]\nname="second"\nurl="http://b"\n')
     ada.groups.add(Group.objects.create(name="readers"))
-    assert (model_choice.chosen(ada, ""), model_choice.chosen(bela, "")) == ("first", "second")
+    assert (model_choice.validated(ada, ""), model_choice.validated(bela, "")) == ("first", "second")
     assert begin(bela, ask()).choice == "second"
 
 

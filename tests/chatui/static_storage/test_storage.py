@@ -94,7 +94,7 @@ def test_a_start_collects_only_what_has_changed_since_the_last_one(small: Path) 
 
 def test_what_was_collected_by_half_or_was_deleted_is_collected_again(small: Path) -> None:
     assert collect_changed()
-    collecting.begin()  # and the process was killed
+    collecting.mark_incomplete()  # and the process was killed
     assert collect_changed()
     (small / "static" / "staticfiles.json").unlink()
     assert collect_changed()

@@ -17,21 +17,21 @@ def script(text: str) -> str:
     """A script without comments on their own lines and without type comments in expressions, with less white space and with short private
     names.
     """
-    lines = _SPACE.sub("\n", _private(_TYPE.sub("", uncommented(text)))).lstrip().split("\n")
+    lines = _SPACE.sub("\n", _with_short_private_names(_TYPE.sub("", without_comments(text)))).lstrip().split("\n")
     # A template literal of several lines has lines that look like code.
     if any(line.count("`") % 2 for line in lines):
         return "\n".join(lines)
-    return "".join(_tightened(line) + ("" if _goes_on(line) else "\n") for line in lines[:-1]) + _tightened(lines[-1])
+    return "".join(_without_spaces(line) + ("" if _joins_next(line) else "\n") for line in lines[:-1]) + _without_spaces(lines[-1])
 
 
-def uncommented(text: str) -> str:
+def without_comments(text: str) -> str:
     """A script without comments on their own lines."""
     return _BLOCK.sub("", _LINE.sub("", text))
 
 
-def misread_line(text: str) -> str:
+def unsafe_line(text: str) -> str:
     """The first line of a script whose meaning minifying would change; empty if there is none. Has false positives."""
-    for line in uncommented(text).splitlines():
+    for line in without_comments(text).splitlines():
         types = [line[: found.start()] for found in _TYPE.finditer(line)]
         is_open = [line.count("`") % 2, line.endswith("\\"), *(before.count(mark) % 2 for before in types for mark in "\"'`")]
         if any(is_open):
@@ -47,7 +47,7 @@ def sheet(text: str) -> str:
     return "".join(pieces)
 
 
-def _private(text: str) -> str:
+def _with_short_private_names(text: str) -> str:
     """Shorten the private names of a script, the most frequent ones most: nothing outside of a class uses them."""
     declared = {found[1] for found in _DECLARED.finditer(text)}
     counts = Counter(name for name in _PRIVATE.findall(text) if name in declared)
@@ -60,7 +60,7 @@ def _short_names() -> Iterator[str]:
         yield from map("".join, product(ascii_lowercase, repeat=length))
 
 
-def _tightened(line: str) -> str:
+def _without_spaces(line: str) -> str:
     """A line of a script without spaces around operators and punctuation. Lines that may have more than code and strings are unchanged."""
     pieces = _STRING.split(line)
     # Other literals and comments begin with one of these marks outside of a string.
@@ -70,7 +70,7 @@ def _tightened(line: str) -> str:
     return "".join(pieces)
 
 
-def _goes_on(line: str) -> bool:
+def _joins_next(line: str) -> bool:
     """Whether the line break after a line of a script can be removed: it ends neither a comment nor a statement without a semicolon."""
     return line.endswith(("{", "(", "[", ",", ";")) and "//" not in line
 

@@ -6,12 +6,12 @@ import posixpath
 import re
 from collections.abc import Mapping
 
-from chatui.static_storage import shortened
+from chatui.static_storage import minify
 
 
-def join(sources: Mapping[str, str]) -> dict[str, str]:
+def bundle(sources: Mapping[str, str]) -> dict[str, str]:
     """The sheets that browsers load, by name. A sheet that others import can also be loaded on its own."""
-    return {name: shortened.sheet(_whole(name, sources)) for name in sources}
+    return {name: minify.sheet(_whole(name, sources)) for name in sources}
 
 
 def _whole(name: str, sources: Mapping[str, str]) -> str:
