@@ -1,4 +1,4 @@
-"""A database of a test's own, in a file, as a command finds it: migrated, with two people and what they wrote."""
+"""A database file for one test, as a command finds it: migrated, with two people and their conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that look alike cannot both be accounts, whichever way an account is made or renamed."""
+"""No two accounts have names that look alike, in whatever way an account is created or renamed."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ def test_a_person_keeps_their_own_name_and_may_change_its_capitals(olga: User) -
 
 
 @pytest.mark.parametrize("way", ["create_user", "create_superuser"])
-def test_the_manager_refuses_with_a_sentence(way: str, olga: User) -> None:
+def test_the_manager_refuses_with_a_message(way: str, olga: User) -> None:
     with pytest.raises(ValidationError, match="looks like it"):
         getattr(User.objects, way)("оlga", password=PASSWORD)
 
 
-def test_createsuperuser_refuses_with_a_sentence(olga: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_createsuperuser_refuses_with_a_message(olga: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", PASSWORD)
     with pytest.raises(CommandError, match="looks like it"):
         call_command("createsuperuser", interactive=False, username="оlga", email="olga@example.org")
@@ -106,7 +106,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_database_refuses_whatever_forms_and_managers_let_through(way: str, olga: User) -> None:
+def test_the_database_refuses_names_that_forms_and_managers_accept(way: str, olga: User) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         WAYS[way]("оlga")
     WAYS[way]("carol")

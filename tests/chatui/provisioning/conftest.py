@@ -1,4 +1,4 @@
-"""A directory with a token, and an operator whose file names its provider."""
+"""Fixtures: a directory with a token, and a sign-in file that configures its provider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joined scripts do what the modules do that they are made of, and what could not is refused."""
+"""Bundled scripts behave like their modules, and scripts that could not are refused."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def run(files: dict[str, str], entry: str, place: Path) -> str:
 
 
 @pytest.mark.parametrize("entry", ["js/first.js", "js/second.js"])
-def test_joined_modules_run_once_in_their_order_and_know_the_same(entry: str, tmp_path: Path) -> None:
+def test_bundled_modules_run_once_in_order_and_share_state(entry: str, tmp_path: Path) -> None:
     joined = script_bundles.bundle(MODULES, ["js/plain.js"])
     expected = run(MODULES, entry, tmp_path / "written")
     assert "shared runs" in expected and "one:1" in expected
     assert run(joined, entry, tmp_path / "joined") == expected
 
 
-def test_what_only_one_page_needs_is_in_its_file_and_what_is_loaded_later_is_not() -> None:
+def test_modules_of_one_page_are_in_its_file_unless_they_are_loaded_dynamically() -> None:
     joined = script_bundles.bundle(MODULES, [])
     assert set(joined) == {"js/first.js", "js/second.js", "js/lazy.js", "js/plain.js", "js/joined/1.js"}
     assert "kept" in joined["js/first.js"] and "shared runs" in joined["js/joined/1.js"]
@@ -62,7 +62,7 @@ def test_what_only_one_page_needs_is_in_its_file_and_what_is_loaded_later_is_not
     assert joined["js/plain.js"] == 'document.title="no module";', "a script that is no module stays one"
 
 
-def test_a_script_that_is_loaded_later_and_also_imported_runs_once(tmp_path: Path) -> None:
+def test_a_script_that_is_both_imported_and_loaded_dynamically_runs_once(tmp_path: Path) -> None:
     modules = {
         "js/a.js": 'import { b } from "./b.js";\nlog(b(), (await_ => await_)(1));\nimport("./b.js").then((m) => log(m.b()));\n',
         "js/b.js": "let n = 0;\nexport function b() {\n  return ++n;\n}\n",
@@ -102,7 +102,7 @@ def test_a_script_that_is_loaded_later_and_also_imported_runs_once(tmp_path: Pat
         'const text = "/** @x */ y";\n',
     ],
 )
-def test_what_would_mean_something_else_when_it_is_joined_is_refused(text: str) -> None:
+def test_scripts_whose_meaning_bundling_would_change_are_refused(text: str) -> None:
     with pytest.raises(script_bundles.BundleError):
         script_bundles.bundle({"js/a.js": text, "js/b.js": "export const b = 1;\n"}, [])
 
@@ -139,7 +139,7 @@ def same(pairs: dict[str, list[str]]) -> Any:
 
 
 @pytest.mark.slow
-def test_leaving_out_comments_and_white_space_leaves_every_token_of_our_scripts() -> None:
+def test_minifying_keeps_every_token_of_our_scripts() -> None:
     scripts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in (ROOT / "static/js").rglob("*.js")}
     assert len(scripts) > 80
     assert same({name: [text, minify.script(text)] for name, text in scripts.items()}) == []
@@ -148,14 +148,14 @@ def test_leaving_out_comments_and_white_space_leaves_every_token_of_our_scripts(
     assert same(mixed) == ["mixed"]
 
 
-def test_a_private_name_is_short_and_what_only_looks_like_one_stays() -> None:
+def test_only_private_names_are_shortened() -> None:
     text = "class A {\n  #name = 1;\n  static async #other() {}\n"
     text += '  get() {\n    return [this.#name, "#name", "a #part", `#${this.#other}`];\n  }\n}\n'
     short = 'class A {#a=1;static async #b(){}\nget(){return[this.#a,"#name","a #part",`#${this.#b}`];}\n}\n'
     assert minify.script(text).replace(" ", "") == short.replace(" ", "")
 
 
-def test_blanks_go_from_lines_with_strings_and_lines_are_joined_but_for_what_ends_in_a_comment() -> None:
+def test_spaces_and_line_breaks_are_removed_except_in_strings_and_after_comments() -> None:
     text = 'a = { "b/c": `d`, };\ne = [ "f/g", "it\'s" ]; // h;\ni = "/" + k; // { not, joined;\nl = "m // n";\nreturn\no();\n'
     assert minify.script(text) == (
         'a = { "b/c": `d`, };e = [ "f/g", "it\'s" ]; // h;\ni = "/" + k; // { not, joined;\nl="m // n";\nreturn\no();'
@@ -175,12 +175,12 @@ def test_blanks_go_from_lines_with_strings_and_lines_are_joined_but_for_what_end
         'const load = () => import("./b.js");\n',
     ],
 )
-def test_what_means_the_same_is_not_refused(text: str) -> None:
+def test_equivalent_scripts_are_not_refused(text: str) -> None:
     assert script_bundles.bundle({"js/a.js": text, "js/b.js": "export const b = 1;\n"}, [])
 
 
 @pytest.mark.slow
-def test_our_own_scripts_can_be_joined_and_each_file_can_be_read(tmp_path: Path) -> None:
+def test_our_scripts_can_be_bundled_and_each_file_can_be_parsed(tmp_path: Path) -> None:
     scripts = (ROOT / "static/js").rglob("*.js")
     sources = {path.relative_to(ROOT / "static").as_posix(): path.read_text(encoding="utf-8") for path in scripts}
     pages = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "templates").rglob("*.html"))
@@ -195,6 +195,6 @@ def test_our_own_scripts_can_be_joined_and_each_file_can_be_read(tmp_path: Path)
     assert len(policies) == 1, "two would make the browser refuse the second"
 
 
-def test_what_loads_nothing_but_itself_is_told() -> None:
+def test_a_cycle_of_imports_that_nothing_loads_is_refused() -> None:
     with pytest.raises(script_bundles.BundleError, match="cycle"):
         script_bundles.bundle({"js/a.js": "", "js/b.js": 'import "./c.js";\n', "js/c.js": 'import "./b.js";\n'}, [])
