@@ -90,7 +90,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def _check(self, spec: BackendSpec) -> None:
         env = environment()
-        if spec.name in {known.name for known in configured.base(env)}:
+        if spec.name in {known.name for known in configured.operator_backends(env)}:
             self.add_error("name", _("A back end with this name is set up outside the admin pages, and takes precedence."))
         if spec.summarizer and find([*configured.combined(env, configured.rows()), spec], spec.summarizer) is None:
             self.add_error("summarizer", _("There is no such back end."))
@@ -228,7 +228,11 @@ def _confirmation(row: StoredBackend) -> tuple[str, str]:
 def _summarizers() -> set[str]:
     """The names of the back ends that summarize reasoning, and so receive it, including rows that are switched off."""
     stored = StoredBackend.objects.exclude(summarizer="").values_list("summarizer", flat=True)
-    return {split_choice(choice)[0] for choice in [*stored, *(spec.summarizer for spec in configured.base(environment()))] if choice}
+    return {
+        split_choice(choice)[0]
+        for choice in [*stored, *(spec.summarizer for spec in configured.operator_backends(environment()))]
+        if choice
+    }
 
 
 @translation.override(SOURCE)

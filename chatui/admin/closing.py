@@ -14,7 +14,7 @@ from chatui.audit_log.record import Visitor
 from chatui.models import User
 from chatui.models.accounts.closed_account import Cause
 from chatui.offboarding import closing
-from chatui.offboarding.closing import KeptOpenError
+from chatui.offboarding.closing import CannotCloseError
 from chatui.permissions.access import NotFoundError
 from chatui.web.visitors import visitor_of
 
@@ -79,8 +79,8 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         try:
             return closing.close_by_staff(person, visitor_of(request, "admin"))
         except NotFoundError:
-            return False  # the permission or the account is gone
-        except KeptOpenError:
+            return False  # they no longer may, or the account is gone
+        except CannotCloseError:
             person.is_active = True
             words = gettext("%(name)s was not closed: nobody else could look after accounts.")
             messages.error(request, words % {"name": person.get_username()})

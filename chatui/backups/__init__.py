@@ -1,1 +1,1 @@
-"""Backups of a SQLite database: made while it is in use, checked, encrypted, and restored without what was erased since."""
+"""Backups of a SQLite database: created while it is in use, checked, encrypted, and restored without data that was erased since."""

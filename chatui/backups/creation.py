@@ -1,4 +1,4 @@
-"""Makes a backup: copies the database at one moment, checks the copy as a restore would, encrypts it and stores it."""
+"""Creates a backup: copies a snapshot of the database, checks the copy like a restore does, encrypts it and stores it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ACTION = "backup made"
 class Backup:
     """A finished backup.
 
-    ``report``: the verification of its audit log. A backup with a broken log is kept anyway, because it is better than none.
+    ``report``: the verification of its audit log. A backup with a broken log is stored anyway, because it is better than none.
     """
 
     path: Path
@@ -38,40 +38,40 @@ def create(place: Path, keys: Sequence[Any] = ()) -> Backup:
     """Create a backup in a new file, or in a directory under a name with the current time. ``keys``: see ``encryption.recipients``.
 
     Raises:
-        BackupError: it could not be created, or the copy is damaged. No file is left.
+        BackupError: it could not be created, or the copy is damaged. No file is left behind.
     """
     database = files.database_file()
-    target = _named(place, is_encrypted=bool(keys))
+    target = _target(place, is_encrypted=bool(keys))
     try:
         with file_locks.take(database, file_locks.BACKING_UP):
             return _create(database, target, keys)
     except file_locks.TakenError:
-        raise BackupError("Another process is making a backup.") from None
+        raise BackupError("Another process is creating a backup.") from None
     except OSError as error:
         raise BackupError(f"The backup cannot be written: {error.strerror or error}.") from error
     except (sqlite3.Error, DatabaseError) as error:
-        raise BackupError(f"SQLite cannot do it: {error}.") from error
+        raise BackupError(f"SQLite reports an error: {error}.") from error
 
 
 def _create(database: Path, target: Path, keys: Sequence[Any]) -> Backup:
-    # Recorded first, so that the backup itself contains the line: the file exposes every hidden channel.
+    # Recorded first, so that the line is in the backup as well, because the file exposes every hidden channel.
     record(ACTION, SHELL, detail="encrypted" if keys else "not encrypted")
-    # Beside the database, not in the target directory, which may be on another machine: the copy is not encrypted yet.
+    # Next to the database, not in the target directory, which may be on another machine: the copy is not encrypted yet.
     copy = Path(f"{database}.backup")
     files.discard(copy)  # left by a process that was killed
     try:
         files.copy_live(database, copy)
-        counts = files.examine(copy)
-        with files.in_use(copy):
+        counts = files.check(copy)
+        with files.used_by_django(copy):
             report = chain.verify()
-        files.settle(copy)
-        _put(copy, target, keys)
+        files.merge_and_sync(copy)
+        _store(copy, target, keys)
     finally:
         files.discard(copy)
     return Backup(target, counts, report)
 
 
-def _put(copy: Path, target: Path, keys: Sequence[Any]) -> None:
+def _store(copy: Path, target: Path, keys: Sequence[Any]) -> None:
     """Store the file atomically, without overwriting an existing one."""
     partial = target.with_name(f".{target.name}.partial")
     partial.unlink(missing_ok=True)
@@ -81,15 +81,15 @@ def _put(copy: Path, target: Path, keys: Sequence[Any]) -> None:
                 encryption.encrypt(source, file, list(keys))
             else:
                 shutil.copyfileobj(source, file, 1024 * 1024)
-        files.to_disk(partial)
+        files.sync(partial)
         _refuse_existing(target)
         os.replace(partial, target)
-        files.to_disk(target.parent)
+        files.sync(target.parent)
     finally:
         partial.unlink(missing_ok=True)
 
 
-def _named(place: Path, *, is_encrypted: bool) -> Path:
+def _target(place: Path, *, is_encrypted: bool) -> Path:
     if place.is_dir():
         place = place / f"chatui-{datetime.now(UTC):%Y%m%d-%H%M%S}.sqlite3{'.age' if is_encrypted else ''}"
     _refuse_existing(place)
@@ -98,4 +98,4 @@ def _named(place: Path, *, is_encrypted: bool) -> Path:
 
 def _refuse_existing(path: Path) -> None:
     if path.exists() or path.is_symlink():
-        raise BackupError(f"{path} exists already, and no backup is overwritten.")
+        raise BackupError(f"{path} exists already. Backups never overwrite files.")

@@ -1,4 +1,4 @@
-"""Database files: copies them while they are in use, syncs them to disk, and checks them. Only their owner can read them."""
+"""Copies SQLite database files while they are in use, syncs them to disk, and checks them. Only their owner can read new files."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from urllib.parse import quote
 from django.db import connection
 
 SIDECARS = ("-wal", "-shm", "-journal")
-"""The files that SQLite stores beside a database. Next to another database they would corrupt it."""
+"""The suffixes of files that SQLite stores next to a database. Next to another database, they would corrupt it."""
 
 
 class BackupError(Exception):
-    """A backup cannot be made or restored. The message is a sentence for the operator."""
+    """A backup cannot be created or restored. The message is a sentence for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class Counts:
 def database_file() -> Path:
     """The product's own SQLite file. Raises BackupError if it uses PostgreSQL."""
     if connection.vendor != "sqlite":
-        raise BackupError("This database is PostgreSQL: pg_dump and pg_restore do it, as docs/operating.md says.")
+        raise BackupError("This database is PostgreSQL: use pg_dump and pg_restore, as in docs/operating.md.")
     return Path(connection.settings_dict["NAME"]).resolve()
 
 
 def private_file(path: Path) -> BinaryIO:
-    """A new file, open for writing, that only its owner can read. Raises FileExistsError."""
+    """Create a file that only its owner can read, open for writing. Raises FileExistsError."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb")
 
 
@@ -51,28 +51,28 @@ def copy_live(source: Path, target: Path) -> None:
     ``target`` must not exist.
     """
     private_file(target).close()
-    with closing(sqlite3.connect(f"file:{quote(str(source))}?mode=rw", uri=True, timeout=20)) as live, closing(opened(target)) as copy:
-        live.backup(copy)  # in one step, which is one read transaction: with smaller steps, each write by others would restart the copy
-    settle(target)
+    with closing(sqlite3.connect(f"file:{quote(str(source))}?mode=rw", uri=True, timeout=20)) as live, closing(connect(target)) as copy:
+        live.backup(copy)  # in one step, in one read transaction: between smaller steps, each write of others would restart the copy
+    merge_and_sync(target)
 
 
-def opened(path: Path) -> sqlite3.Connection:
-    """A connection of our own, independent of Django's."""
+def connect(path: Path) -> sqlite3.Connection:
+    """Open a connection that is independent of Django's."""
     return sqlite3.connect(path, timeout=5, isolation_level=None)
 
 
-def settle(path: Path) -> None:
-    """Make a database that nobody uses one file, complete and on disk."""
-    with closing(opened(path)) as database:
+def merge_and_sync(path: Path) -> None:
+    """Merge the files of a database that nobody uses into one, and sync it to disk."""
+    with closing(connect(path)) as database:
         database.execute("PRAGMA journal_mode=DELETE")
-    left = [ending for ending in SIDECARS if Path(f"{path}{ending}").exists()]
+    left = [suffix for suffix in SIDECARS if Path(f"{path}{suffix}").exists()]
     if left:
         raise BackupError(f"{path.name}{left[0]} could not be merged into the database.")
-    to_disk(path)
+    sync(path)
 
 
-def to_disk(path: Path) -> None:
-    """Wait until a file, or what a directory lists, is on disk."""
+def sync(path: Path) -> None:
+    """Wait until a file, or the entries of a directory, are on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -81,14 +81,14 @@ def to_disk(path: Path) -> None:
 
 
 def discard(path: Path) -> None:
-    """Remove a database file and the files beside it."""
-    for ending in ("", *SIDECARS):
-        Path(f"{path}{ending}").unlink(missing_ok=True)
+    """Delete a database file and the files that SQLite stores next to it."""
+    for suffix in ("", *SIDECARS):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
 @contextmanager
-def in_use(path: Path) -> Iterator[None]:
-    """A context manager in which Django's models, in this thread, use this file."""
+def used_by_django(path: Path) -> Iterator[None]:
+    """Within this context, Django's models use this file, in this thread."""
     before = connection.settings_dict["NAME"]
     connection.close()
     connection.settings_dict["NAME"] = str(path)
@@ -99,14 +99,14 @@ def in_use(path: Path) -> Iterator[None]:
         connection.settings_dict["NAME"] = before
 
 
-def examine(path: Path) -> Counts:
-    """Check the whole file: SQLite's integrity check, and that it is a database of this product. Raises BackupError."""
+def check(path: Path) -> Counts:
+    """Check the whole file: run SQLite's integrity check, and count rows of this product's tables. Raises BackupError."""
     try:
-        with closing(opened(path)) as database:
+        with closing(connect(path)) as database:
             problems = [row[0] for row in database.execute("PRAGMA integrity_check(3)")]
             if problems != ["ok"]:
-                raise BackupError(f"The database in it is damaged: {problems[0]}.")
+                raise BackupError(f"The database in the file is damaged: {problems[0]}.")
             tables = ("chatui_user", "chatui_conversation", "chatui_message")
-            return Counts(*(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables))  # noqa: S608 - our words
+            return Counts(*(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables))  # noqa: S608 - constants
     except sqlite3.DatabaseError as error:
-        raise BackupError(f"It is no database of this product, or a damaged one ({error}).") from error
+        raise BackupError(f"The file is not a database of this product, or it is damaged ({error}).") from error

@@ -1,4 +1,4 @@
-"""Moves everything from a SQLite file into an empty PostgreSQL database: all or nothing, with the rows of both counted."""
+"""Copies all rows of a SQLite file into an empty PostgreSQL database, or none, and compares their numbers."""
 
 from __future__ import annotations
 
@@ -29,41 +29,41 @@ from chatui.database import file_locks
 ACTION = "database moved"
 MADE_BY_MIGRATIONS = (ContentType, Permission)
 SOURCE = "moved_from"
-"""Django's name for the SQLite file while it is read."""
+"""The alias of the SQLite file in Django's databases while it is read."""
 _ROWS = 100
 """The most rows in one statement."""
 _BYTES = 8 * 1024 * 1024
-"""The approximate bytes in one statement: a stored request or a document can have megabytes."""
+"""The approximate size of one statement: a stored request or a document can have megabytes."""
 _PRAGMAS = "PRAGMA foreign_keys=ON;"
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What was moved: ``rows`` by table, the same in both databases. ``log``: the verification of the audit log in the new database."""
+    """The result. ``rows``: their number by table, the same in both databases. ``log``: the verification of the copied audit log."""
 
     counts: Counts
     rows: dict[str, int]
     log: chain.Report
 
 
-def move(source: Path, tell: Callable[[str], None] = lambda _line: None) -> Moved:
-    """Copy all rows of ``source`` into the database of the settings. ``source`` is not changed. ``tell`` is called with a line for each
+def move(source: Path, report_line: Callable[[str], None] = lambda _line: None) -> Moved:
+    """Copy all rows of ``source`` into the database of the settings. ``source`` is not changed. Calls ``report_line`` with a line for each
     table.
 
     Raises:
-        BackupError: nothing was copied; the message has the reason.
+        BackupError: nothing was copied, for the reason in the message.
     """
     if connection.vendor != "postgresql":
-        raise BackupError("CHATUI_DATABASE_URL has to name the PostgreSQL database to move to.")
+        raise BackupError("CHATUI_DATABASE_URL must name the PostgreSQL database to move to.")
     if not source.is_file():
-        raise BackupError(f"{source} is not there.")
+        raise BackupError(f"{source} does not exist.")
     try:
-        # No server starts on it meanwhile, and no command writes: _reading holds SQLite's own lock.
+        # This lock keeps a server from starting on the file, and SQLite's lock in _source_database keeps commands from writing.
         with file_locks.take(source, file_locks.SERVING):
-            counts = files.examine(source)
+            counts = files.check(source)
             _check_same_version(source)
             _check_target()
-            return _move(source, counts, tell)
+            return _move(source, counts, report_line)
     except file_locks.TakenError:
         raise BackupError(f"A server is running on {source.name}. Stop it first.") from None
     except (sqlite3.Error, OSError) as error:
@@ -74,11 +74,11 @@ def _check_target() -> None:
     call_command("migrate", verbosity=0)
     full = [model for model in _models() if model not in MADE_BY_MIGRATIONS and model._base_manager.exists()]
     if full:
-        raise BackupError(f"The PostgreSQL database has rows in {full[0]._meta.db_table} already. What is moved goes into an empty one.")
+        raise BackupError(f"The PostgreSQL database already has rows in {full[0]._meta.db_table}. It must be empty.")
 
 
 def _check_same_version(source: Path) -> None:
-    with closing(files.opened(source)) as database:
+    with closing(files.connect(source)) as database:
         there = {(str(app), str(name)) for app, name in database.execute("SELECT app, name FROM django_migrations")}
     here = set(MigrationLoader(connection).disk_migrations)
     if newer := sorted(name for app, name in there - here if app == "chatui"):
@@ -87,15 +87,15 @@ def _check_same_version(source: Path) -> None:
         raise BackupError(f"{source.name} was written by an older version (it lacks {older[0]}). Run manage.py migrate on it first.")
 
 
-def _move(source: Path, counts: Counts, tell: Callable[[str], None]) -> Moved:
-    with _reading(source), transaction.atomic():
+def _move(source: Path, counts: Counts, report_line: Callable[[str], None]) -> Moved:
+    with _source_database(source), transaction.atomic():
         models = _models()
-        for made in reversed(MADE_BY_MIGRATIONS):  # the source has them, too, perhaps with other keys
+        for made in reversed(MADE_BY_MIGRATIONS):  # the source has these rows, too, perhaps with other keys
             made._base_manager.all()._raw_delete(connection.alias)
         rows = {}
         for model in models:
             rows[model._meta.db_table] = _copy(model)
-            tell(f"{rows[model._meta.db_table]:>9,} {model._meta.db_table}")
+            report_line(f"{rows[model._meta.db_table]:>9,} {model._meta.db_table}")
         with connection.cursor() as cursor:
             for statement in connection.ops.sequence_reset_sql(no_style(), models):
                 cursor.execute(statement)
@@ -107,13 +107,13 @@ def _move(source: Path, counts: Counts, tell: Callable[[str], None]) -> Moved:
 
 
 def _models() -> list[type[Model]]:
-    """One for each table."""
+    """The models, one for each table."""
     return [model for model in apps.get_models(include_auto_created=True) if model._meta.managed and not model._meta.proxy]
 
 
 @contextmanager
-def _reading(source: Path) -> Iterator[None]:
-    """The file as Django's database ``SOURCE``, in one read transaction that also keeps others from writing."""
+def _source_database(source: Path) -> Iterator[None]:
+    """Within this context, the file is Django's database ``SOURCE``, in one read transaction that also keeps others from writing."""
     options = {"transaction_mode": "IMMEDIATE", "timeout": 5, "init_command": _PRAGMAS}
     settings: dict[str, Any] = deepcopy(connection.settings_dict)
     connections.databases[SOURCE] = settings | {"ENGINE": "django.db.backends.sqlite3", "NAME": str(source), "OPTIONS": options}
@@ -121,7 +121,7 @@ def _reading(source: Path) -> Iterator[None]:
         with transaction.atomic(using=SOURCE):
             yield
     except DatabaseError as error:
-        raise BackupError(f"A database could not do it ({type(error).__name__}), and nothing was moved.") from error
+        raise BackupError(f"A database reported an error ({type(error).__name__}). Nothing was moved.") from error
     finally:
         connections[SOURCE].close()
         del connections[SOURCE]
@@ -129,10 +129,10 @@ def _reading(source: Path) -> Iterator[None]:
 
 
 def _copy(model: type[Model]) -> int:
-    """Copy one table, row by row and unchanged: no default or modification time is set again. Returns how many rows."""
+    """Copy all rows of one table unchanged, without setting defaults or modification times again. Returns the number of rows."""
     fields = [field for field in model._meta.local_concrete_fields if not field.generated]
-    there = model._base_manager.using(SOURCE).order_by("pk")
-    for batch in _batches(there.iterator(chunk_size=1), [field.attname for field in fields]):
+    source_rows = model._base_manager.using(SOURCE).order_by("pk")
+    for batch in _batches(source_rows.iterator(chunk_size=1), [field.attname for field in fields]):
         try:
             query = InsertQuery(model)
             query.insert_values(fields, batch, raw=True)  # bulk_create would set the creation times again
@@ -140,15 +140,15 @@ def _copy(model: type[Model]) -> int:
         except (DatabaseError, ValueError) as error:
             # Only its type: the message of the error quotes the row.
             which = f"{model._meta.db_table} with keys from {batch[0].pk} to {batch[-1].pk}"
-            raise BackupError(f"A row of {which} does not fit ({type(error).__name__}), and nothing was moved.") from None
-    count, came = there.count(), model._base_manager.count()
-    if count != came:
-        raise BackupError(f"Of {count} rows of {model._meta.db_table} {came} came over; nothing was moved.")
+            raise BackupError(f"A row of {which} cannot be stored ({type(error).__name__}). Nothing was moved.") from None
+    count, copied = source_rows.count(), model._base_manager.count()
+    if count != copied:
+        raise BackupError(f"Only {copied} of {count} rows of {model._meta.db_table} were copied. Nothing was moved.")
     return count
 
 
 def _batches(rows: Iterable[Model], names: Sequence[str]) -> Iterator[list[Model]]:
-    """Batches of rows that do not take too much memory."""
+    """Split rows into batches that do not take too much memory."""
     batch: list[Model] = []
     size = 0
     for row in rows:

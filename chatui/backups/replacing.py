@@ -1,4 +1,4 @@
-"""Replaces a database that nobody is using, and keeps the old one under another name."""
+"""Replaces a SQLite database that nobody is using, and keeps the old one under another name."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ _IN_USE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 @dataclass(slots=True)
-class Current:
-    """The database that is to be replaced, locked while this is open. ``connection``: None if there is no database, or a damaged one."""
+class CurrentDatabase:
+    """The database to replace, locked until ``close``. ``connection``: None if there is no database, or it is damaged."""
 
     path: Path
     connection: sqlite3.Connection | None
 
     def replace(self, by: Path, kept: Path) -> bool:
-        """Atomically replace it with another database. Returns whether there was an old one, which is now named ``kept``."""
+        """Atomically replace it with the database ``by``. Returns whether there was an old one, which is now at ``kept``."""
         was_there = self.path.exists()
         # A damaged database keeps its write-ahead log, which must not be applied to the new one.
-        for ending in files.SIDECARS:
-            if (beside := Path(f"{self.path}{ending}")).exists():
-                os.replace(beside, f"{kept}{ending}")
+        for suffix in files.SIDECARS:
+            if (sidecar := Path(f"{self.path}{suffix}")).exists():
+                os.replace(sidecar, f"{kept}{suffix}")
         if was_there:
             _link(self.path, kept)
             kept.chmod(0o600)
         os.replace(by, self.path)
-        files.to_disk(self.path.parent)
+        files.sync(self.path.parent)
         return was_there
 
     def close(self) -> None:
@@ -42,11 +42,11 @@ class Current:
             self.connection = None
 
 
-def claim(path: Path) -> Current:
+def lock(path: Path) -> CurrentDatabase:
     """Lock a database, and merge its write-ahead log into it. Raises BackupError if any other process has it open."""
     if not path.exists():
-        return Current(path, None)
-    connection = files.opened(path)
+        return CurrentDatabase(path, None)
+    connection = files.connect(path)
     try:
         # Leaving WAL mode only succeeds if this is the database's only connection.
         connection.execute("PRAGMA journal_mode=DELETE")
@@ -55,12 +55,12 @@ def claim(path: Path) -> Current:
         connection.close()
         if (error.sqlite_errorcode & 0xFF) in _IN_USE:
             raise BackupError(f"Another process has {path.name} open. Stop the server and every other command first.") from None
-        return Current(path, None)
-    return Current(path, connection)
+        return CurrentDatabase(path, None)
+    return CurrentDatabase(path, connection)
 
 
 def _link(path: Path, kept: Path) -> None:
-    """Create a hard link, so that a database exists at every moment: otherwise a server that starts then would create an empty one."""
+    """Create a hard link, so that a database exists at every moment: otherwise a server that starts meanwhile would create an empty one."""
     try:
         os.link(path, kept)
     except OSError:  # a file system without links

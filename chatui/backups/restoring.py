@@ -1,4 +1,4 @@
-"""Restores a backup. It is prepared beside the database, with all later erasures applied, and only then put in its place."""
+"""Restores a backup. It is prepared next to the database, where all later erasures are repeated, and then replaces it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from chatui.audit_log.chain import Head
 from chatui.audit_log.record import SHELL, record
 from chatui.backups import encryption, files, replacing, revocations
 from chatui.backups.files import BackupError, Counts
-from chatui.backups.replacing import Current
+from chatui.backups.replacing import CurrentDatabase
 from chatui.database import file_locks
 from chatui.erasure import erasure_list
 from chatui.erasure.erasure_list import Erasure
@@ -38,8 +38,8 @@ _ERASURES = "SELECT detail, owner_name, at FROM chatui_auditevent WHERE action =
 
 @dataclass(frozen=True, slots=True)
 class RestoreOptions:
-    """The operator's options for a restore: private keys, the lists of erasures (None: none), and whether a broken audit log is
-    accepted."""
+    """The operator's options for a restore: the private keys, the listed erasures (None: no list was given), whether the operator says
+    that there is no list, and whether a broken audit log is accepted."""
 
     keys: Sequence[Any] = ()
     erasures: Sequence[Erasure] | None = None
@@ -49,92 +49,92 @@ class RestoreOptions:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was restored, how many people were erased again, and the path of the former database (None: there was none). ``taken_back``: how
-    many accounts, keys and links that were valid in the backup have been revoked again; None if unknown.
+    """The result. ``erased``: how many people were erased again. ``revoked_again``: how many accounts, keys and links that were valid in
+    the backup were closed or revoked again; None if unknown. ``kept``: the path of the former database; None if there was none.
     """
 
     counts: Counts
     erased: int
-    taken_back: int | None
+    revoked_again: int | None
     kept: Path | None
 
 
-def restore(backup: Path, wanted: RestoreOptions) -> Restored:
+def restore(backup: Path, options: RestoreOptions) -> Restored:
     """Replace the database with a backup.
 
     Raises:
-        BackupError: nothing was done, and the database is unchanged.
+        BackupError: the backup cannot be restored; the database is unchanged.
     """
     database = files.database_file()
     connection.close()
     try:
-        with file_locks.take(database, file_locks.SERVING), closing(replacing.claim(database)) as current:
-            return _restore(backup, current, wanted)
+        with file_locks.take(database, file_locks.SERVING), closing(replacing.lock(database)) as current:
+            return _restore(backup, current, options)
     except file_locks.TakenError:
         raise BackupError("A server is running on this database. Stop it first.") from None
     except OSError as error:
         raise BackupError(f"The backup cannot be restored: {error.strerror or error}.") from error
     except (sqlite3.Error, DatabaseError) as error:
-        raise BackupError(f"SQLite cannot do it: {error}.") from error
+        raise BackupError(f"SQLite reports an error: {error}.") from error
 
 
-def _restore(backup: Path, current: Current, wanted: RestoreOptions) -> Restored:
-    ready = Path(f"{current.path}.restoring")
-    files.discard(ready)  # left by a process that was killed
+def _restore(backup: Path, current: CurrentDatabase, options: RestoreOptions) -> Restored:
+    prepared = Path(f"{current.path}.restoring")
+    files.discard(prepared)  # left by a process that was killed
     try:
-        _unpack(backup, ready, wanted.keys)
-        files.examine(ready)
-        erasures = _erasures(ready, current, wanted)
-        held = (
+        _unpack(backup, prepared, options.keys)
+        files.check(prepared)
+        erasures = _erasures(prepared, current, options)
+        access = (
             revocations.active_access(current.connection)
-            if current.connection and _recorded(current.connection, ready) is not None
+            if current.connection and _recorded_erasures(current.connection, prepared) is not None
             else None
         )
-        with files.in_use(ready):
-            erased = _make_ready(current, erasures, wanted)
-            again = revocations.revoke_again(held) if held else None
-        files.settle(ready)
-        counts = files.examine(ready)
+        with files.used_by_django(prepared):
+            erased = _prepare(current, erasures, options)
+            revoked = revocations.revoke_again(access) if access else None
+        files.merge_and_sync(prepared)
+        counts = files.check(prepared)
         kept = current.path.with_name(f"{current.path.name}.before-{datetime.now(UTC):%Y%m%d-%H%M%S}")
-        was_there = current.replace(ready, kept)
+        was_there = current.replace(prepared, kept)
     finally:
-        files.discard(ready)
-        Path(f"{ready}.{file_locks.MIGRATING}").unlink(missing_ok=True)  # nobody else uses this file
-    return Restored(counts, erased, again, kept if was_there else None)
+        files.discard(prepared)
+        Path(f"{prepared}.{file_locks.MIGRATING}").unlink(missing_ok=True)  # left by ``migrate``; no other process uses it
+    return Restored(counts, erased, revoked, kept if was_there else None)
 
 
-def _unpack(backup: Path, ready: Path, keys: Sequence[Any]) -> None:
+def _unpack(backup: Path, prepared: Path, keys: Sequence[Any]) -> None:
     is_encrypted = encryption.is_encrypted(backup)
     if is_encrypted and not keys:
-        raise BackupError("The backup is encrypted: --identity has to name the file with the private key.")
-    with backup.open("rb") as source, files.private_file(ready) as target:
+        raise BackupError("The backup is encrypted: --identity must name the file with the private key.")
+    with backup.open("rb") as source, files.private_file(prepared) as target:
         if is_encrypted:
             encryption.decrypt(source, target, list(keys))
         else:
             shutil.copyfileobj(source, target, 1024 * 1024)
-    # For a database copied by hand: its unmerged write-ahead log is part of it.
+    # A database that was copied by hand may have an unmerged write-ahead log, which is part of it.
     log = Path(f"{backup}-wal")
     if log.exists():
-        with log.open("rb") as source, files.private_file(Path(f"{ready}-wal")) as target:
+        with log.open("rb") as source, files.private_file(Path(f"{prepared}-wal")) as target:
             shutil.copyfileobj(source, target, 1024 * 1024)
 
 
-def _erasures(ready: Path, current: Current, wanted: RestoreOptions) -> list[Erasure]:
-    """The people erased since the backup: from lists, and from the replaced database if it continues the backup's audit log."""
-    known = list(wanted.erasures or ())
-    if current.connection is not None and (since := _recorded(current.connection, ready)) is not None:
+def _erasures(prepared: Path, current: CurrentDatabase, options: RestoreOptions) -> list[Erasure]:
+    """The erasures since the backup: from the lists, and from the current database if it continues the backup's audit log."""
+    known = list(options.erasures or ())
+    if current.connection is not None and (since := _recorded_erasures(current.connection, prepared)) is not None:
         return known + since
-    if wanted.erasures is None and not wanted.without_erasures:
+    if options.erasures is None and not options.without_erasures:
         raise BackupError(
-            "Nobody knows who was erased since this backup: the database here does not continue it. Name the list that "
-            "manage.py erasures export wrote (--erasures FILE), or say that there is none (--without-erasures)."
+            "It is unknown who was erased since this backup, because the current database does not continue it. Name the list that "
+            "manage.py erasures export wrote (--erasures FILE), or restore without one (--without-erasures)."
         )
     return known
 
 
-def _recorded(current: sqlite3.Connection, ready: Path) -> list[Erasure] | None:
+def _recorded_erasures(current: sqlite3.Connection, prepared: Path) -> list[Erasure] | None:
     """The erasures in the current database's audit log; None if it does not continue the backup's, or cannot be read."""
-    with closing(files.opened(ready)) as database:
+    with closing(files.connect(prepared)) as database:
         head = database.execute(_HEAD).fetchone()
     try:
         if head is None or current.execute("SELECT 1 FROM chatui_auditevent WHERE number = ? AND hash = ?", head).fetchone() is None:
@@ -144,32 +144,32 @@ def _recorded(current: sqlite3.Connection, ready: Path) -> list[Erasure] | None:
         return None
 
 
-def _make_ready(current: Current, erasures: list[Erasure], wanted: RestoreOptions) -> int:
-    """Bring the tables up to date, verify the log, end sessions and one-time links, and erase again; returns how many people."""
+def _prepare(current: CurrentDatabase, erasures: list[Erasure], options: RestoreOptions) -> int:
+    """Migrate the tables, verify the log, end sessions and one-time links, and repeat erasures. Returns the number of erased people."""
     loader = MigrationLoader(connection)
     newer = sorted(
         name for app, name in (loader.applied_migrations or ()) if app == "chatui" and ("chatui", name) not in loader.disk_migrations
     )
     if newer:
-        raise BackupError(f"The backup was made by a newer version of the product (it has {newer[-1]}).")
+        raise BackupError(f"The backup was created by a newer version of the product (it has {newer[-1]}).")
     call_command("migrate", verbosity=0)
     report = chain.verify()
-    if not report.is_intact and not wanted.accept_broken_log:
-        raise BackupError("The audit log of the backup is not intact; --accept-broken-log restores it all the same.")
-    # Some of them were ended, used or revoked since.
+    if not report.is_intact and not options.accept_broken_log:
+        raise BackupError("The audit log of the backup is not intact. --accept-broken-log restores it anyway.")
+    # Some sessions and links were ended, used or revoked since the backup.
     Session.objects.all().delete()
     now = timezone.now()
     Invitation.objects.filter(used_at=None, revoked_at=None).update(revoked_at=now)
     PasswordLink.objects.filter(used_at=None).update(expires_at=now)
     lifetime.end_all()
     people = erasure_list.restored(erasures)
-    record(ACTION, SHELL, detail=_told(report.head, current))
+    record(ACTION, SHELL, detail=_audit_detail(report.head, current))
     for person in people:
         erase(SHELL, person)
     return len(people)
 
 
-def _told(head: Head | None, current: Current) -> str:
+def _audit_detail(head: Head | None, current: CurrentDatabase) -> str:
     """The detail for the audit log: where it continues, and which log it replaces."""
     lost = None
     if current.connection is not None:

@@ -1,6 +1,6 @@
-"""Keeps a restored backup from reviving what was revoked since: accounts, API keys and share links.
+"""Repeats, in a restored backup, the closing of accounts and the revoking of API keys and share links since the backup.
 
-The replaced database has this information. A missing row was deleted, which counts as revoked.
+The replaced database has this information. A row that it lacks was deleted, which counts as revoked.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from chatui.accounts.api_keys import management
 from chatui.audit_log.record import SHELL
 from chatui.models import ApiKey, ShareLink, User
 from chatui.models.accounts.closed_account import Cause
-from chatui.offboarding.closing import KeptOpenError, close_account
+from chatui.offboarding.closing import CannotCloseError, close_account
 
 _CLOSED = "SELECT id FROM chatui_user WHERE NOT is_active"
 _KEYS = "SELECT id FROM chatui_apikey WHERE revoked_at IS NULL"
@@ -24,7 +24,7 @@ _LINKS = "SELECT id FROM chatui_sharelink WHERE revoked_at IS NULL"
 
 @dataclass(frozen=True, slots=True)
 class ActiveAccess:
-    """The access that was valid or closed in the replaced database: closed accounts, and working keys and links."""
+    """The state of access in the replaced database: ``closed`` accounts, and valid ``keys`` and ``links``, by id."""
 
     closed: frozenset[UUID]
     keys: frozenset[UUID]
@@ -32,29 +32,29 @@ class ActiveAccess:
 
 
 def active_access(current: sqlite3.Connection) -> ActiveAccess | None:
-    """Read it from the current database; None if that is impossible."""
+    """Read the state from the current database; None if that fails."""
     try:
         return ActiveAccess(*(frozenset(UUID(key) for (key,) in current.execute(query)) for query in (_CLOSED, _KEYS, _LINKS)))
     except (sqlite3.DatabaseError, ValueError, TypeError):
         return None
 
 
-def revoke_again(held: ActiveAccess) -> int:
-    """Repeat the revocations in the database that Django uses now. Returns the numbers of accounts, keys and links; the first two are
-    recorded. The last account manager stays open, which is also recorded.
+def revoke_again(access: ActiveAccess) -> int:
+    """Repeat the revocations in the database that Django uses now. Returns the number of accounts, keys and links. Accounts and keys are
+    recorded. The last account manager's account remains open, which is also recorded.
     """
-    people = [person for person in User.objects.filter(is_active=True) if person.pk in held.closed]
-    count = sum(_closes(person) for person in people)
-    keys = [row for row in ApiKey.objects.filter(revoked_at=None).select_related("owner") if row.pk not in held.keys]
+    people = [person for person in User.objects.filter(is_active=True) if person.pk in access.closed]
+    count = sum(_close(person) for person in people)
+    keys = [row for row in ApiKey.objects.filter(revoked_at=None).select_related("owner") if row.pk not in access.keys]
     count += management.revoke_for_admin(SHELL, keys)
     for key in ShareLink.objects.filter(revoked_at=None).values_list("pk", flat=True):
-        if key not in held.links:
+        if key not in access.links:
             count += ShareLink.objects.filter(pk=key).update(revoked_at=timezone.now())
     return count
 
 
-def _closes(person: User) -> bool:
+def _close(person: User) -> bool:
     try:
         return close_account(person, Cause.OPERATOR, SHELL)
-    except KeptOpenError:
+    except CannotCloseError:
         return False

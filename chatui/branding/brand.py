@@ -34,7 +34,7 @@ class Brand:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of the brand to serve."""
+    """A file of the brand, as it is served."""
 
     content_type: str
     data: bytes
@@ -47,7 +47,7 @@ def brand() -> Brand:
 
 
 def file(digest: str, name: str) -> File | None:
-    """One of the brand's files, by the name in its address; None if there is none."""
+    """The brand's file with the digest and name of a URL; None if there is none."""
     env = environment()
     found = _files(env.mark, env.accent).get(name)
     return found if digest == brand().digest else None

@@ -1,4 +1,4 @@
-"""Django system checks of the operator's name, mark and accent colour."""
+"""Django system checks for the operator's name, mark and accent colour."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 
 from chatui.branding import brand, colours, mark
-from chatui.branding.colours import written
+from chatui.branding.colours import to_hex
 from chatui.branding.mark import MarkError
 from chatui.env import environment
 
@@ -35,7 +35,7 @@ def mark_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def accent(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """CHATUI_ACCENT must be a colour; if it is not readable enough, the check names its replacement."""
+    """CHATUI_ACCENT must be a colour. If its contrast is too low, a warning names the colour that replaces it."""
     text = environment().accent
     if not text:
         return []
@@ -43,9 +43,9 @@ def accent(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if wanted is None:
         return [Error("CHATUI_ACCENT must be a colour such as #0b6355.", id="chatui.E008")]
     themes = (("light", colours.LIGHT_PAPERS, colours.light(wanted)), ("dark", colours.DARK_PAPERS, colours.dark(wanted)))
-    words = "CHATUI_ACCENT {} has a contrast of only {:.1f}:1 in the {} theme, and WCAG AA asks for 4.5:1. {} is used there instead."
+    message = "CHATUI_ACCENT {} has a contrast of only {:.1f}:1 in the {} theme, and WCAG AA requires 4.5:1. {} is used there instead."
     return [
-        checks.Warning(words.format(text, colours.least_contrast(wanted, papers), theme, written(found.colour)), id="chatui.W019")
+        checks.Warning(message.format(text, colours.lowest_contrast(wanted, papers), theme, to_hex(found.colour)), id="chatui.W019")
         for theme, papers, found in themes
         if found.colour != wanted
     ]

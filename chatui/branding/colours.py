@@ -1,4 +1,4 @@
-"""Computes contrast by WCAG 2.2, and readable variants of an accent colour for the light and the dark theme."""
+"""Computes contrast ratios (WCAG 2.2), and readable variants of an accent colour for the light and the dark theme."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 Colour = tuple[int, int, int]
 """Red, green and blue, each from 0 to 255."""
 
-ENOUGH = 4.5
-"""The contrast between text and background that WCAG AA requires."""
+MIN_CONTRAST = 4.5
+"""The contrast ratio of text and background that WCAG AA requires."""
 
 _BLACK, _WHITE = (0, 0, 0), (255, 255, 255)
 # The backgrounds of links and other text in the accent colour, from static/css/base/tokens.css: paper, raised, sunken, hover, question.
@@ -20,7 +20,8 @@ DARK_PAPERS = ("#17181a", "#1f2123", "#111214", "#292c2f", "#26292c")
 
 @dataclass(frozen=True, slots=True)
 class Accent:
-    """The accent of one theme: as text and as a button, a button under the pointer, the text on it, and a tint behind text."""
+    """The accent colours of one theme: for text and buttons, for a button under the pointer, for the text on buttons, and for a tint behind
+    text."""
 
     colour: Colour
     hover: Colour
@@ -30,23 +31,23 @@ class Accent:
 
 def parse(text: str) -> Colour | None:
     """A colour of the form #rrggbb; None for anything else."""
-    return (int(text[1:3], 16), int(text[3:5], 16), int(text[5:7], 16)) if _FORM.fullmatch(text) else None
+    return (int(text[1:3], 16), int(text[3:5], 16), int(text[5:7], 16)) if _HEX_COLOUR.fullmatch(text) else None
 
 
-def written(colour: Colour) -> str:
+def to_hex(colour: Colour) -> str:
     """The colour as #rrggbb."""
     return "#{:02x}{:02x}{:02x}".format(*colour)
 
 
 def contrast(one: Colour, other: Colour) -> float:
-    """From 1, no contrast, to 21."""
+    """The contrast ratio of two colours, from 1 (none) to 21."""
     lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def least_contrast(colour: Colour, papers: Sequence[str]) -> float:
+def lowest_contrast(colour: Colour, papers: Sequence[str]) -> float:
     """The lowest contrast of the colour with any of these backgrounds."""
-    return min(contrast(colour, _known(paper)) for paper in papers)
+    return min(contrast(colour, _rgb(paper)) for paper in papers)
 
 
 def light(colour: Colour) -> Accent:
@@ -60,23 +61,23 @@ def dark(colour: Colour) -> Accent:
 
 
 def _readable(colour: Colour, papers: Sequence[str], *, towards: Colour, tint: float) -> Accent:
-    steps = (_accent(_mixed(colour, towards, step / 100), _known(papers[0]), towards, tint) for step in range(101))
+    steps = (_accent(_mix(colour, towards, step / 100), _rgb(papers[0]), towards, tint) for step in range(101))
     return next(found for found in steps if _is_readable(found, papers))
 
 
 def _accent(colour: Colour, paper: Colour, towards: Colour, tint: float) -> Accent:
-    hover = _mixed(colour, towards, 0.2)
+    hover = _mix(colour, towards, 0.2)
     ink = max((_WHITE, _BLACK), key=lambda ink: min(contrast(ink, colour), contrast(ink, hover)))
-    return Accent(colour, hover, ink, _mixed(paper, colour, tint))
+    return Accent(colour, hover, ink, _mix(paper, colour, tint))
 
 
 def _is_readable(found: Accent, papers: Sequence[str]) -> bool:
-    texts = (least_contrast(found.colour, papers), contrast(found.colour, found.wash))
-    return min(*texts, contrast(found.ink, found.colour), contrast(found.ink, found.hover)) >= ENOUGH
+    texts = (lowest_contrast(found.colour, papers), contrast(found.colour, found.wash))
+    return min(*texts, contrast(found.ink, found.colour), contrast(found.ink, found.hover)) >= MIN_CONTRAST
 
 
-def _mixed(one: Colour, other: Colour, share: float) -> Colour:
-    """``share`` of the other colour, from 0 to 1."""
+def _mix(one: Colour, other: Colour, share: float) -> Colour:
+    """Mix two colours. ``share``: of the other colour, from 0 to 1."""
     red, green, blue = (round(a + (b - a) * share) for a, b in zip(one, other, strict=True))
     return red, green, blue
 
@@ -86,8 +87,8 @@ def _luminance(colour: Colour) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def _known(text: str) -> Colour:
+def _rgb(text: str) -> Colour:
     return int(text[1:3], 16), int(text[3:5], 16), int(text[5:7], 16)
 
 
-_FORM = re.compile(r"#[0-9a-fA-F]{6}")
+_HEX_COLOUR = re.compile(r"#[0-9a-fA-F]{6}")

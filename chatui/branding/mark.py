@@ -1,4 +1,4 @@
-"""Reads the operator's mark (logo): a small SVG or PNG file that executes nothing and loads nothing."""
+"""Reads the operator's mark (logo), a small SVG or PNG file, and refuses files that could run scripts or load others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class MarkError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The file's bytes and type."""
+    """The mark: its file name in URLs, media type and bytes."""
 
     name: str
     content_type: str
@@ -24,7 +24,7 @@ class Mark:
 
     @property
     def sizes(self) -> str:
-        """Width and height in pixels, as a manifest names them: 512x512; ``any`` for a vector image."""
+        """Width and height in pixels, in a web manifest's format: 512x512; ``any`` for a vector image."""
         if not self.data.startswith(_PNG):
             return "any"
         width, height = (int.from_bytes(self.data[at : at + 4], "big") for at in (16, 20))
@@ -36,7 +36,7 @@ def read(path: Path) -> Mark:
     """Read the file, once per process.
 
     Raises:
-        MarkError: it cannot be read, is too large, or is not such a picture.
+        MarkError: it cannot be read, is too large, or is not an allowed picture.
     """
     try:
         with path.open("rb") as file:
@@ -50,14 +50,14 @@ def read(path: Path) -> Mark:
     if _SVG.match(data) is None:
         raise MarkError("CHATUI_MARK names a file that is neither SVG nor PNG.")
     if _ACTIVE.search(data):
-        raise MarkError("CHATUI_MARK names an SVG with a script, an event handler, foreign content, an entity or an outside address.")
+        raise MarkError("CHATUI_MARK names an SVG with a script, an event handler, foreign content, an entity or an external URL.")
     return Mark("mark.svg", "image/svg+xml", data)
 
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 # A comment, the XML declaration and a document type may precede the picture.
 _SVG = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?[^>]{0,500}>\s*|<!--.{0,2000}?-->\s*|<!DOCTYPE[^>\[]{0,500}>\s*)*<svg[\s>]", re.DOTALL)
-# An img element would not run or load any of this, but the file can also be opened by its address, so it is refused.
+# An img element would not run or load any of this, but the file can also be opened by its URL, so it is refused.
 _ACTIVE = re.compile(
     rb"<\s*(?:script|foreignObject|iframe|image|handler)\b|\son\w+\s*=|<!ENTITY|javascript:|href\s*=\s*[\"']\s*(?!#)|url\(\s*[\"']?\s*(?!#)",
     re.IGNORECASE,

@@ -1,16 +1,16 @@
-"""Writes the style sheets with the operator's accent colour: one for the product's pages and one for the admin."""
+"""Generates the style sheets with the operator's accent colour: one for the product's pages and one for the admin."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
 from chatui.branding import colours
-from chatui.branding.colours import Accent, Colour, written
+from chatui.branding.colours import Accent, Colour, to_hex
 
 
 @lru_cache(maxsize=8)
 def sheets(accent: str) -> dict[str, str]:
-    """The sheets by file name. None if there is no accent, or an invalid one."""
+    """The style sheets by file name; an empty dictionary if there is no accent, or an invalid one."""
     colour = colours.parse(accent)
     if colour is None:
         return {}
@@ -21,7 +21,7 @@ def sheets(accent: str) -> dict[str, str]:
 def light_accent(accent: str) -> str:
     """The accent of the light theme, as #rrggbb; empty if there is none, or an invalid one."""
     colour = colours.parse(accent)
-    return written(colours.light(colour).colour) if colour else ""
+    return to_hex(colours.light(colour).colour) if colour else ""
 
 
 def _site(light: Accent, dark: Accent) -> str:
@@ -35,7 +35,7 @@ def _site(light: Accent, dark: Accent) -> str:
 
 
 def _admin(light: Accent, dark: Accent) -> str:
-    """Django's names for the same, as in ``static/css/pages/admin.css``."""
+    """The accent under the names of Django's variables, as in ``static/css/pages/admin.css``."""
     one: dict[str, tuple[Colour, Colour]] = dict.fromkeys(
         ("--header-bg", "--button-bg", "--object-tools-bg", "--default-button-hover-bg"), (light.colour, light.colour)
     )
@@ -49,5 +49,5 @@ def _admin(light: Accent, dark: Accent) -> str:
 
 
 def _rule(place: str, values: dict[str, tuple[Colour, Colour]]) -> str:
-    lines = [f"  {name}: light-dark({written(light)}, {written(dark)});\n" for name, (light, dark) in values.items()]
+    lines = [f"  {name}: light-dark({to_hex(light)}, {to_hex(dark)});\n" for name, (light, dark) in values.items()]
     return f"{place} {{\n{''.join(lines)}}}\n"

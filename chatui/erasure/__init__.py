@@ -1,1 +1,1 @@
-"""Erases a person: the account and all of its data, for good; and lists erasures so that a restored backup can repeat them."""
+"""Permanently erases a person's account and data, and lists erasures, so that they can be repeated in a restored backup."""

@@ -1,4 +1,4 @@
-"""Applies the operator's retention settings to closed accounts, after the time in which they could be reopened."""
+"""Applies the operator's retention settings to closed accounts: transfers their conversations, and erases them."""
 
 from __future__ import annotations
 
@@ -21,37 +21,41 @@ HANDED_OVER = "conversations handed over"
 
 
 class NoHeirError(Exception):
-    """Conversations are to be transferred, but there is nobody to transfer them to: nothing is erased."""
+    """The operator wants conversations to be transferred, but the account that would receive them is not open. Nothing is erased."""
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """The result for one account. ``warning``: as of ``erase``."""
+class ErasedAccount:
+    """The result for one account. ``warning``: as in ``Erased``."""
 
     name: str
     handed_over: int
     warning: str
 
 
-def carry_out(visitor: Visitor) -> Iterator[Done]:
-    """Transfer conversations and erase the accounts that are due, one by one. Recorded. Raises NoHeirError before anything is done."""
-    found = due()
-    heir = _heir() if found and environment().closed_accounts == "hand-over" else None
-    for person in found:
-        if person.pk == getattr(heir, "pk", None) or not _is_taken(person):
+def apply_retention(visitor: Visitor) -> Iterator[ErasedAccount]:
+    """Transfer the conversations of the accounts that are due, and erase them, one by one. Recorded.
+
+    Raises:
+        NoHeirError: before anything is changed.
+    """
+    people = due()
+    heir = _heir() if people and environment().closed_accounts == "hand-over" else None
+    for person in people:
+        if person.pk == getattr(heir, "pk", None) or not _claim(person):
             continue
-        count = _handed_over(visitor, person, heir) if heir else 0
+        count = _transfer(visitor, person, heir) if heir else 0
         erased = erase(visitor, person)
-        yield Done(erased.name, count, erased.warning)
+        yield ErasedAccount(erased.name, count, erased.warning)
 
 
 def due() -> list[User]:
-    """The accounts to erase now, the longest closed first; none if closed accounts are retained forever."""
+    """The accounts to erase now, those closed first at the beginning; none if closed accounts are kept forever."""
     return [row.user for row in _due().select_related("user").order_by("closed_at")]
 
 
-def _is_taken(person: User) -> bool:
-    """Claim the account, if it is still due: it may have been reopened while others were erased. Afterwards it cannot be reopened."""
+def _claim(person: User) -> bool:
+    """Claim the account, so that it cannot be reopened. False if it is no longer due, because it was reopened while others were erased."""
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=person.pk)
         return bool(_due().filter(user=person).update(is_going=True))
@@ -71,6 +75,6 @@ def _heir() -> User:
     return heir
 
 
-def _handed_over(visitor: Visitor, person: User, heir: User) -> int:
+def _transfer(visitor: Visitor, person: User, heir: User) -> int:
     record(HANDED_OVER, visitor, person.get_username(), detail=f"to {heir.get_username()}")
     return ownership_transfer.transfer(person, heir, with_summaries=summaries.are_enabled_for(heir))

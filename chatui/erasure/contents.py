@@ -1,4 +1,4 @@
-"""Counts what the database holds about a person, which is what an erasure deletes."""
+"""Counts the data in the database about a person, which an erasure deletes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chatui.models import Conversation, DebugRequest, Folder, Message, ShareLink
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """How many rows of each kind. Conversations in the bin count, too."""
+    """The number of rows of each kind, including conversations in the bin."""
 
     conversations: int
     folders: int
@@ -39,7 +39,7 @@ class Contents:
 
 
 def contents_of(person: User) -> Contents:
-    """Count a person's rows. Debug requests are those that they made, and those about their conversations."""
+    """Count a person's rows. Counts debug requests by them and about their conversations."""
     own = Conversation.objects.filter(owner=person)
     asked = DebugRequest.objects.filter(person=person)
     return Contents(

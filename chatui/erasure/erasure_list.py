@@ -1,4 +1,4 @@
-"""The list of erasures: JSON lines of ids and names, kept outside the backup, so that a restored one can repeat them."""
+"""The list of erasures: JSON lines of ids and names, stored outside backups, to repeat the erasures in a restored backup."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _ID = re.compile(r"id ([0-9a-f-]{36}):")
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """Somebody who was erased: the id of the account, its name then, and when (ISO 8601, UTC)."""
+    """An erased person: the id and the last name of the account, and the time of the erasure (ISO 8601, UTC)."""
 
     id: str
     name: str
     at: str
 
     def line(self) -> str:
-        """The line for a file."""
+        """The JSON line for a file."""
         return json.dumps(asdict(self), ensure_ascii=False) + "\n"
 
 
@@ -32,18 +32,18 @@ class BadListError(Exception):
     """A file is not a list of erasures; ``number`` is the line, from 1."""
 
     def __init__(self, number: int) -> None:
-        super().__init__(f"line {number} is no erasure")
+        super().__init__(f"line {number} is not an erasure")
         self.number = number
 
 
 def recorded() -> Iterator[Erasure]:
-    """The erasures in the audit log, oldest first, each person once."""
+    """The erasures in the audit log, oldest first, one for each person."""
     found = rows(Filters(action=ACTION)).order_by("number").values_list("detail", "owner_name", "at")
     return erasures_of((detail, name, at.isoformat()) for detail, name, at in found.iterator())
 
 
 def erasures_of(lines: Iterable[tuple[str, str, str]]) -> Iterator[Erasure]:
-    """The same from the values of audit lines about erasures: detail, name and time."""
+    """The erasures from audit lines about them: the detail, name and time of each."""
     seen: set[str] = set()
     for detail, name, at in lines:
         if (match := _ID.match(detail)) and match[1] not in seen:
@@ -52,12 +52,12 @@ def erasures_of(lines: Iterable[tuple[str, str, str]]) -> Iterator[Erasure]:
 
 
 def read(lines: Iterable[str]) -> list[Erasure]:
-    """The erasures of a file. Raises BadListError."""
+    """Parse the lines of a file. Raises BadListError."""
     return [_erasure(number, line) for number, line in enumerate(lines, 1) if line.strip()]
 
 
 def restored(erasures: Iterable[Erasure]) -> list[User]:
-    """The people among them who exist in the database again. Found by id alone: somebody else may have the name by now."""
+    """The erased people whose accounts exist again. Found by id alone: somebody else may have the name by now."""
     return list(User.objects.filter(pk__in=[erasure.id for erasure in erasures]).order_by("date_joined"))
 
 

@@ -1,4 +1,4 @@
-"""Erases a person and everything they wrote: recorded first, then in steps that can be repeated after an interruption."""
+"""Erases a person and all of their data. The erasure is recorded first, and its steps can be repeated after an interruption."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ from chatui.store.short_transactions import short_transaction
 from chatui.tools.python import python_tool
 
 ACTION = "account erased"
-"""The action in the audit log. Its detail begins with the person's id; the log keeps the name."""
+"""The action in the audit log. Its detail begins with the person's id, and the line has the name."""
 
 
-_KEPT_IN_MEMORY = timedelta(days=1)
-"""An interpreter that was idle for longer has ended by itself, even with the longest timeout."""
+_INTERPRETER_LIFETIME = timedelta(days=1)
+"""A Python interpreter that was idle for longer has ended by itself, even with the longest timeout."""
 
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """The erased person, and the counts. ``warning``: what the operator still has to do; empty if nothing."""
+    """The result: the name of the account, and the counts. ``warning``: what the operator still has to do; empty if nothing."""
 
     name: str
     contents: Contents
@@ -56,21 +56,25 @@ class Erased:
 
 
 def erase(visitor: Visitor, person: User, *, vacuum: bool = False) -> Erased:
-    """Erase a person and all that is theirs. This may take a while; others can write meanwhile. Raises a database error, before anything is
-    deleted, if the audit line cannot be written; and NotFoundError if the visitor may not erase it.
+    """Erase a person and all of their data. This may take a while; others can write to the database meanwhile.
+
+    Raises:
+        NotFoundError: the visitor may not erase this account.
+        DatabaseError: the audit line cannot be written; nothing is deleted.
     """
     name, contents = person.get_username(), contents_of(person)
     with short_transaction():
-        _ask_rights(visitor, person)
+        _check_permission(visitor, person)
         record(ACTION, visitor, name, detail=f"id {person.pk}: {contents}")
         four_eyes.record_change(visitor.user, [person.pk], ACTION)
-        _shut(visitor, person)
-    # A message lost while Redis is down costs only seconds: a turn whose conversation was deleted cannot write, and notices that.
-    access_removal.end_what_runs(person)
+        _lock_out(visitor, person)
+    # If Redis is down and the message is lost, turns go on for some seconds: one whose conversation is deleted cannot write, and stops.
+    access_removal.end_running_work(person)
     aggregation.close_all_of(person)
-    theirs = Conversation.objects.filter(owner=person)
-    python_tool.forget_and_wait(list(theirs.filter(active_at__gt=timezone.now() - _KEPT_IN_MEMORY).values_list("pk", flat=True)))
-    for key in list(theirs.values_list("pk", flat=True)):
+    conversations = Conversation.objects.filter(owner=person)
+    recent = conversations.filter(active_at__gt=timezone.now() - _INTERPRETER_LIFETIME)
+    python_tool.forget_and_wait(list(recent.values_list("pk", flat=True)))
+    for key in list(conversations.values_list("pk", flat=True)):
         erasure.erase_conversation(key)
     storage.delete_files(person.pk, StoredFile.objects.filter(owner=person))
     with short_transaction():
@@ -79,8 +83,8 @@ def erase(visitor: Visitor, person: User, *, vacuum: bool = False) -> Erased:
     return Erased(name, contents, traces.wipe(vacuum=vacuum))
 
 
-def _ask_rights(visitor: Visitor, person: User) -> None:
-    """Check permissions after both accounts are locked. The operator has no account, and may erase."""
+def _check_permission(visitor: Visitor, person: User) -> None:
+    """Check permissions after locking both accounts. The operator has no account, and may always erase."""
     if visitor.user is None:
         return
     staff = account_managers.lock_for(visitor.user, [person.pk])
@@ -88,16 +92,16 @@ def _ask_rights(visitor: Visitor, person: User) -> None:
         raise NotFoundError
 
 
-def _shut(visitor: Visitor, person: User) -> None:
-    """End all access: from now on the person cannot sign in."""
+def _lock_out(visitor: Visitor, person: User) -> None:
+    """End all access, and keep the person from signing in."""
     person.is_active = False
     person.set_unusable_password()
     person.save(update_fields=["is_active", "password"])
-    access_removal.end_rights(person, visitor)
+    access_removal.end_access(person, visitor)
 
 
 def _erase_rows(person: User, name: str) -> None:
-    """Delete rows that name the person outside their own conversations, except the audit log, which must keep the name."""
+    """Delete rows and names of the person outside their own conversations. Only the audit log keeps the name."""
     for rows in (
         ActiveLeaf.objects.filter(person=person),
         ShareLink.objects.filter(created_by=person),
@@ -112,7 +116,7 @@ def _erase_rows(person: User, name: str) -> None:
         made.objects.filter(made_by_name=name).update(made_by_name="")
     ClosedAccount.objects.filter(by_name=name).update(by_name="")
     Invitation.objects.filter(used_by=person).update(note="")  # whom it was for
-    # The record of who changed whom stays for a while, by key: otherwise an intermediate account could defeat the four-eyes rule. The names
-    # in it are deleted.
+    # Which account changed which is kept for a while, by key: otherwise an account in between could defeat the four-eyes rule. The names in
+    # it are deleted.
     AccountChange.objects.filter(changed_id=person.pk).update(what=ACTION)
     LogEntry.objects.filter(content_type=ContentType.objects.get_for_model(User), object_id=str(person.pk)).delete()

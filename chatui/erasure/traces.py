@@ -1,4 +1,4 @@
-"""Removes the traces that deleted rows leave in the database's files."""
+"""Removes the data that deleted rows leave in the database's files."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def wipe(*, vacuum: bool = False) -> str:
     """Remove deleted data from the database's files. Returns a sentence for the operator if that failed; else an empty text.
 
     SQLite overwrites deleted data with zeros (``secure_delete`` in the settings). What remains are words in the search index, until it is
-    merged, and the pages of the write-ahead log. ``vacuum`` also rewrites the whole file: that frees space and removes data that was
-    deleted before the setting existed, but blocks all writes meanwhile.
+    merged, and pages in the write-ahead log. ``vacuum`` also rewrites the whole file: that frees space and removes data that was deleted
+    before the setting existed, but blocks all writes meanwhile.
     """
     if connection.vendor != "sqlite":
         return POSTGRESQL
@@ -33,6 +33,6 @@ def wipe(*, vacuum: bool = False) -> str:
     with connection.cursor() as cursor:
         if vacuum:
             cursor.execute("VACUUM")
-        # Waits for readers up to the setting's "timeout", and returns whether that failed.
+        # Waits for readers as long as the setting "timeout", and returns 1 if they did not finish.
         is_empty = any(cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0 for _ in range(_TRIES))
     return "" if is_empty else BUSY

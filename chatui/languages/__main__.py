@@ -1,4 +1,4 @@
-"""``python -m chatui.languages``: compiles the translation catalogues that have changed. Silent if there are none."""
+"""``python -m chatui.languages``: compiles the translation catalogues that have changed. Prints nothing if there are none."""
 
 from __future__ import annotations
 

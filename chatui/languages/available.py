@@ -1,6 +1,6 @@
 """The languages that people can choose: codes, native names, and the best match for a browser's preferences.
 
-A further language is a line here, one in ``chatui/env.py``, and a folder of catalogues in ``chatui/locale``.
+To add a language, add a line here, one in ``chatui/env.py``, and a folder of catalogues in ``chatui/locale``.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from django.utils.translation import get_language, get_language_bidi
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 LANGUAGES = {"en": "English", "de": "Deutsch", "zh-hans": "简体中文", "ko": "한국어"}
-"""Codes as Django writes them, each with its native name. The names are never translated."""
+"""Django's language codes, each with the native name. The names are never translated."""
 
 SOURCE = "en"
-"""The language of the sentences in the code, which needs no catalogue."""
+"""The language of the texts in the code, which needs no catalogue."""
 
-# Browsers' codes without a script: these regions write simplified Chinese.
+# Codes that browsers send without a script, for regions that use simplified Chinese.
 _SIMPLIFIED = {"zh", "zh-cn", "zh-sg", "zh-my", "zh-hans"}
-_MOST_ASKED = 500
+_MAX_HEADER_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,31 +37,31 @@ def page_language() -> PageLanguage:
 
 
 def tag(code: str) -> str:
-    """The code in browsers' form: ``zh-Hans`` for ``zh-hans``."""
+    """The code as a BCP 47 tag: ``zh-Hans`` for ``zh-hans``."""
     language, dash, rest = code.partition("-")
     return language + dash + (rest.capitalize() if len(rest) > 2 else rest.upper())
 
 
-def is_offered(code: str) -> bool:
-    """Whether people can choose it."""
+def is_available(code: str) -> bool:
+    """Whether people can choose this language."""
     return code in LANGUAGES
 
 
-def asked_for(header: str) -> str:
-    """The first of our languages in an ``Accept-Language`` header; empty if there is none, or the header is invalid."""
-    for asked, weight in parse_accept_lang_header(header[:_MOST_ASKED]):
-        if asked == "*":
+def preferred_language(header: str) -> str:
+    """The available language that an ``Accept-Language`` header prefers; empty if there is none, or the header is invalid."""
+    for requested, weight in parse_accept_lang_header(header[:_MAX_HEADER_CHARS]):
+        if requested == "*":
             return ""
-        if weight and (found := _nearest(asked)):
+        if weight and (found := _nearest(requested)):
             return found
     return ""
 
 
-def _nearest(asked: str) -> str:
-    if asked in LANGUAGES:
-        return asked
-    if asked in _SIMPLIFIED or asked.startswith("zh-hans-"):
+def _nearest(requested: str) -> str:
+    if requested in LANGUAGES:
+        return requested
+    if requested in _SIMPLIFIED or requested.startswith("zh-hans-"):
         return "zh-hans"
-    language = asked.partition("-")[0]
+    language = requested.partition("-")[0]
     # A request for traditional Chinese does not match simplified: the next requested language, or English, is used.
     return language if language in LANGUAGES else ""

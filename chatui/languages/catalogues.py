@@ -1,7 +1,7 @@
-"""Compiles translation catalogues (``.po`` to ``.mo``), only those that have changed.
+"""Compiles the translation catalogues that have changed (``.po`` to ``.mo``).
 
-The ``.mo`` files are not part of the project. ``make``, the Dockerfile and the tests create them; no other program is needed.
-Without them every page is in English.
+The ``.mo`` files are not in the repository. ``make``, the Dockerfile and the tests create them, without other programs. Without them, every
+page is in English.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from chatui.env import LOCALE_DIR
 
 
 def compile_stale(directory: Path = LOCALE_DIR) -> list[Path]:
-    """Compile each catalogue that is newer than its compiled file. Returns those that were compiled."""
+    """Compile each catalogue that is newer than its compiled file. Returns the paths of the compiled catalogues."""
     stale = [path for path in sorted(directory.glob("*/LC_MESSAGES/*.po")) if _is_stale(path)]
     for path in stale:
         _compile(path)
@@ -21,7 +21,7 @@ def compile_stale(directory: Path = LOCALE_DIR) -> list[Path]:
 
 
 def not_compiled(directory: Path = LOCALE_DIR) -> list[Path]:
-    """The catalogues that were never compiled here, or were changed since."""
+    """The catalogues that have not been compiled since their last change."""
     return [path for path in sorted(directory.glob("*/LC_MESSAGES/*.po")) if _is_stale(path)]
 
 
@@ -37,7 +37,7 @@ def _compile(path: Path) -> None:
 
     with path.open("rb") as file:
         catalogue = read_po(file, abort_invalid=True)
-    # Several processes may do this at once: each writes a temporary file, and the last one wins.
+    # Several processes may compile at once: each writes its own temporary file, and the last one wins.
     unfinished = path.with_suffix(f".{os.getpid()}.tmp")
     with unfinished.open("wb") as made:
         write_mo(made, catalogue)

@@ -1,7 +1,7 @@
-"""The messages of error codes in the reader's language.
+"""Translates the messages of error codes.
 
-The codes themselves have English messages, for logs and commands. Those of ``renderer``, which has no translations, are listed here again,
-so that they are in the catalogues; a test compares them.
+The codes themselves have English messages, for logs and commands. Those of ``renderer``, which has no translations, are repeated here, so
+that they are in the catalogues; a test compares them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from renderer.errors import ErrorCode
 
 
 def sentence_of(code: ErrorCode) -> str:
-    """The sentence of a code, translated."""
+    """The translated message of a code."""
     return gettext(code.sentence)
 
 
 def translated(sentence: str) -> str:
-    """One of the sentences below that ``renderer`` returned, translated."""
+    """Translate one of the sentences below that ``renderer`` returned."""
     return gettext(sentence)
 
 

@@ -1,7 +1,7 @@
-"""The template tag ``gap``: puts HTML into a translated sentence, so that the sentence itself contains none.
+"""The template tag ``gap``: inserts HTML into a translated sentence, so that the sentence itself contains none.
 
 ``{% gap as person %}<strong>{{ name }}</strong>{% endgap %}``, and then ``{{ person }}`` in a ``blocktranslate``.
-What is in the gap is rendered like the rest of the template, escaped as everywhere.
+The content of the gap is rendered and escaped like the rest of the template.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class GapNode(template.Node):
         self.nodelist = nodelist
 
     def render(self, context: Context) -> str:
-        """Nothing: the sentence that follows shows it."""
+        """Store the content, and write nothing: the sentence that follows contains it."""
         context[self._name] = self.nodelist.render(context)
         return ""
 
@@ -34,7 +34,7 @@ def gap(parser: Parser, token: Token) -> GapNode:
         raise template.TemplateSyntaxError("gap is written {% gap as name %}")
     nodelist = parser.parse(("endgap",))
     parser.delete_first_token()
-    # No white space at its ends: punctuation may follow it.
+    # Remove white space at both ends, because punctuation may follow the gap.
     if nodelist and isinstance(nodelist[0], TextNode):
         nodelist[0].s = nodelist[0].s.lstrip()
     if nodelist and isinstance(nodelist[-1], TextNode):

@@ -18,82 +18,82 @@ PRINT = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """The written settings. ``place``: the path of the written file; None if there is none. ``toml``: the table, or the changed values."""
+class WrittenSettings:
+    """The result. ``message``: for the operator. ``toml``: the table, or only the changed values. ``place``: the file, if any."""
 
-    words: str
+    message: str
     toml: str
     place: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """The operator's options:
+class WriteOptions:
+    """The operator's options.
 
-    ``where``, a file, ``-`` to print, or empty for their own file; the back end's ``name``, empty to generate one; ``force`` to change a
-    back end that the file already has.
+    ``destination``: a file, ``-`` to print, or empty for CHATUI_BACKENDS_FILE. ``name``: of the back end; empty to generate one. ``force``:
+    change a back end that is already in the file.
     """
 
-    where: str
+    destination: str
     name: str = ""
     force: bool = False
 
 
-def write(report: Report, spec: BackendSpec, wish: Wish, *, is_new: bool) -> Written:
-    """Write the settings that ``report`` recommends. ``is_new``: ``spec`` was made from an address only.
+def write(report: Report, spec: BackendSpec, options: WriteOptions, *, is_new: bool) -> WrittenSettings:
+    """Write the settings that ``report`` recommends. ``is_new``: ``spec`` was created from a URL alone.
 
     Raises:
         ValueError: there is nothing useful to write, the file already has that back end and ``force`` is not set, or it cannot be changed
         safely.
     """
     changes = recommended_settings(report, spec)
-    spec = spec.model_copy(update={"name": wish.name or name_for(report)}) if is_new else spec
-    place = _place(wish.where, spec, is_new=is_new)
+    spec = spec.model_copy(update={"name": options.name or name_for(report)}) if is_new else spec
+    place = _place(options.destination, spec, is_new=is_new)
     if place is None:
-        toml = writing.table(_whole(spec, changes))
-        return Written(f"As settings:\n\n{toml}", toml)
+        toml = writing.table(_complete_table(spec, changes))
+        return WrittenSettings(f"As settings:\n\n{toml}", toml)
     try:
         before = _read(place) if place.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"{place} cannot be read") from error
     if not writing.has_table(before, spec.name):
-        whole = _whole(spec, changes)
-        _replace(place, writing.with_new_table(before, whole))
-        return Written(f"{place}: back end {spec.name} was added. It takes effect after a restart.", writing.table(whole), place)
+        table = _complete_table(spec, changes)
+        _replace(place, writing.with_new_table(before, table))
+        return WrittenSettings(f"{place}: back end {spec.name} was added. It takes effect after a restart.", writing.table(table), place)
     if is_new:
-        changes = {name: value for name, value in _whole(spec, changes).items() if name != "name"}
+        changes = {name: value for name, value in _complete_table(spec, changes).items() if name != "name"}
     if not changes:
-        return Written(f"{place}: nothing to change for back end {spec.name}.", "", None)
+        return WrittenSettings(f"{place}: nothing to change for back end {spec.name}.", "", None)
     toml = "".join(writing.table(changes).splitlines(keepends=True)[1:])
-    if not wish.force:
+    if not options.force:
         raise ValueError(f"{place} already has a back end {spec.name}. --force makes these changes to it:\n{toml}".rstrip())
     _replace(place, writing.with_changes(before, spec.name, changes))
-    return Written(f"{place}: back end {spec.name} was changed. It takes effect after a restart.\n{toml}".rstrip(), toml, place)
+    return WrittenSettings(f"{place}: back end {spec.name} was changed. It takes effect after a restart.\n{toml}".rstrip(), toml, place)
 
 
-def _place(where: str, spec: BackendSpec, *, is_new: bool) -> Path | None:
-    """A back end of the admin pages or of the variables is not in the operator's file: writing it there would duplicate it."""
-    if where == PRINT:
+def _place(destination: str, spec: BackendSpec, *, is_new: bool) -> Path | None:
+    """The file to write to; None to print instead, also for a back end that is configured elsewhere: writing it would duplicate it."""
+    if destination == PRINT:
         return None
-    if where:
-        return Path(where)
+    if destination:
+        return Path(destination)
     file = environment().backends_file
     if file is None or not (is_new or (file.exists() and writing.has_table(_read(file), spec.name))):
         return None
     return file
 
 
-def _whole(spec: BackendSpec, changes: dict[str, writing.Value]) -> dict[str, writing.Value]:
+def _complete_table(spec: BackendSpec, changes: dict[str, writing.Value]) -> dict[str, writing.Value]:
     """A complete table: the spec's values that are not defaults, and the changes."""
     defaults = {name: field.get_default(call_default_factory=True) for name, field in BackendSpec.model_fields.items()}
-    said = {name: value for name, value in spec.model_dump().items() if value != defaults[name]}
-    # It is printed, and may be stored where others can read it.
-    said |= {"proxy": without_credentials(spec.proxy)} if spec.proxy else {}
-    return {"name": spec.name, "kind": spec.kind, **said, **changes}
+    values = {name: value for name, value in spec.model_dump().items() if value != defaults[name]}
+    # The table is printed, and may be stored where others can read it.
+    values |= {"proxy": without_credentials(spec.proxy)} if spec.proxy else {}
+    return {"name": spec.name, "kind": spec.kind, **values, **changes}
 
 
 def _read(place: Path) -> str:
-    """The text with its line ends unchanged."""
+    """Read the text without changing its line ends."""
     return place.read_bytes().decode("utf-8")
 
 
@@ -101,15 +101,15 @@ def _replace(place: Path, text: str) -> None:
     """Replace the file atomically: a server that starts meanwhile reads the old file or the new one."""
     place = place.resolve()
     place.parent.mkdir(parents=True, exist_ok=True)
-    handle, scratch = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+    handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
             file.write(text)
         if place.exists():
-            shutil.copymode(place, scratch)
+            shutil.copymode(place, temporary)
         else:
-            Path(scratch).chmod(0o640)
-        Path(scratch).replace(place)
+            Path(temporary).chmod(0o640)
+        Path(temporary).replace(place)
     except OSError:
-        Path(scratch).unlink(missing_ok=True)
+        Path(temporary).unlink(missing_ok=True)
         raise

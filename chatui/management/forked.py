@@ -1,4 +1,4 @@
-"""Runs work in a forked process, so that its memory is freed when it ends.
+"""Runs a function in a forked process, so that its memory is freed when it ends.
 
 A new interpreter would need seconds to import everything again.
 """
@@ -16,13 +16,14 @@ from django.core.management.base import CommandError
 from django.db import connections
 
 _SET_DEATH_SIGNAL = 1
-_BY_SIGNAL = 128
-"""A shell's exit code for a program that was ended by a signal is this plus the signal's number."""
+_SIGNAL_EXIT_CODES = 128
+"""Added to a signal's number: a shell's exit code for a program that the signal ended."""
 
 
 def run(work: Callable[[], object]) -> None:
-    """Run ``work`` like a management command. If it fails, the error is printed like a command's, and this process exits with its exit
-    code. Call it while this process has one thread: other threads do not survive a fork, and their locks would stay locked.
+    """Run ``work`` like a management command. If it fails, its error is printed, and this process exits with its exit code.
+
+    Call it while this process has one thread: other threads do not survive a fork, and their locks would stay locked.
     """
     for each in connections.all(initialized_only=True):
         each.close()  # a connection must not be used on both sides of a fork
@@ -32,7 +33,7 @@ def run(work: Callable[[], object]) -> None:
     parent = os.getpid()
     process = os.fork()
     if not process:
-        _work_and_end(work, parent)
+        _run_and_exit(work, parent)
     if code := _exit_code(process):
         sys.exit(code)
 
@@ -41,18 +42,18 @@ def _exit_code(process: int) -> int:
     try:
         _, status = os.waitpid(process, 0)
     except BaseException:
-        # Interrupting this process ends the child as well, so that nobody waits for its locks.
+        # If this process is interrupted, end the child as well, so that it does not hold its locks any longer.
         os.kill(process, signal.SIGTERM)
         os.waitpid(process, 0)
         raise
     code = os.waitstatus_to_exitcode(status)
-    return code if code >= 0 else _BY_SIGNAL - code
+    return code if code >= 0 else _SIGNAL_EXIT_CODES - code
 
 
-def _work_and_end(work: Callable[[], object], parent: int) -> None:
+def _run_and_exit(work: Callable[[], object], parent: int) -> None:
     code = 1
     try:
-        _end_with(parent)
+        _exit_with_parent(parent)
         work()
         connections.close_all()
         code = 0
@@ -61,7 +62,7 @@ def _work_and_end(work: Callable[[], object], parent: int) -> None:
         code = error.returncode
     except KeyboardInterrupt:
         pass  # the parent process was interrupted as well, and reports it
-    except BaseException:  # noqa: BLE001 - it is said here; nothing of this process may go on as if it were the one that serves
+    except BaseException:  # noqa: BLE001 - reported here, because the child must never continue as if it were the serving process
         traceback.print_exc()
     finally:
         sys.stdout.flush()
@@ -69,8 +70,8 @@ def _work_and_end(work: Callable[[], object], parent: int) -> None:
         os._exit(code)  # skip the exit handlers of the parent process
 
 
-def _end_with(parent: int) -> None:
-    """Let the kernel end this process when its parent ends for any reason: it also holds the serve lock."""
+def _exit_with_parent(parent: int) -> None:
+    """Let the kernel end this process when its parent ends for any reason: this process has inherited the serve lock."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:

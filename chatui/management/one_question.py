@@ -1,4 +1,4 @@
-"""Shared by ``ask`` and ``record_backend``: the options that name a model server, and sending it one question."""
+"""Sends one question to a model server that options name, for ``ask``, ``record_backend`` and ``doctor``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ UNUSABLE = 2
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Which server the options mean: its spec, the model asked for (None: its default), and the key that may be sent to it."""
+    """The server that the options select: its spec, the requested model (None: its default), and the key that may be sent to it."""
 
     spec: BackendSpec
     model: str | None
@@ -44,7 +44,7 @@ def add_server_arguments(parser: ArgumentParser) -> None:
     """The options that name a server."""
     parser.add_argument("--backend", default="", metavar="NAME[/MODEL]", help="a configured back end; the default is the first one")
     parser.add_argument("--url", default="", help="address of a model server that is not configured")
-    parser.add_argument("--kind", choices=[AUTO, *registry.KINDS], help="wire format; with --url, the server is asked")
+    parser.add_argument("--kind", choices=[AUTO, *registry.KINDS], help="wire format; with --url, it is detected by default")
     parser.add_argument("--model", help="model name; the default is the configured one, or the first that the server lists")
     parser.add_argument("--key-env", metavar="NAME", help="environment variable that holds the key for --url")
     parser.add_argument("--effort", choices=["low", "medium", "high"], default="medium", help="reasoning effort (medium)")
@@ -58,14 +58,14 @@ def server_for(options: dict[str, Any]) -> Server:
         CommandError: there is no such server, or its key is not available.
     """
     if options["url"] and options["backend"]:
-        raise CommandError("--url and --backend name two servers.", returncode=UNUSABLE)
+        raise CommandError("Name a configured back end or --url, not both.", returncode=UNUSABLE)
     try:
         spec = _unconfigured(options) if options["url"] else connected.spec_of(options["backend"])
         if options["kind"] and spec.kind != options["kind"]:
             spec = check_spec({**spec.model_dump(), "kind": options["kind"]})
         return Server(spec, options["model"] or split_choice(options["backend"])[1], _key(spec, options))
     except BackendError as error:
-        raise CommandError(f"{error.detail} {_known()}", returncode=UNUSABLE) from error
+        raise CommandError(f"{error.detail} {_configured_names()}", returncode=UNUSABLE) from error
     except SpecError as error:
         raise CommandError(f"There is no such back end: {'; '.join(error.problems)}.", returncode=UNUSABLE) from error
     except KeyUnusableError as error:
@@ -73,7 +73,11 @@ def server_for(options: dict[str, Any]) -> Server:
 
 
 def backend_for(server: Server, **limits: float) -> Backend:
-    """A back end for one command. Raises CommandError if it cannot be created."""
+    """Create a back end for one command.
+
+    Raises:
+        CommandError: it cannot be created.
+    """
     try:
         return connected.build(server.spec, server.key, **limits)
     except ValueError as error:
@@ -97,40 +101,40 @@ def _unconfigured(options: dict[str, Any]) -> BackendSpec:
 
 
 def _key(spec: BackendSpec, options: dict[str, Any]) -> str | None:
-    """The key of ``--key-env``, else the spec's. For an address given by hand, that is the key configured for its origin, if any."""
+    """The key of ``--key-env``, else the spec's. With ``--url``, that is the key configured for the same origin, if any."""
     if name := options["key_env"]:
         key = os.environ.get(name, "")
         if not key:
-            raise CommandError(f"The environment has no {name}.", returncode=UNUSABLE)
+            raise CommandError(f"The environment variable {name} is not set.", returncode=UNUSABLE)
         return keys.checked(key, f"the variable {name}")
     if not options["url"]:
         return connected.key_of(connected.spec_of(options["backend"]))
     # Without the back ends of the admin pages: --url must work without a database.
-    same = (known for known in configured.base(environment()) if known.url and origin(known.url) == origin(spec.url))
+    same = (known for known in configured.operator_backends(environment()) if known.url and origin(known.url) == origin(spec.url))
     return next((found for known in same if (found := connected.key_of(known))), None)
 
 
-def _known() -> str:
-    return f"Known are: {', '.join(spec.name for spec in connected.specs()) or 'none'}."
+def _configured_names() -> str:
+    return f"Known back ends: {', '.join(spec.name for spec in connected.specs()) or 'none'}."
 
 
 def _unchecked_hidden(event: RawEvent) -> RawEvent:
-    """Hide a server's reasoning summary: people see it only after each line is checked, and here nothing checks it."""
+    """Hide a server's reasoning summary: people see it only after a check of each line, and nothing checks it here."""
     is_summary = isinstance(event, FrameOpened) and event.header.role == Role.ASSISTANT and event.header.name in PRODUCT_NAMES
     return FrameOpened(ASIDE) if is_summary else event
 
 
 @dataclass
 class AnswerSoFar:
-    """The answer received so far. Valid at any moment, also after Ctrl-C."""
+    """The answer received so far. Usable at any moment, also after Ctrl-C."""
 
     frames: list[Finished] = field(default_factory=list)
     ended: SampleEnded | None = None
     error: BackendError | None = None
     assembler: Assembler = field(default_factory=Assembler, repr=False)
 
-    async def run(self, backend: Backend, request: SampleRequest, see: Callable[[RawEvent], None]) -> None:
-        """Ask; ``see`` gets each event. A failure of the server is stored, not raised."""
+    async def run(self, backend: Backend, request: SampleRequest, on_event: Callable[[RawEvent], None]) -> None:
+        """Send the question; ``on_event`` is called with each event. An error of the server is stored, not raised."""
         try:
             async with aclosing(backend.sample(request)) as events:
                 async for event in events:
@@ -138,7 +142,7 @@ class AnswerSoFar:
                         self.ended = event
                         continue
                     event = _unchecked_hidden(event)
-                    see(event)
+                    on_event(event)
                     if done := self.assembler.feed(event):
                         self.frames.append(done)
         except BackendError as error:
@@ -148,7 +152,7 @@ class AnswerSoFar:
 
     @property
     def status(self) -> str:
-        """``completed``, ``incomplete`` (cut), ``failed``, or ``interrupted`` (broken off, by the server or from the keyboard)."""
+        """``completed``, ``incomplete`` (truncated), ``failed``, or ``interrupted`` (by the server or from the keyboard)."""
         if self.error is not None:
             return "interrupted" if self.error.code is Code.STREAM_TRUNCATED else "failed"
         if self.ended is None:
@@ -170,7 +174,7 @@ class AnswerSoFar:
 
     @property
     def tool_calls(self) -> list[tuple[str, str]]:
-        """Name and arguments of each whole call."""
+        """Name and arguments of each complete call."""
         frames = [done.frame for done in self.frames if done.frame.terminator is Terminator.CALL]
         return [((frame.header.recipient or "").removeprefix("functions."), frame.body) for frame in frames]
 

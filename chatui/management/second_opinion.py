@@ -1,4 +1,4 @@
-"""Compares our reading and writing of a transcript with openai-harmony's, for ``transcript check``."""
+"""Compares how this product and openai-harmony read and write a transcript, for ``transcript check``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_NUMBERS = 5
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """The result of the comparison. ``why``: why nothing was compared."""
+    """The result of the comparison. ``why``: the reason if nothing was compared."""
 
     comparison: Comparison | None = None
     why: str = ""
@@ -31,7 +31,7 @@ class Opinion:
         return self.comparison is not None and not self.comparison.is_as_meant
 
     def as_json(self) -> dict[str, object]:
-        """One object of plain values."""
+        """The result as a JSON object."""
         compared = self.comparison
         if compared is None:
             return {"compared": False, "why": self.why}
@@ -61,8 +61,8 @@ class Opinion:
 
 
 def second_opinion(frames: Callable[[], tuple[Frame, ...]] | None, second: SecondReader | None = None) -> Opinion:
-    """The opinion on ``frames``, which are read when everything else is ready; None if there are too many to hold in memory. Blocks until
-    the second reader finishes or times out.
+    """Compare ``frames``, a function that is called when everything else is ready; None if there are too many to keep in memory. Blocks
+    until the second reader finishes or times out.
     """
     if frames is None:
         return Opinion(why=f"it is larger than {MOST_KEPT_BYTES >> 20} MB")

@@ -1,4 +1,4 @@
-"""Django system checks of the back ends from the operator's file and the admin pages.
+"""Django system checks for the back ends in the operator's file, the environment and the admin pages.
 
 A mistake on the admin pages is at most a warning: it must not keep the server from starting.
 """
@@ -34,9 +34,9 @@ def backends_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     ]
     if env.backend_url:
         found.append(checks.Warning("CHATUI_BACKEND_URL is ignored, because CHATUI_BACKENDS_FILE is set.", id="chatui.W010"))
-    outside = configured.base(env)
-    found += [Error(_sentence(words), id="chatui.E011") for words in _unusable_keys(outside)]
-    found += [Error(_sentence(words), id="chatui.E012") for words in _unknown_summarizers(outside)]
+    outside = configured.operator_backends(env)
+    found += [Error(_sentence(text), id="chatui.E011") for text in _unusable_keys(outside)]
+    found += [Error(_sentence(text), id="chatui.E012") for text in _unknown_summarizers(outside)]
     return found
 
 
@@ -45,7 +45,7 @@ def files_of_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Reports missing certificate files: without them no request reaches the server."""
     return [
         Error(_sentence(f"back end {spec.name!r}: {name} does not name a file"), id="chatui.E016")
-        for spec in configured.base(environment())
+        for spec in configured.operator_backends(environment())
         for name in ("ca_file", "certificate_file", "certificate_key_file")
         if (path := getattr(spec, name)) and not Path(path).is_file()
     ]
@@ -53,7 +53,7 @@ def files_of_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def backend_variables(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """The model and the key of the single back end."""
+    """Reports mistakes in the CHATUI_BACKEND_… variables."""
     env = environment()
     found: list[CheckMessage] = []
     if env.backend_model and not is_model_name(env.backend_model):
@@ -73,7 +73,7 @@ def backend_variables(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def stored_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """The enabled rows of the admin pages."""
+    """Warns about mistakes in the enabled rows of the admin pages."""
     env = environment()
     try:
         rows = configured.rows()
@@ -81,56 +81,56 @@ def stored_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         groups = set(Group.objects.values_list("name", flat=True))
     except DatabaseError:
         return []  # the database is not migrated yet, or down: other checks report that
-    outside = configured.base(env)
+    outside = configured.operator_backends(env)
     taken = {spec.name for spec in outside}
     stored = [spec for spec in rows.specs if spec.name not in taken]
-    said = [(problem, "chatui.W011") for problem in rows.problems]
-    said += [
-        (f"back end {spec.name!r} is also set up outside the admin pages, and that one takes precedence", "chatui.W012")
+    warnings = [(problem, "chatui.W011") for problem in rows.problems]
+    warnings += [
+        (f"back end {spec.name!r} is also configured outside the admin pages, and that configuration takes precedence", "chatui.W012")
         for spec in rows.specs
         if spec.name in taken
     ]
-    said += [
+    warnings += [
         (
-            f"back end {name!r}, changed by {who!r}, is offered to nobody until somebody who may see hidden channels confirms it",
+            f"back end {name!r}, changed by {who!r}, is available to nobody until somebody who may see hidden channels confirms it",
             "chatui.W017",
         )
         for name, who in waiting
     ]
-    said += [(words, "chatui.W013") for words in _unusable_keys(stored)]
-    said += [(words, "chatui.W014") for words in _unknown_summarizers(stored)]
-    said += [
+    warnings += [(text, "chatui.W013") for text in _unusable_keys(stored)]
+    warnings += [(text, "chatui.W014") for text in _unknown_summarizers(stored)]
+    warnings += [
         (f"back end {spec.name!r}: there is no group {group!r}, so nobody can use it", "chatui.W015")
         for spec in outside
         for group in spec.groups
         if group not in groups
     ]
-    return [checks.Warning(_sentence(words), id=identity) for words, identity in said]
+    return [checks.Warning(_sentence(text), id=identity) for text, identity in warnings]
 
 
 @register()
 def title_model(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Reports a missing back end for titles. It may be defined on the admin pages, so this is a warning."""
+    """Warns if the back end for titles does not exist. This is no error, because it may be configured on the admin pages later."""
     env = environment()
     if not env.titles or not env.title_model or find(connected.specs(), env.title_model) is not None:
         return []
-    words = f"CHATUI_TITLE_MODEL: there is no back end {env.title_model!r}, so no conversation gets a title from a model."
-    return [checks.Warning(words, id="chatui.W019")]
+    text = f"CHATUI_TITLE_MODEL: there is no back end {env.title_model!r}, so no model writes titles of conversations."
+    return [checks.Warning(text, id="chatui.W019")]
 
 
 @register()
 def vocabulary_of_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Back ends that use token ids need the vocabulary."""
+    """Warns if the vocabulary is missing that back ends need which use token ids."""
     env = environment()
     needing = [spec.name for spec in connected.specs() if registry.needs_vocabulary(spec.kind) and spec.name != configured.ENVIRONMENT_NAME]
     if needing and vocabulary.find(env.data_dir) is None:
-        words = f"Back end {', '.join(needing)} needs the vocabulary: run python manage.py fetch_vocabulary."
-        return [checks.Warning(words, id="chatui.W016")]
+        text = f"Back end {', '.join(needing)} needs the vocabulary: run python manage.py fetch_vocabulary."
+        return [checks.Warning(text, id="chatui.W016")]
     return []
 
 
-def _sentence(words: str) -> str:
-    return words if words.endswith("?") else f"{words[:1].upper()}{words[1:]}."
+def _sentence(text: str) -> str:
+    return text if text.endswith("?") else f"{text[:1].upper()}{text[1:]}."
 
 
 def _unusable_keys(found: Iterable[BackendSpec]) -> Iterator[str]:
@@ -138,7 +138,7 @@ def _unusable_keys(found: Iterable[BackendSpec]) -> Iterator[str]:
         try:
             connected.key_of(spec)
         except KeyUnusableError as error:
-            yield f"back end {spec.name!r} cannot be asked: {error}"
+            yield f"back end {spec.name!r} cannot be used: {error}"
 
 
 def _unknown_summarizers(found: Iterable[BackendSpec]) -> Iterator[str]:

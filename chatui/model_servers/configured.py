@@ -21,7 +21,7 @@ from chatui.models import StoredBackend
 OTHER_SETTINGS = ("api_root", "ask_for_reasoning", "key_header", "model_sampling", "more_urls", "query", "sampling", "server_tools")
 """The settings that a row of the admin pages can have besides its columns.
 
-None that names a file of the machine, or a route through its network.
+They exclude settings that name a file on the machine, or a route through its network.
 """
 ENVIRONMENT_NAME = "main"
 """The name of the single back end of the CHATUI_BACKEND_… variables."""
@@ -35,8 +35,8 @@ class Rows:
     problems: tuple[str, ...] = ()
 
 
-def base(env: Environment) -> tuple[BackendSpec, ...]:
-    """The back ends set up outside the admin pages: those of the file, else that of the variables. Invalid ones are ignored."""
+def operator_backends(env: Environment) -> tuple[BackendSpec, ...]:
+    """The back ends configured outside the admin pages: those of the file, else that of the variables. Invalid ones are ignored."""
     if env.backends_file is not None:
         return file(env.backends_file).specs
     if not env.backend_url:
@@ -48,8 +48,8 @@ def base(env: Environment) -> tuple[BackendSpec, ...]:
 
 
 def combined(env: Environment, rows: Rows) -> tuple[BackendSpec, ...]:
-    """Every back end in use, the default first. The demo, if nothing else is configured at all."""
-    outside = base(env)
+    """All back ends in use, the default first. If nothing is configured at all, the demo."""
+    outside = operator_backends(env)
     taken = {spec.name for spec in outside}
     found = (*outside, *(spec for spec in rows.specs if spec.name not in taken))
     return found if found or env.backends_file or env.backend_url else (demo(),)
@@ -57,7 +57,7 @@ def combined(env: Environment, rows: Rows) -> tuple[BackendSpec, ...]:
 
 @cache
 def file(path: Path) -> SpecFile:
-    """``CHATUI_BACKENDS_FILE``, read once per process: like a variable, a change takes effect after a restart."""
+    """Read ``CHATUI_BACKENDS_FILE``, once per process: as for the variables, a change takes effect after a restart."""
     return reading.read_file(path)
 
 
@@ -89,13 +89,13 @@ def of_environment(env: Environment) -> BackendSpec:
 
 @lru_cache(maxsize=8, typed=True)
 def _checked(*, models: tuple[str, ...], query: str, sampling: str, **more: str | float | bool | None) -> BackendSpec:
-    """Cached, because every turn reads the back ends several times."""
+    """Check the settings. Cached, because every turn reads the back ends several times."""
     read = {"models": list(models), "query": dict(parse_qsl(query, keep_blank_values=True)), "sampling": _numbers(sampling)}
     return check_spec({**more, **read})
 
 
 def _numbers(text: str) -> dict[str, float]:
-    """``temperature=0.7,top_p=0.9``, the format of CHATUI_BACKEND_SAMPLING."""
+    """Parse CHATUI_BACKEND_SAMPLING, such as ``temperature=0.7,top_p=0.9``."""
     pairs = [part.partition("=") for part in text.split(",") if part.strip()]
     try:
         return {name.strip(): int(value) if value.strip().lstrip("-").isdecimal() else float(value) for name, _, value in pairs}
@@ -111,7 +111,7 @@ def demo() -> BackendSpec:
 
 
 def rows() -> Rows:
-    """The current rows of the admin pages, except unconfirmed ones. Two queries. Raises DatabaseError if the database is down."""
+    """Read the rows of the admin pages, except unconfirmed ones, in two queries. Raises DatabaseError if the database is down."""
     specs: list[BackendSpec] = []
     problems: list[str] = []
     for row in StoredBackend.objects.filter(is_enabled=True, unconfirmed_by="").prefetch_related("groups"):
@@ -153,17 +153,17 @@ def of_row(row: StoredBackend, groups: Iterable[str]) -> BackendSpec:
 
 def _other_settings(text: str) -> dict[str, Any]:
     try:
-        said = tomllib.loads(text)
+        settings = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         why = error if isinstance(error, tomllib.TOMLDecodeError) else "too many brackets"
         raise SpecError([f"other_settings must be lines such as sampling = {{ temperature = 0.7 }}: {why}"]) from None
-    if holds_key(said.get("server_tools")):
-        # Staff can read a row, as can anybody with a backup; its changes are in the audit log.
-        raise SpecError(["server_tools must hold no key, and no headers: only the operator's file may say them"])
-    if of_operator := sorted(set(said) & (set(BackendSpec.model_fields) - set(OTHER_SETTINGS))):
+    if holds_key(settings.get("server_tools")):
+        # Staff and anybody with a backup can read a row, and its changes are in the audit log.
+        raise SpecError(["server_tools must hold no key, and no headers: only the operator's file may contain them"])
+    if of_operator := sorted(set(settings) & (set(BackendSpec.model_fields) - set(OTHER_SETTINGS))):
         raise SpecError(
-            [f"other_settings cannot say {name}: it has a field of its own, or only the operator may say it" for name in of_operator]
+            [f"other_settings cannot contain {name}: it has its own field, or only the operator may set it" for name in of_operator]
         )
-    if problems := [unknown("setting", name, OTHER_SETTINGS) for name in said if name not in OTHER_SETTINGS]:
+    if problems := [unknown("setting", name, OTHER_SETTINGS) for name in settings if name not in OTHER_SETTINGS]:
         raise SpecError(problems)
-    return said
+    return settings

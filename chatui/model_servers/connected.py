@@ -27,16 +27,16 @@ from renderer.harmony.vocabulary import Vocabulary
 log = logging.getLogger(__name__)
 
 ROWS_SECONDS = 2.0
-"""How old the cached rows of the admin pages may be before they are read again, in seconds."""
+"""How many seconds old the cached rows of the admin pages may be before they are read again."""
 
 
 @dataclass(slots=True)
 class _Read:
-    """The rows as this process last read them, and when."""
+    """The rows of the admin pages that this process read last, and when (``time.monotonic``)."""
 
     rows: sources.Rows = field(default_factory=sources.Rows)
     at: float = float("-inf")
-    has_been: bool = False
+    has_succeeded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ _closing: set[asyncio.Task[None]] = set()
 
 
 def specs() -> tuple[BackendSpec, ...]:
-    """Every back end in use, the default first.
+    """All back ends in use, the default first.
 
     The rows of the admin pages are read again if they are older than ROWS_SECONDS, but never on an event loop, which must not wait for a
-    database: there the result is what a thread of this process read last.
+    database: there, the rows are those that a thread of this process read last.
     """
     return sources.combined(environment(), _rows())
 
@@ -78,14 +78,14 @@ def spec_of(choice: str = "") -> BackendSpec:
 def backend(choice: str = "") -> Backend:
     """The back end of a choice for the running event loop: an HTTP client belongs to the loop that it was first used on.
 
-    It is created once, and again when its spec or key changes. An old one is closed as soon as no request uses it.
+    It is created once, and again when its spec or key changes. The old one is closed when no request uses it any more.
 
     Raises:
-        BackendError: there is no such back end, or its key is missing or not for its address.
+        BackendError: there is no such back end, or its key is missing or is for another address.
     """
     wanted = spec_of(choice)
     connected = _connected.setdefault(asyncio.get_running_loop(), {})
-    _give_up(connected, {known.name: known for known in specs()})
+    _close_changed(connected, {known.name: known for known in specs()})
     try:
         key = key_of(wanted)
     except KeyUnusableError as error:
@@ -99,7 +99,7 @@ def backend(choice: str = "") -> Backend:
 
 
 def known_context(choice: str = "") -> int | None:
-    """The chosen model's context length in tokens, if the operator has set it or this process knows it. Never queries a server."""
+    """The chosen model's context window in tokens, if the operator has set it or this process knows it. Never queries a server."""
     try:
         wanted = spec_of(choice)
     except BackendError:
@@ -114,7 +114,7 @@ def known_context(choice: str = "") -> int | None:
 
 
 def build(wanted: BackendSpec, key: str | None, **limits: float) -> Backend:
-    """A new back end, with other ``limits`` than its spec's if given. Raises ValueError if it cannot be created."""
+    """Create a back end. ``limits`` override those of the spec. Raises ValueError if it cannot be created."""
     endpoint = Endpoint(
         wanted.url,
         key,
@@ -139,19 +139,19 @@ def _built(wanted: BackendSpec, endpoint: Endpoint) -> Backend:
 
 
 def key_of(wanted: BackendSpec) -> str | None:
-    """The key that may be sent to this server, None if it needs none.
+    """The key that may be sent to this server; None if it needs none.
 
     Raises:
-        KeyUnusableError: it does not exist, or is not for this server. No request may be sent then.
+        KeyUnusableError: the key does not exist, or is for another server. No request may be sent.
     """
     env = environment()
-    if not wanted.is_demo and env.backends_file is None and wanted in sources.base(env):
+    if not wanted.is_demo and env.backends_file is None and wanted in sources.operator_backends(env):
         return environment_key()
     return keys.key_of(wanted, env.data_dir)
 
 
 def environment_key() -> str | None:
-    """The key of the ``CHATUI_BACKEND_…`` variables. Raises KeyUnusableError if its file has none."""
+    """The key of the ``CHATUI_BACKEND_…`` variables. Raises KeyUnusableError if its file contains none."""
     env = environment()
     try:
         key = env.key()
@@ -169,7 +169,7 @@ def forget_rows() -> None:
 
 @cache
 def gpt_oss_vocabulary() -> Vocabulary:
-    """The vocabulary, loaded when the first question needs it, which takes half a second and 80 MB.
+    """The vocabulary, loaded when it is first needed, which takes half a second and 80 MB.
 
     Raises VocabularyError if it is not installed.
     """
@@ -184,20 +184,20 @@ def is_demo() -> bool:
 
 def _rows() -> sources.Rows:
     now = time.monotonic()
-    if now - _read.at >= ROWS_SECONDS and not _is_on_a_loop():
+    if now - _read.at >= ROWS_SECONDS and not _is_on_event_loop():
         try:
             _read.rows = sources.rows()
-            _read.has_been = True
+            _read.has_succeeded = True
         except (DatabaseError, InterfaceError) as error:
-            # If the database is down, the rows read before are still used. Before the first migration, this is normal and not worth a
-            # warning.
-            level = logging.WARNING if _read.has_been else logging.DEBUG
+            # While the database is down, the rows that were read before are used. Before the first migration, this is normal, and not
+            # worth a warning.
+            level = logging.WARNING if _read.has_succeeded else logging.DEBUG
             log.log(level, "the back ends of the admin pages could not be read (%s)", type(error).__name__)
         _read.at = now
     return _read.rows
 
 
-def _is_on_a_loop() -> bool:
+def _is_on_event_loop() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -205,7 +205,7 @@ def _is_on_a_loop() -> bool:
     return True
 
 
-def _give_up(connected: dict[str, _Connected], wanted: dict[str, BackendSpec]) -> None:
+def _close_changed(connected: dict[str, _Connected], wanted: dict[str, BackendSpec]) -> None:
     for name, known in list(connected.items()):
         if wanted.get(name) != known.spec:
             del connected[name]

@@ -13,7 +13,7 @@ from chatui.model_servers import available, connected
 from chatui.models import User
 
 SEPARATOR = " · "
-"""Between a back end's name and a model's."""
+"""Separates the names of a back end and its model in a label."""
 
 
 class NoSuchModelError(Exception):
@@ -36,32 +36,32 @@ class Choice:
 
     @property
     def runs_rtl(self) -> bool:
-        """Whether the label is read from right to left: the model's own name decides, which a back end's may precede."""
+        """Whether the label is read from right to left. Depends only on the model's name, not on the name of the back end before it."""
         name = self.label.rpartition(SEPARATOR)[2]
         strong = (unicodedata.bidirectional(character) for character in name)
         return next((kind for kind in strong if kind in ("L", "R", "AL")), "L") != "L"
 
 
 def choices_for(user: User | None) -> tuple[Choice, ...]:
-    """The choices of this person in the composer, the default first. Never waits for a model server."""
+    """The choices that this person has in the composer, the default first. Never waits for a model server."""
     return tuple(choice for spec in _usable_specs(user) for choice in _choices_of(spec))
 
 
-def offered_as(choices: Iterable[Choice], kept: str) -> str | None:
-    """The one of ``choices`` that a stored choice refers to: itself, or its replacement at the same back end. None if it is gone."""
+def current_value(choices: Iterable[Choice], stored: str) -> str | None:
+    """The value among ``choices`` for a stored choice: the same, or its replacement at the same back end; None if neither exists."""
     values = [choice.value for choice in choices]
-    if kept in values:
-        return kept
-    name, model = split_choice(kept)
+    if stored in values:
+        return stored
+    name, model = split_choice(stored)
     others = [value for value in values if value == name or (model is None and value.startswith(f"{name}/"))]
     return next(iter(others), None)
 
 
-def chosen(user: User | None, choice: str) -> str:
-    """The choice as a Turn stores it: by name, even if this person's default was meant.
+def validated(user: User | None, choice: str) -> str:
+    """The choice as a Turn stores it: with the name of the back end, even if the choice is empty because the default is used.
 
     Raises:
-        NoSuchModelError: it does not exist, no longer exists, or this person may not use it. All three look the same.
+        NoSuchModelError: it does not exist, no longer exists, or this person may not use it. The error is the same for all three.
     """
     spec = find(_usable_specs(user), choice)
     _, model = split_choice(choice)
@@ -71,13 +71,13 @@ def chosen(user: User | None, choice: str) -> str:
 
 
 def server_tools(user: User | None, choice: str) -> tuple[str, ...]:
-    """The types of the tools that the model server of a choice may run by itself; none if there is no such choice."""
+    """The types of the tools that the chosen model server may run by itself; empty if there is no such choice."""
     spec = find(_usable_specs(user), choice)
     return tuple(str(each["type"]) for each in spec.server_tools) if spec is not None else ()
 
 
 def any_server_tools(user: User | None) -> bool:
-    """Whether any model server that this person may choose runs tools by itself."""
+    """Whether any model server that this person may use runs tools by itself."""
     return any(spec.server_tools for spec in _usable_specs(user))
 
 
@@ -86,7 +86,7 @@ def _usable_specs(user: User | None) -> list[BackendSpec]:
     if user is None or not user.is_active:
         return []
     specs = connected.specs()
-    # Queried only if needed, but every time: a revoked membership takes effect at once.
+    # Queried only if needed, but never cached, so that a revoked membership takes effect at once.
     mine = set(user.groups.values_list("name", flat=True)) if any(spec.groups for spec in specs) else set()
     return [spec for spec in specs if not spec.groups or mine.intersection(spec.groups) or user.is_superuser]
 

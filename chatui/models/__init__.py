@@ -1,5 +1,5 @@
-"""The database tables, each in a file of its own; a turn's pieces are beside the turn. A Conversation is a tree of Messages; each Message
-is one stored OpenChatML frame.
+"""The database tables, each in its own file; a turn's pieces are in the turn's file. A Conversation is a tree of Messages; each Message is
+one stored OpenChatML frame.
 """
 
 from chatui.models.account_change import AccountChange

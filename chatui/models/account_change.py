@@ -10,7 +10,8 @@ from chatui.models.keys import new_key
 
 
 class AccountChange(models.Model):
-    """Keys, not foreign keys: a chain through a third account still counts after that account is deleted. ``what`` is plain text."""
+    """One change. It has no foreign keys, so that a chain through a third account counts after that account is deleted. ``what`` is plain
+    text."""
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     changer_id = models.UUIDField()

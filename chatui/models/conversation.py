@@ -30,24 +30,23 @@ class Source(models.TextChoices):
 class Conversation(models.Model):
     """Title and settings of a conversation. Deleting sets ``deleted_at``; a purge removes the rows later.
 
-    ``choice`` is what its person chose at the composer, a back end or one of its models; ``model`` is what the last answer came from.
+    ``choice`` is the back end, or one of its models, that its owner chose in the composer; ``model`` is the one that wrote the last answer.
 
-    ``imported_at`` marks what was uploaded, whatever it is called later. While ``unfinished_until`` is set, it is still being written by an
-    import, or already being erased: it is in the bin, where nobody can take it out, and after that time whoever looks next erases it.
-    ``imported_from`` names the product whose export it was, and ``import_key`` is the digest of what was read, so that nothing is imported
-    twice. ``document_header`` is the header that an import came with, as OpenChatML text. ``sampled_with`` is what the last answer was
-    sampled with, as keys of ``generation_settings``; NULL before one. ``answer_format``: what its answers have to be, see
-    ``json_schemas.answer_format``; NULL for text. ``has_news``: an answer ended and no page has shown it to its person
-    yet.
+    ``imported_at`` marks uploaded conversations, even if they are renamed later. While ``unfinished_until`` is set, an import is still
+    writing the conversation, or it is being erased: it is in the bin and cannot be restored, and the first sweep after that time erases it.
+    ``imported_from`` names the product that exported it, and ``import_key`` is the digest of its data in the export, so that nothing is
+    imported twice. ``document_header`` is the header of the imported document, as OpenChatML text. ``sampled_with`` has the sampling
+    settings of the last answer, as keys of ``generation_settings``; NULL before the first. ``answer_format``: the required format, see
+    ``json_schemas.answer_format``; NULL for text. ``has_news``: an answer has ended that no page has shown to its owner yet.
 
-    ``handed_over_at``: its owner had it from somebody else, whose words in it are not the owner's own.
+    ``handed_over_at``: another account owned it before, and that person, not the owner, wrote the earlier messages.
 
-    ``without_instructions``: its person's own instructions do not count in it.
+    ``without_instructions``: its owner's custom instructions do not apply.
 
-    ``temporary_until``: it is in no list, and is erased then (``chatui.store.temporary.lifetime``); NULL for all others.
+    ``temporary_until``: the conversation is in no list, and is erased then (``chatui.store.temporary.lifetime``); NULL for all others.
 
-    It stands in one place: in the list or in a ``folder`` of its person's, on top of either (``is_pinned``), or in the archive
-    (``archived_at``), where it cannot be pinned. From the archive and the bin it goes back to the folder that it has.
+    It is in one place: in the list or in one of its owner's folders (``folder``), at the top of either if ``is_pinned``, or in the archive
+    (``archived_at``), where it cannot be pinned. Restored from the archive or the bin, it returns to its ``folder``.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

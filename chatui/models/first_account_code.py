@@ -6,7 +6,7 @@ from django.db import models
 
 
 class FirstAccountCode(models.Model):
-    """The SHA-256 hash of a code that the server printed when it started. Each process prints its own; using one removes them all."""
+    """The SHA-256 hash of a code that the server printed when it started. Each process prints its own; using one deletes them all."""
 
     digest = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)

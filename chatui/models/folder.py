@@ -9,8 +9,8 @@ from chatui.models.keys import new_key
 
 
 class Folder(models.Model):
-    """A folder of conversations. ``instructions`` are the person's preferences; nobody else is shown them, and they rank below what the
-    operator says."""
+    """A folder of conversations. ``instructions`` are the owner's preferences: nobody else sees them, and they rank below the operator's
+    instructions."""
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="folders")

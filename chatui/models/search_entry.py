@@ -9,7 +9,7 @@ from chatui.models.conversation import Conversation
 
 class SearchEntry(models.Model):
     """A row of the search index. ``terms`` holds the words, separated by spaces, each with the owner's prefix. Without a ``message`` they
-    are those of the title.
+    are the words of the title.
 
     The database's full-text index over ``terms`` is created by a migration. Only ``chatui.store.search_index`` writes rows.
     """

@@ -10,10 +10,10 @@ from chatui.models.keys import new_key
 
 
 class ShareLink(models.Model):
-    """A share link. ``leaf`` is the last message of the snapshot. Messages never change, so neither do those above it.
+    """A share link. ``leaf`` is the last message of the snapshot. Messages never change, so the snapshot does not either.
 
-    ``token`` is part of the address. ``title`` and ``shown_name`` (empty: nobody is named) are as they were when the link was created.
-    ``has_documents``: its owner chose to show the documents of the questions.
+    ``token`` is part of the URL. ``title`` and ``shown_name`` (empty: nobody is named) are those at the time when the link was created.
+    ``has_documents``: its owner chose to include the documents of the questions.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

@@ -19,11 +19,11 @@ class Summaries(models.TextChoices):
 
 
 class StoredBackend(models.Model):
-    """A row never holds a key: ``key_name`` names one that the operator keeps. ``model_names`` is one name a line. ``other_settings``: the
-    keys of a spec that have no column, as TOML; which ones may stand there, ``model_servers.configured`` says.
+    """A row never contains a secret key: ``key_name`` names one that the operator stores. ``model_names`` has one name per line.
+    ``other_settings``: the keys of a spec that have no column, as TOML; ``model_servers.configured`` lists the allowed ones.
 
-    ``unconfirmed_by`` names who created or changed it without the permission to see hidden channels, which its server will receive. Until
-    somebody with that permission confirms it, it is available to nobody; then the column is empty.
+    ``unconfirmed_by`` names who created or changed the row without the permission to see hidden channels, which its server will receive.
+    Until somebody with that permission confirms it, nobody can use the server; confirming empties the column.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -68,7 +68,7 @@ class StoredBackend(models.Model):
         help_text=_("As in the file of back ends, one a line, such as: sampling = { temperature = 0.7 }"),
     )
     changed_at = models.DateTimeField(auto_now=True)
-    # Empty also where the operator made the row from the shell.
+    # Also empty if the operator created the row from the shell.
     unconfirmed_by = models.CharField(_("unconfirmed change by"), max_length=150, blank=True, editable=False)
 
     class Meta:

@@ -24,17 +24,16 @@ class TurnState(models.TextChoices):
 class Turn(models.Model):
     """State, lease, settings used, usage and times of one answer.
 
-    ``error_detail`` is for staff only: it may quote what a server answered. ``error_cause``: a few words of the product's own for admins,
-    which quote nothing. ``retry_after``: how many seconds a busy server asked to wait. ``turns_left_out``: how many of the oldest turns
-    the model did not see, because the conversation is longer than its context window. ``context_size`` and ``context_used``: how many
-    tokens the model can read at once, and how many of them the conversation takes, or a question that is too long
-    (``backends.base.ContextUse``); NULL where it is not known. ``request`` is what was sent to the model, compressed; hidden like a hidden
-    frame. ``continued_message`` is the cut message whose answer the turn continues. ``thought_seconds``: how long hidden work took before
-    the answer began; NULL where there was none; of an answer that several turns wrote, people read the sum. ``stop_requested``: somebody
-    pressed Stop in another process than the one that runs the turn. ``key``: with which a program asked; NULL for a person.
-    ``reserved_tokens``: what is held for the turn of its person's limits until it ends; NULL where they have none. ``by_server``: what its
-    model server did by itself: the types of its ``tools``, and the ``sources`` that it says the answer cites, each with address and title;
-    NULL where it did nothing.
+    ``error_detail`` is for staff only: it may quote a server's reply. ``error_cause``: the product's own short text for admins, without
+    quotes. ``retry_after``: how many seconds a busy server asked to wait. ``turns_left_out``: how many of the oldest turns the model did
+    not see, because the conversation is longer than its context window. ``context_size``: the model's context window in tokens;
+    ``context_used``: how many of them the conversation takes, or a question that is too long (``backends.base.ContextUse``); NULL if
+    unknown. ``request`` is the request to the model, compressed; hidden like a hidden frame. ``continued_message`` is the truncated message
+    whose answer the turn continues. ``thought_seconds``: how long hidden work took before the answer began; NULL if there was none; for an
+    answer that several turns wrote, people see the sum. ``stop_requested``: somebody pressed Stop in a process other than the one that runs
+    the turn. ``key``: the API key of a program's request; NULL for a person. ``reserved_tokens``: how many tokens of the person's limits
+    are reserved for the turn until it ends; NULL if they have no limits. ``by_server``: what the model server did by itself: the types of
+    its ``tools``, and the ``sources`` that the answer cites according to the server, each with URL and title; NULL if it did nothing.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -79,7 +78,7 @@ class Turn(models.Model):
 
 
 class FailedAnswer(Turn):
-    """The same rows, for the admin page that finds a failure by the number that a person was shown."""
+    """The same rows, for the admin page that finds a failure by the number that the person saw."""
 
     class Meta:
         proxy = True
@@ -89,11 +88,11 @@ class FailedAnswer(Turn):
 
 
 class TurnPiece(models.Model):
-    """Text of a running turn that no message holds yet, in case its process dies: what was added to the frame ``frame``
-    between two writes. As hidden as the frame, and deleted when the turn ends.
+    """Text of a running turn that is not in a message yet, in case its process dies: what was added to one frame between two writes. As
+    hidden as the frame, and deleted when the turn ends.
 
-    ``frame`` is the key that the message will have. ``header`` is the frame's header, as a frame without a body; empty where it is the same
-    as in the piece before. The last one counts, because a frame can be withdrawn from people.
+    ``frame`` is the key that the message will have. ``header`` is the frame's header, as a frame without a body; empty if it is the same
+    as in the previous piece. The last header applies, because a visible frame can become hidden.
     """
 
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="pieces")

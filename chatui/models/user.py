@@ -17,11 +17,11 @@ from chatui.skeletons import folded_skeleton, skeleton
 
 LOOKS_TAKEN = _("There is an account with this name already, or with one that looks like it.")
 SKELETONS = {"name_skeleton": skeleton, "folded_name_skeleton": folded_skeleton}
-"""The columns that store what a name looks like, each with the function that computes it."""
+"""The columns for finding look-alike names, each with the function that computes it."""
 
 
 class SkeletonField(models.TextField):  # type: ignore[type-arg]
-    """What the user name looks like, computed by ``of``. The column updates itself on every save, and is unique."""
+    """A skeleton of the user name: the same for names that look alike. The column updates itself on every save, and is unique."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs | {"unique": True, "editable": False})
@@ -34,7 +34,7 @@ class SkeletonField(models.TextField):  # type: ignore[type-arg]
 
 
 class UserQuerySet(QuerySet["User"]):
-    """Keeps the columns for look-alike names in step with the names."""
+    """Updates the columns for look-alike names together with the names."""
 
     def update(self, **kwargs: Any) -> int:
         """Update the skeletons, too, when names are changed in bulk."""
@@ -60,14 +60,14 @@ class PersonManager(UserManager.from_queryset(UserQuerySet)):  # type: ignore[mi
 
 
 class User(AbstractUser):
-    """Django's user with a UUIDv7 key. A model of its own since the first migration, so that it can be extended.
+    """Django's user with a UUIDv7 key. A custom model since the first migration, so that it can be extended.
 
-    ``language``: in which pages are shown to this person, a code of ``chatui.languages.available``; empty: as their browser asks.
-    ``time_zone``: an IANA name; empty: UTC. ``theme``: light or dark; empty: as their system. ``choice`` and ``effort``: with which a new
-    conversation begins; empty: the operator's. ``instructions``: the person's preferences for all conversations, which rank below what the
-    operator says; nobody else is shown them. ``finds_documents``: their search looks into the documents that they sent.
-    ``sessions_ended_at``: when all sessions were last ended, which ends a sign-in that was begun before. ``sign_in_news``: what the person
-    is still to be told of changes of their ways in, a line each (``accounts.second_factor.news``).
+    ``language``: of the pages, a code of ``chatui.languages.available``; empty: the language that the browser requests. ``time_zone``: an
+    IANA name; empty: UTC. ``theme``: light or dark; empty: as their system. ``choice`` and ``effort``: the model and reasoning effort of a
+    new conversation; empty: the operator's defaults. ``instructions``: the person's preferences for all conversations, which rank below the
+    operator's instructions; nobody else sees them. ``finds_documents``: their search includes the documents that they sent.
+    ``sessions_ended_at``: when all sessions were last ended, which also ends a sign-in that began earlier. ``sign_in_news``: changes to
+    their sign-in methods that they have not been told yet, one per line (``accounts.second_factor.news``).
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -86,17 +86,17 @@ class User(AbstractUser):
     objects: ClassVar[PersonManager] = PersonManager()
 
     def group_names(self) -> frozenset[str]:
-        """The names of their groups. One statement."""
+        """The names of the groups that the person is in. Runs one query."""
         return frozenset(self.groups.values_list("name", flat=True))
 
     def validate_unique(self, exclude: Collection[str] | None = None) -> None:
-        """Check that no other account's name looks like this one. Forms and ``full_clean`` call this."""
+        """Check that no other account's name looks like this one. Called by forms and ``full_clean``."""
         super().validate_unique({*(exclude or ()), *SKELETONS})
         if "username" not in (exclude or ()):
             check_looks(self.username, self)
 
     def set_password(self, raw_password: str | None) -> None:
-        """Normalize the password: it is the same however a keyboard composes letters with marks."""
+        """Set the password in normalized form, so that it is the same however a keyboard composes accented letters."""
         super().set_password(_form(raw_password) if raw_password else raw_password)
 
     def check_password(self, raw_password: str | None) -> bool:
@@ -105,13 +105,13 @@ class User(AbstractUser):
         return super().check_password(form) or (form != raw_password and super().check_password(raw_password))
 
     async def acheck_password(self, raw_password: str | None) -> bool:
-        """As ``check_password``."""
+        """Like ``check_password``."""
         form = _form(raw_password or "")
         return await super().acheck_password(form) or (form != raw_password and await super().acheck_password(raw_password))
 
 
 def check_looks(name: str, account: User | None = None) -> None:
-    """Raises ValidationError if the name looks like that of an account other than ``account``."""
+    """Raise ValidationError if the name looks like that of an account other than ``account``."""
     alike = Q(name_skeleton=skeleton(name)) | Q(folded_name_skeleton=folded_skeleton(name))
     others = User.objects.filter(alike)
     if (others.exclude(pk=account.pk) if account else others).exists():

@@ -16,9 +16,9 @@ from chatui.permissions import debug_requests
 from chatui.turns import running
 
 
-def end_rights(person: User, by: Visitor) -> None:
-    """End all access: sessions, keys, invitations, password links and open debug views. Share links are refused while their creator's
-    account is closed, so they need no step.
+def end_access(person: User, by: Visitor) -> None:
+    """End all access: sessions, keys, invitations, password links and open debug views. Share links need no step: they do not work while
+    their creator's account is closed.
     """
     now = timezone.now()
     with transaction.atomic():
@@ -30,8 +30,8 @@ def end_rights(person: User, by: Visitor) -> None:
         debug_requests.close_all_of(person)
 
 
-def end_what_runs(person: User) -> None:
-    """Close sockets, and stop answers with their waiting tool calls. Best effort: both also check by themselves within a minute."""
+def end_running_work(person: User) -> None:
+    """Close sockets, and stop answers and their waiting tool calls. Best effort: both also check the account within a minute."""
     send_from_thread(groups.person(person.pk), {"type": "session.check"})
     turns = Turn.objects.filter(asked_by=person, state=TurnState.RUNNING)
     for key, process in list(turns.values_list("pk", "lease_owner")):

@@ -19,8 +19,8 @@ SIGNED_OUT = "signed out by provider"
 
 
 def sign_out(visitor: Visitor, provider: Provider, logged_out: ProviderLogout) -> int:
-    """End only the sessions that the provider started. Returns how many. Recorded for each person. ``visitor``: not signed in, with the
-    provider's address. If nobody matches, that is not an error, and looks the same to the provider.
+    """End the sessions that began with this provider. Returns how many. Recorded for each person. ``visitor``: not signed in, with the
+    provider's address. If nobody matches, that is no error, so that the provider cannot tell.
     """
     person = _person(provider, logged_out.subject)
     if logged_out.subject and person is None:
@@ -30,9 +30,9 @@ def sign_out(visitor: Visitor, provider: Provider, logged_out: ProviderLogout) -
         record(SIGNED_OUT, visitor, whose.get_username(), detail=f"{count} sessions, says {provider.key}")
         visits.sign_out(whose)
         send_from_thread(groups.person(whose.pk), {"type": "session.check"})
-    # Ending one session is an ordinary sign-out; without a session id, the person has left altogether.
+    # A logout of one session is an ordinary sign-out; without a session id, it ends all of the person's sessions at the provider.
     if provider.logout_closes and person is not None and not logged_out.session:
-        with contextlib.suppress(closing.KeptOpenError):
+        with contextlib.suppress(closing.CannotCloseError):
             closing.close_account(person, Cause.LOGOUT, visitor, source=provider.key)
     return sum(ended.values())
 

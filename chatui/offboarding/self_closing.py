@@ -9,5 +9,5 @@ from chatui.permissions.access import person_of
 
 
 def close_own(visitor: Visitor) -> None:
-    """Close the visitor's own account. The caller has just verified who they are. Raises KeptOpenError as ``close_account``."""
+    """Close the visitor's own account. The caller must have verified their identity. Raises CannotCloseError like ``close_account``."""
     close_account(person_of(visitor), Cause.OWN, visitor)

@@ -1,4 +1,4 @@
-"""The attributes that a directory sends about a person, from a whole resource or a PATCH. None means that it was not sent."""
+"""Reads the attributes that a directory sends about a person, in a whole resource or a PATCH. None means that one was not sent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
 from chatui.provisioning.errors import ScimError
-from chatui.provisioning.patches import Change, is_storable, truth
+from chatui.provisioning.patches import Change, boolean, is_storable
 
 _LONGEST = {"user_name": 255, "external_id": 255, "given_name": 150, "family_name": 150}
 _COLUMNS = {"username": "user_name", "externalid": "external_id", "name.givenname": "given_name", "name.familyname": "family_name"}
@@ -38,49 +38,49 @@ def of_resource(body: Mapping[str, Any]) -> PersonAttributes:
     fields = {str(name).lower(): value for name, value in body.items()}
     name = fields.pop("name", None)
     parts = {f"name.{str(part).lower()}": value for part, value in name.items()} if isinstance(name, dict) else {}
-    said = of_changes(Change("replace", attribute, value) for attribute, value in {**fields, **parts}.items() if value is not None)
-    if not said.user_name:
-        raise ScimError("userName is needed.", "invalidValue")
-    return said
+    attributes = of_changes(Change("replace", attribute, value) for attribute, value in {**fields, **parts}.items() if value is not None)
+    if not attributes.user_name:
+        raise ScimError("userName is required.", "invalidValue")
+    return attributes
 
 
 def of_changes(changes: Iterable[Change]) -> PersonAttributes:
     """The attributes in a PATCH. Attributes that are not stored here are ignored. Raises ScimError."""
-    said = PersonAttributes()
+    attributes = PersonAttributes()
     for change in changes:
-        said = _with(said, change)
-    return said
+        attributes = _applied(attributes, change)
+    return attributes
 
 
-def _with(said: PersonAttributes, change: Change) -> PersonAttributes:
+def _applied(attributes: PersonAttributes, change: Change) -> PersonAttributes:
     is_removed = change.kind == "remove"
     if change.attribute == "active":
         if is_removed:
             raise ScimError("active cannot be removed.", "mutability")
-        return replace(said, active=truth(change.value))
+        return replace(attributes, active=boolean(change.value))
     if change.attribute in ("emails", "emails.value"):
-        return said if _is_of_another_kind(change) else replace(said, email="" if is_removed else _email(change))
+        return attributes if _is_of_another_kind(change) else replace(attributes, email="" if is_removed else _email(change))
     column = _COLUMNS.get(change.attribute)
     if column is None:
-        return said
+        return attributes
     if is_removed and column in ("user_name", "external_id"):
         # Without it, the account could no longer be identified.
         raise ScimError("userName and externalId cannot be removed.", "mutability")
     text: dict[str, Any] = {column: "" if is_removed else _text(column, change.value)}
-    return replace(said, **text)
+    return replace(attributes, **text)
 
 
 def _text(column: str, value: object) -> str:
     if not isinstance(value, str) or len(value) > _LONGEST[column] or not value.isprintable():
-        raise ScimError("A name or id must be a line of text of usual length.", "invalidValue")
+        raise ScimError("A name or id must be one line of text, and not too long.", "invalidValue")
     if column == "user_name" and not value.strip():
-        raise ScimError("userName is needed.", "invalidValue")
+        raise ScimError("userName is required.", "invalidValue")
     return value.strip()
 
 
 def _is_of_another_kind(change: Change) -> bool:
     """Whether the path selects an address that is not stored here, such as a home address."""
-    return change.only is not None and change.only[0] == "type" and change.only[1].lower() != "work"
+    return change.selector is not None and change.selector[0] == "type" and change.selector[1].lower() != "work"
 
 
 def _email(change: Change) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class ScimError(Exception):
-    """``detail`` is a sentence of ours, for the directory's administrator. It never quotes what was sent."""
+    """A SCIM error. ``detail`` is a fixed sentence for the directory's administrator, which never quotes the request."""
 
     status = 400
 
@@ -15,7 +15,7 @@ class ScimError(Exception):
 
 
 class NoSuchResourceError(ScimError):
-    """This provider has no resource of that id. Other providers' resources look the same."""
+    """This provider has no resource with that id. The error is the same for other providers' resources."""
 
     status = 404
 
@@ -24,18 +24,18 @@ class NoSuchResourceError(ScimError):
 
 
 class TakenError(ScimError):
-    """The resource exists already: a repeated create, or another one's name."""
+    """The resource exists already: the request is repeated, or another resource has the name or id."""
 
     status = 409
 
     def __init__(self) -> None:
-        super().__init__("There is one with this userName, externalId or displayName already.", "uniqueness")
+        super().__init__("A resource with this userName, externalId or displayName exists already.", "uniqueness")
 
 
-class OutOfReachError(ScimError):
+class ForbiddenAccountError(ScimError):
     """A directory may not change this account."""
 
     status = 403
 
     def __init__(self) -> None:
-        super().__init__("This account is out of reach of the directory.")
+        super().__init__("The directory may not change this account.")

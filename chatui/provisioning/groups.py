@@ -1,4 +1,4 @@
-"""A directory's groups and their members. Only the operator's table decides which of our groups they stand for."""
+"""Stores a directory's groups and their members. Only the operator's table maps them to groups of the product."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from chatui.models import ProvisionedAccount, ProvisionedGroup
 from chatui.provisioning import memberships, patches
 from chatui.provisioning.errors import NoSuchResourceError, ScimError
 from chatui.provisioning.patches import Change
-from chatui.provisioning.scope import whole, within_reach
+from chatui.provisioning.scope import all_or_nothing, changeable_accounts
 
-MOST_GROUPS = 5000
-"""The most groups of one provider: more would be the directory's mistake, and each costs a row."""
+MAX_GROUPS = 5000
+"""The most groups of one provider. More would be a mistake of the directory, and each takes a row."""
 
 
-def found(provider: Provider, filter_text: str) -> QuerySet[ProvisionedGroup]:
-    """The groups that match a filter; all without one. Raises ScimError for an unsupported filter."""
+def search(provider: Provider, filter_text: str) -> QuerySet[ProvisionedGroup]:
+    """The groups that match a filter; all if it is empty. Raises ScimError for an unsupported filter."""
     rows = ProvisionedGroup.objects.filter(issuer=provider.issuer).order_by("id")
     if not filter_text:
         return rows
-    attribute, value = patches.filtered(filter_text, "displayName", "externalId", "id")
+    attribute, value = patches.parse_filter(filter_text, "displayName", "externalId", "id")
     if attribute == "id":
         return rows.filter(pk__in=_uuids([value]))
     return rows.filter(external_id=value) if attribute == "externalid" else rows.filter(name=value)
 
 
-def one(provider: Provider, key: str) -> ProvisionedGroup:
-    """The group of that id. Raises NoSuchResourceError."""
-    row = found(provider, "").filter(pk__in=_uuids([key])).first()
+def get(provider: Provider, key: str) -> ProvisionedGroup:
+    """The group with that id. Raises NoSuchResourceError."""
+    row = search(provider, "").filter(pk__in=_uuids([key])).first()
     if row is None:
         raise NoSuchResourceError
     return row
@@ -41,39 +41,39 @@ def one(provider: Provider, key: str) -> ProvisionedGroup:
 
 def members_of(provider: Provider, row: ProvisionedGroup) -> QuerySet[ProvisionedAccount]:
     """The members that the directory may see."""
-    return within_reach(provider).filter(groups=row)
+    return changeable_accounts(provider).filter(groups=row)
 
 
 def create(visitor: Visitor, provider: Provider, body: Mapping[str, Any]) -> ProvisionedGroup:
     """Create a group with its members. Recorded. Raises TakenError and ScimError."""
     changes = _of_resource(body)
-    if ProvisionedGroup.objects.filter(issuer=provider.issuer).count() >= MOST_GROUPS:
+    if ProvisionedGroup.objects.filter(issuer=provider.issuer).count() >= MAX_GROUPS:
         raise ScimError("There are too many groups.", "tooMany")
-    with whole(visitor, provider):
+    with all_or_nothing(visitor, provider):
         name = next((change.value for change in changes if change.attribute == "displayname"), None)
         row = ProvisionedGroup.objects.create(issuer=provider.issuer, name=_text(name))
-        _keep(visitor, provider, row, changes)
+        _apply(visitor, provider, row, changes)
         record("directory group", visitor, detail=f"made: {row.name}, by {provider.key}"[:200])
     return row
 
 
 def replace(visitor: Visitor, provider: Provider, key: str, body: Mapping[str, Any]) -> ProvisionedGroup:
-    """Apply a PUT. Without ``members``, the members stay. Raises as ``patch``."""
+    """Apply a PUT. Without ``members``, the members are not changed. Raises the errors of ``patch``."""
     return patch(visitor, provider, key, _of_resource(body))
 
 
 def patch(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Change]) -> ProvisionedGroup:
-    """Apply changes, all or none. Recorded. Raises NoSuchResourceError, TakenError, OutOfReachError and ScimError."""
-    with whole(visitor, provider):
-        row = one(provider, key)
-        _keep(visitor, provider, row, changes)
+    """Apply all changes or none. Recorded. Raises NoSuchResourceError, TakenError, ForbiddenAccountError and ScimError."""
+    with all_or_nothing(visitor, provider):
+        row = get(provider, key)
+        _apply(visitor, provider, row, changes)
     return row
 
 
 def delete(visitor: Visitor, provider: Provider, key: str) -> None:
-    """Delete a group; its members lose the groups mapped to it. Recorded. Raises NoSuchResourceError and OutOfReachError."""
-    with whole(visitor, provider):
-        row = one(provider, key)
+    """Delete a group; its members lose the groups mapped to it. Recorded. Raises NoSuchResourceError and ForbiddenAccountError."""
+    with all_or_nothing(visitor, provider):
+        row = get(provider, key)
         members = set(row.members.values_list("pk", flat=True))
         detail = f"deleted: {row.name}, by {provider.key}"[:200]
         row.delete()
@@ -85,19 +85,19 @@ def _of_resource(body: Mapping[str, Any]) -> list[Change]:
     return [Change("replace", str(name).lower(), value) for name, value in body.items() if value is not None]
 
 
-def _keep(visitor: Visitor, provider: Provider, row: ProvisionedGroup, changes: Iterable[Change]) -> None:
+def _apply(visitor: Visitor, provider: Provider, row: ProvisionedGroup, changes: Iterable[Change]) -> None:
     ProvisionedGroup.objects.select_for_update().get(pk=row.pk)
     before = set(row.members.values_list("pk", flat=True))
     for change in changes:
-        _carry_out(provider, row, change)
+        _apply_change(provider, row, change)
     after = set(row.members.values_list("pk", flat=True))
     is_renamed = ProvisionedGroup.objects.exclude(name=row.name, external_id=row.external_id).filter(pk=row.pk).exists()
     row.save()
-    # Another name may map to other groups: then all members are affected.
+    # A new name may map to other groups of the product, which affects all members.
     memberships.sync_members(visitor, provider, before | after if is_renamed else before ^ after)
 
 
-def _carry_out(provider: Provider, row: ProvisionedGroup, change: Change) -> None:
+def _apply_change(provider: Provider, row: ProvisionedGroup, change: Change) -> None:
     if change.attribute == "members":
         _change_members(provider, row, change)
     elif change.kind == "remove":
@@ -109,23 +109,23 @@ def _carry_out(provider: Provider, row: ProvisionedGroup, change: Change) -> Non
 
 
 def _change_members(provider: Provider, row: ProvisionedGroup, change: Change) -> None:
-    if change.only is not None:
-        if change.kind != "remove" or change.only[0] != "value":
-            raise ScimError('Members are picked by members[value eq "id"], to be removed.', "invalidPath")
-        row.members.remove(*row.members.filter(pk__in=_uuids([change.only[1]])))
+    if change.selector is not None:
+        if change.kind != "remove" or change.selector[0] != "value":
+            raise ScimError('A filter of members must look like members[value eq "id"], and can only remove them.', "invalidPath")
+        row.members.remove(*row.members.filter(pk__in=_uuids([change.selector[1]])))
         return
     if change.kind == "remove":
-        gone = row.members.all() if change.value is None else row.members.filter(pk__in=_uuids(patches.ids(change.value)))
-        row.members.remove(*gone)
+        removed = row.members.all() if change.value is None else row.members.filter(pk__in=_uuids(patches.member_ids(change.value)))
+        row.members.remove(*removed)
         return
-    # Ids out of this directory's reach are ignored, like ids that do not exist.
-    wanted = within_reach(provider).filter(pk__in=_uuids(patches.ids(change.value)))
-    row.members.set(wanted) if change.kind == "replace" else row.members.add(*wanted)
+    # Ids of accounts that the directory may not change are ignored, like ids that do not exist.
+    members = changeable_accounts(provider).filter(pk__in=_uuids(patches.member_ids(change.value)))
+    row.members.set(members) if change.kind == "replace" else row.members.add(*members)
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str) or not 0 < len(value.strip()) <= 255 or not value.isprintable():
-        raise ScimError("displayName and externalId must be a line of text of usual length.", "invalidValue")
+        raise ScimError("displayName and externalId must be one line of text, and not too long.", "invalidValue")
     return value.strip()
 
 

@@ -1,4 +1,4 @@
-"""Parses PATCH requests, in all the forms that directories send, into one kind of change (RFC 7644, section 3.5.2)."""
+"""Parses PATCH requests, in all the forms that directories send, into a list of Changes (RFC 7644, section 3.5.2)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 from chatui.provisioning.errors import ScimError
 
-MOST_OPERATIONS = 1000
-MOST_MEMBERS = 10_000
+MAX_OPERATIONS = 1000
+MAX_MEMBERS = 10_000
 
-_WORDS = re.compile(r'\s*(\w+)\s+eq\s+("(?:[^"\\]|\\.)*")\s*', re.IGNORECASE)
+_FILTER = re.compile(r'\s*(\w+)\s+eq\s+("(?:[^"\\]|\\.)*")\s*', re.IGNORECASE)
 _PATH = re.compile(r"(?P<attribute>[A-Za-z$]\w*)(?:\[(?P<filter>.*)\])?(?:\.(?P<part>[A-Za-z$]\w*))?", re.DOTALL)
 _EXTENSION = re.compile(r"urn:[\w.:-]+", re.IGNORECASE)
 _CORE = re.compile(r"urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):", re.IGNORECASE)
@@ -21,44 +21,44 @@ _CORE = re.compile(r"urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):", re
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change: ``kind`` is add, replace or remove. ``attribute`` is in lower case, with a sub-attribute after a full stop. ``only``: the
-    attribute and value, in lower case, with which the path selects one of several; None if it selects all.
+    """One change. ``kind`` is add, replace or remove. ``attribute`` is in lower case, with a sub-attribute after a full stop.
+    ``selector``: the attribute, in lower case, and the value by which the path selects one of several; None if it selects all.
     """
 
     kind: str
     attribute: str
     value: Any = field(default=None, repr=False)
-    only: tuple[str, str] | None = None
+    selector: tuple[str, str] | None = None
 
 
 def changes(body: Mapping[str, Any]) -> list[Change]:
-    """The changes in a PATCH, in order. Raises ScimError for anything unsupported: ignoring a removal would leave access in place."""
-    said = {name.lower(): value for name, value in body.items()}.get("operations")
-    if not isinstance(said, list) or not 0 < len(said) <= MOST_OPERATIONS:
-        raise ScimError("Operations must be a list, and neither empty nor too long.", "invalidSyntax")
-    return [change for operation in said for change in _of(operation)]
+    """The changes in a PATCH, in order. Raises ScimError for anything unsupported: if a removal were ignored, access would remain."""
+    operations = {name.lower(): value for name, value in body.items()}.get("operations")
+    if not isinstance(operations, list) or not 0 < len(operations) <= MAX_OPERATIONS:
+        raise ScimError("Operations must be a list that is neither empty nor too long.", "invalidSyntax")
+    return [change for operation in operations for change in _changes_of(operation)]
 
 
-def filtered(text: str, *attributes: str) -> tuple[str, str]:
-    """Attribute, in lower case, and value of a filter of the form ``userName eq "ada"``. Raises ScimError for any other."""
-    match = _WORDS.fullmatch(text)
+def parse_filter(text: str, *attributes: str) -> tuple[str, str]:
+    """The attribute, in lower case, and the value of a filter such as ``userName eq "ada"``. Raises ScimError for any other form."""
+    match = _FILTER.fullmatch(text)
     if match is None or match[1].lower() not in {name.lower() for name in attributes}:
-        raise ScimError(f'A filter must look like {attributes[0]} eq "value"; there are: {", ".join(attributes)}.', "invalidFilter")
+        raise ScimError(f'A filter must look like {attributes[0]} eq "value", with one of: {", ".join(attributes)}.', "invalidFilter")
     try:
         value = str(json.loads(match[2]))
     except ValueError:
         raise ScimError("The value of the filter is not a JSON string.", "invalidFilter") from None
     if not is_storable(value):
-        raise ScimError("The value of the filter has characters that are no text.", "invalidFilter")
+        raise ScimError("The value of the filter has invalid characters.", "invalidFilter")
     return match[1].lower(), value
 
 
 def is_storable(text: str) -> bool:
-    """Whether every database can store it: no NUL and no lone surrogate."""
+    """Whether every database can store the text: it has no NUL and no lone surrogate."""
     return "\0" not in text and not any("\ud800" <= each <= "\udfff" for each in text)
 
 
-def truth(value: object) -> bool:
+def boolean(value: object) -> bool:
     """A boolean. Entra ID also writes it as a string. Raises ScimError."""
     if isinstance(value, bool):
         return value
@@ -67,22 +67,22 @@ def truth(value: object) -> bool:
     raise ScimError("active must be true or false.", "invalidValue")
 
 
-def ids(value: object) -> list[str]:
+def member_ids(value: object) -> list[str]:
     """The ids of members: a list of objects with a value, or one such object. Raises ScimError."""
     listed = value if isinstance(value, list) else [value]
-    if len(listed) > MOST_MEMBERS:
+    if len(listed) > MAX_MEMBERS:
         raise ScimError("There are too many members in one request.", "tooMany")
-    found = [each.get("value") if isinstance(each, dict) else None for each in listed]
-    if not all(isinstance(each, str) for each in found):
+    values = [each.get("value") if isinstance(each, dict) else None for each in listed]
+    if not all(isinstance(each, str) for each in values):
         raise ScimError("members must be a list of objects with a value.", "invalidValue")
-    return [str(each) for each in found]
+    return [str(each) for each in values]
 
 
-def _of(operation: object) -> Iterator[Change]:
-    said = {str(name).lower(): value for name, value in operation.items()} if isinstance(operation, dict) else {}
-    kind, path, value = str(said.get("op")).lower(), said.get("path"), said.get("value")
+def _changes_of(operation: object) -> Iterator[Change]:
+    fields = {str(name).lower(): value for name, value in operation.items()} if isinstance(operation, dict) else {}
+    kind, path, value = str(fields.get("op")).lower(), fields.get("path"), fields.get("value")
     if kind not in ("add", "replace", "remove") or not isinstance(path, str | None):
-        raise ScimError("An operation needs an op of add, replace or remove.", "invalidSyntax")
+        raise ScimError("The op of an operation must be add, replace or remove, and its path a text.", "invalidSyntax")
     if path and _CORE.sub("", path.strip()).lower() == "name" and kind != "remove":
         yield from _parts(kind, "name", value)
     elif path:
@@ -111,12 +111,12 @@ def _change(kind: str, path: str, value: object) -> Change:
         return Change(kind, "extension", value)  # such as a department, which is not stored here
     match = _PATH.fullmatch(plain)
     if match is None:
-        raise ScimError("The path is not understood.", "invalidPath")
+        raise ScimError("The path is not supported.", "invalidPath")
     part = f".{match['part'].lower()}" if match["part"] else ""
-    only = _only(match["filter"]) if match["filter"] is not None else None
-    return Change(kind, match["attribute"].lower() + part, value, only)
+    selector = _selector(match["filter"]) if match["filter"] is not None else None
+    return Change(kind, match["attribute"].lower() + part, value, selector)
 
 
-def _only(text: str) -> tuple[str, str]:
-    name, value = filtered(text, "value", "type", "primary") if "primary" not in text.lower() else ("primary", "true")
+def _selector(text: str) -> tuple[str, str]:
+    name, value = parse_filter(text, "value", "type", "primary") if "primary" not in text.lower() else ("primary", "true")
     return name, value

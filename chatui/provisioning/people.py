@@ -1,4 +1,4 @@
-"""Creates, changes and closes accounts for a provider's directory, which are found by the directory's ids and never by name."""
+"""Creates, changes and closes accounts for a provider's directory. They are found by the directory's ids, never by name."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from chatui.models.accounts.closed_account import Cause
 from chatui.offboarding import closing
 from chatui.provisioning import attributes, matching, memberships, patches
 from chatui.provisioning.attributes import PersonAttributes
-from chatui.provisioning.errors import NoSuchResourceError, OutOfReachError, ScimError, TakenError
+from chatui.provisioning.errors import ForbiddenAccountError, NoSuchResourceError, ScimError, TakenError
 from chatui.provisioning.patches import Change
-from chatui.provisioning.scope import is_in_reach, whole, within_reach
+from chatui.provisioning.scope import all_or_nothing, changeable_accounts, may_change
 
 
-def found(provider: Provider, filter_text: str) -> QuerySet[ProvisionedAccount]:
-    """The accounts that match a filter; all without one. Raises ScimError for an unsupported filter."""
-    rows = within_reach(provider)
+def search(provider: Provider, filter_text: str) -> QuerySet[ProvisionedAccount]:
+    """The accounts that match a filter; all if it is empty. Raises ScimError for an unsupported filter."""
+    rows = changeable_accounts(provider)
     if not filter_text:
         return rows
-    attribute, value = patches.filtered(filter_text, "userName", "externalId", "id")
+    attribute, value = patches.parse_filter(filter_text, "userName", "externalId", "id")
     if attribute == "username":
         return rows.filter(name_key=_name_key(value))
     if attribute == "externalid":
@@ -38,91 +38,94 @@ def found(provider: Provider, filter_text: str) -> QuerySet[ProvisionedAccount]:
     return rows.none()
 
 
-def one(provider: Provider, key: str) -> ProvisionedAccount:
-    """The account of that id. Raises NoSuchResourceError."""
-    row = within_reach(provider).filter(pk=_uuid(key)).first()
+def get(provider: Provider, key: str) -> ProvisionedAccount:
+    """The account with that id. Raises NoSuchResourceError."""
+    row = changeable_accounts(provider).filter(pk=_uuid(key)).first()
     if row is None:
         raise NoSuchResourceError
     return row
 
 
-def create(visitor: Visitor, provider: Provider, words: PersonAttributes) -> ProvisionedAccount:
-    """Create an account, or adopt the one that the directory means by ``externalId``. Recorded.
+def create(visitor: Visitor, provider: Provider, sent: PersonAttributes) -> ProvisionedAccount:
+    """Create an account, or adopt the existing one that ``externalId`` refers to. Recorded.
 
     Raises:
-        TakenError: it already exists, as when a create request is repeated. OutOfReachError: it refers to an account that the directory may
-        not change.
+        TakenError: the resource already exists, as when a create request is repeated.
+        ForbiddenAccountError: it refers to an account that the directory may not change.
     """
-    if not words.external_id:
-        raise ScimError("externalId is needed: it says which sign-in is this person's.", "invalidValue")
-    with whole(visitor, provider):
-        account_managers.lock([user.pk for user in matching.used_by(provider, words.external_id)])
-        row = _create(visitor, provider, words)
-        matching.settle(visitor, provider, row)
-        _set_active(visitor, provider, row, is_active=words.active is not False)
+    if not sent.external_id:
+        raise ScimError("externalId is required, because it connects the account with the person's sign-in.", "invalidValue")
+    with all_or_nothing(visitor, provider):
+        account_managers.lock([user.pk for user in matching.changeable_people_with_id(provider, sent.external_id)])
+        row = _create(visitor, provider, sent)
+        matching.merge(visitor, provider, row)
+        _set_active(visitor, provider, row, is_active=sent.active is not False)
     return row
 
 
-def change(visitor: Visitor, provider: Provider, key: str, words: PersonAttributes) -> ProvisionedAccount:
-    """Apply the attributes that were sent, and leave the others unchanged.
+def change(visitor: Visitor, provider: Provider, key: str, sent: PersonAttributes) -> ProvisionedAccount:
+    """Set the attributes that were sent, and leave the others unchanged.
 
-    Recorded. Raises NoSuchResourceError, TakenError and OutOfReachError.
+    Recorded. Raises NoSuchResourceError, TakenError and ForbiddenAccountError.
     """
-    with whole(visitor, provider):
-        row = one(provider, key)
-        called = row.external_id if words.external_id is None else words.external_id
-        account_managers.lock([row.user_id, *(user.pk for user in matching.used_by(provider, called))])
-        row = one(provider, key)  # read again after locking
-        _change(visitor, provider, row, words)
-        matching.settle(visitor, provider, row)
-        if words.active is not None:
-            _set_active(visitor, provider, row, is_active=words.active)
+    with all_or_nothing(visitor, provider):
+        row = get(provider, key)
+        external_id = row.external_id if sent.external_id is None else sent.external_id
+        account_managers.lock([row.user_id, *(user.pk for user in matching.changeable_people_with_id(provider, external_id))])
+        row = get(provider, key)  # read again after locking
+        _update(visitor, provider, row, sent)
+        matching.merge(visitor, provider, row)
+        if sent.active is not None:
+            _set_active(visitor, provider, row, is_active=sent.active)
     return row
 
 
 def patch(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Change]) -> ProvisionedAccount:
-    """The same for a PATCH."""
+    """Apply the changes of a PATCH, like ``change``."""
     return change(visitor, provider, key, attributes.of_changes(changes))
 
 
 def delete(visitor: Visitor, provider: Provider, key: str) -> None:
-    """The directory knows the person no more: the account is closed, and erased only as the operator's settings say. Raises as above."""
-    with whole(visitor, provider):
-        row = one(provider, key)
+    """Close the account of a person whom the directory has deleted. Only the operator's retention settings erase it.
+
+    Raises the errors of ``change``.
+    """
+    with all_or_nothing(visitor, provider):
+        row = get(provider, key)
         users = matching.accounts_of(provider, row)
         account_managers.lock([user.pk for user in users])
         _set_active(visitor, provider, row, is_active=False)
-        # Or whoever comes back later would find the rights of their former place.
+        # Otherwise a person who is added again later would have their former permissions.
         row.groups.clear()
         for user in users:
-            memberships.take_all(visitor, provider, user)
+            memberships.remove_from_all(visitor, provider, user)
         row.deleted_at = timezone.now()
         row.save(update_fields=["deleted_at"])
 
 
-def _create(visitor: Visitor, provider: Provider, words: PersonAttributes) -> ProvisionedAccount:
-    name, external_id = words.user_name or "", words.external_id or ""
+def _create(visitor: Visitor, provider: Provider, sent: PersonAttributes) -> ProvisionedAccount:
+    name, external_id = sent.user_name or "", sent.external_id or ""
     earlier = ProvisionedAccount.objects.filter(issuer=provider.issuer, external_id=external_id).first() if external_id else None
     if earlier is not None and earlier.deleted_at is None:
         raise TakenError
     if ProvisionedAccount.objects.filter(issuer=provider.issuer, name_key=_name_key(name), deleted_at=None).exists():
         raise TakenError
     if earlier is None:
-        earlier = _known(provider, external_id)
+        earlier = _row_for_known_person(provider, external_id)
     if earlier is None:
-        earlier = ProvisionedAccount(user=_made(visitor, provider, words), issuer=provider.issuer, made_account=True)
-    _check_reach(earlier.user)
+        earlier = ProvisionedAccount(user=_new_account(visitor, provider, sent), issuer=provider.issuer, made_account=True)
+    _check_may_change(earlier.user)
     earlier.external_id, earlier.user_name, earlier.name_key, earlier.deleted_at = external_id, name, _name_key(name), None
     earlier.save()
-    _change(visitor, provider, earlier, words)
+    _update(visitor, provider, earlier, sent)
     return earlier
 
 
-def _known(provider: Provider, external_id: str) -> ProvisionedAccount | None:
-    """The row of somebody who has signed in with this provider, and is called the same by it: a new one, or that of a former time."""
-    users = matching.called(provider, external_id)
+def _row_for_known_person(provider: Provider, external_id: str) -> ProvisionedAccount | None:
+    """A new or earlier row for the person who has signed in with this provider and has this id; None if nobody has, or several have."""
+    users = matching.people_with_id(provider, external_id)
     for user in users:
-        _check_reach(user)
+        _check_may_change(user)
     if len(users) != 1:
         return None
     row = ProvisionedAccount.objects.filter(issuer=provider.issuer, user=users[0]).select_related("user").first()
@@ -131,29 +134,29 @@ def _known(provider: Provider, external_id: str) -> ProvisionedAccount | None:
     return row or ProvisionedAccount(user=users[0], issuer=provider.issuer)
 
 
-def _made(visitor: Visitor, provider: Provider, words: PersonAttributes) -> User:
-    user: User = User.objects.create_user(names.free_name(words.user_name or ""), email=words.email or "")
+def _new_account(visitor: Visitor, provider: Provider, sent: PersonAttributes) -> User:
+    user: User = User.objects.create_user(names.free_name(sent.user_name or ""), email=sent.email or "")
     record("account created", visitor, user.get_username(), detail=f"by the directory of {provider.key}")
     return user
 
 
-def _check_reach(user: User) -> None:
-    if not is_in_reach(user):
-        raise OutOfReachError
+def _check_may_change(user: User) -> None:
+    if not may_change(user):
+        raise ForbiddenAccountError
 
 
-def _change(visitor: Visitor, provider: Provider, row: ProvisionedAccount, words: PersonAttributes) -> None:
+def _update(visitor: Visitor, provider: Provider, row: ProvisionedAccount, sent: PersonAttributes) -> None:
     before = row.user_name
-    for column, value in words.columns().items():
+    for column, value in sent.columns().items():
         setattr(row, column, value)
     row.name_key = _name_key(row.user_name)
     row.save()
     if row.made_account:
-        _follow(visitor, provider, row, is_renamed=row.user_name != before)
+        _copy_names(visitor, provider, row, is_renamed=row.user_name != before)
 
 
-def _follow(visitor: Visitor, provider: Provider, row: ProvisionedAccount, *, is_renamed: bool) -> None:
-    """An account that the directory made has the name and address that it says; one that was there before keeps its own."""
+def _copy_names(visitor: Visitor, provider: Provider, row: ProvisionedAccount, *, is_renamed: bool) -> None:
+    """Copy the directory's name and e-mail address to an account that it created. Accounts that existed before keep their own."""
     user = row.user
     changed = [f"is called {names.free_name(row.user_name, user)} now"] if is_renamed else []
     if is_renamed:
@@ -172,7 +175,7 @@ def _set_active(visitor: Visitor, provider: Provider, row: ProvisionedAccount, *
             closing.close_account(user, Cause.PROVISIONING, visitor, source=provider.key)
             continue
         by = closing.closed_by(user)
-        # What staff or the operator closed stays closed, whatever the directory says.
+        # An account that staff or the operator closed remains closed, whatever the directory sends.
         if by is not None and by[0].is_from_outside and by[1] == provider.key:
             closing.reopen_account(user, visitor)
 

@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 def person(row: ProvisionedAccount, base: str) -> Json:
-    """An account. ``base``: the address of SCIM here, with a slash behind it."""
+    """An account. ``base``: the base URL of SCIM, with a slash at the end."""
     name = {key: value for key, value in (("givenName", row.given_name), ("familyName", row.family_name)) if value}
     return {
         "schemas": [USER],
@@ -32,7 +32,7 @@ def person(row: ProvisionedAccount, base: str) -> Json:
 
 
 def group(row: ProvisionedGroup, base: str, members: Sequence[ProvisionedAccount] | None) -> Json:
-    """A group. ``members`` None: nobody asked for them."""
+    """A group. ``members`` None: the request excludes them."""
     listed = None if members is None else [{"value": str(each.pk), "display": each.user_name} for each in members]
     return {
         "schemas": [GROUP],

@@ -15,35 +15,37 @@ from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
 from chatui.audit_log.record import Visitor, record
 from chatui.models import ProvisionedAccount, User
 from chatui.offboarding import closing
-from chatui.offboarding.closing import KeptOpenError
-from chatui.provisioning.errors import OutOfReachError, TakenError
+from chatui.offboarding.closing import CannotCloseError
+from chatui.provisioning.errors import ForbiddenAccountError, TakenError
 
 
-def within_reach(provider: Provider) -> QuerySet[ProvisionedAccount]:
-    """The accounts that this directory knows and may change: none of a superuser, and no emergency account."""
+def changeable_accounts(provider: Provider) -> QuerySet[ProvisionedAccount]:
+    """The accounts that this directory has provisioned and may change: no superusers, and no emergency accounts."""
     rows = ProvisionedAccount.objects.filter(issuer=provider.issuer, deleted_at=None, user__is_superuser=False)
     return rows.exclude(user__username__in=sign_in_file().emergency_accounts).select_related("user").order_by("id")
 
 
-def is_in_reach(user: User) -> bool:
+def may_change(user: User) -> bool:
     """Whether a directory may change this account."""
     return not user.is_superuser and not password_use.is_emergency(user.get_username())
 
 
 @contextmanager
-def whole(visitor: Visitor, provider: Provider) -> Iterator[None]:
-    """Around what one request changes: all or nothing. A refusal is recorded, which would be undone with the rest otherwise.
+def all_or_nothing(visitor: Visitor, provider: Provider) -> Iterator[None]:
+    """A transaction for all changes of one request. A refusal is recorded after the rollback, which would otherwise undo the record.
 
-    Raises TakenError for a name or id that another one has, OutOfReachError where the account must stay as it is.
+    Raises:
+        TakenError: another resource has the name or id.
+        ForbiddenAccountError: the account must not be changed.
     """
     try:
         with transaction.atomic():
             yield
     except IntegrityError:
         raise TakenError from None
-    except KeptOpenError as error:
-        record(closing.REFUSED, visitor, error.name, detail=error.told)
-        raise OutOfReachError from None
+    except CannotCloseError as error:
+        record(closing.REFUSED, visitor, error.name, detail=error.detail)
+        raise ForbiddenAccountError from None
     except LastAccountManagerError as error:
         record("account not changed", visitor, error.name, detail=f"says the directory of {provider.key}: {error}")
-        raise OutOfReachError from None
+        raise ForbiddenAccountError from None

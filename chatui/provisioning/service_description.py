@@ -10,7 +10,7 @@ _CORE = "urn:ietf:params:scim:schemas:core:2.0"
 
 
 def service_provider_config(base: str) -> Json:
-    """``base``: the address of SCIM here, with a slash behind it."""
+    """The supported features. ``base``: the base URL of SCIM, with a slash at the end."""
     no = {"supported": False}
     return {
         "schemas": [f"{_CORE}:ServiceProviderConfig"],
@@ -21,14 +21,14 @@ def service_provider_config(base: str) -> Json:
         "sort": no,
         "etag": no,
         "authenticationSchemes": [
-            {"type": "oauthbearertoken", "name": "Bearer token", "description": "The token that the operator has made.", "primary": True}
+            {"type": "oauthbearertoken", "name": "Bearer token", "description": "The token that the operator created.", "primary": True}
         ],
         "meta": {"resourceType": "ServiceProviderConfig", "location": f"{base}ServiceProviderConfig"},
     }
 
 
 def resource_types(base: str) -> list[Json]:
-    """People and groups."""
+    """The resource types: people and groups."""
     return [
         {
             "schemas": [f"{_CORE}:ResourceType"],
@@ -43,7 +43,7 @@ def resource_types(base: str) -> list[Json]:
 
 
 def schemas(base: str) -> list[Json]:
-    """The fields that are stored. All others are passed over."""
+    """The schemas, with the attributes that are stored. All other attributes are ignored."""
     name = _field("name", "complex") | {"subAttributes": [_field("givenName"), _field("familyName")]}
     emails = _field("emails", "complex") | {
         "multiValued": True,

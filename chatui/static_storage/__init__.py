@@ -1,1 +1,1 @@
-"""Static files: scripts and style sheets are joined, stripped of comments, compressed, and named by a hash of their content."""
+"""Static files: scripts and style sheets are bundled, minified, compressed, and named by a hash of their content."""

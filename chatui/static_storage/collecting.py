@@ -1,4 +1,4 @@
-"""Collects static files only if they have changed: compressing them all takes many seconds, and every start needs them."""
+"""Collects static files only if they have changed, because compressing them takes many seconds, and each start would wait for it."""
 
 from __future__ import annotations
 
@@ -10,46 +10,46 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 
-from chatui.static_storage import joined_scripts
+from chatui.static_storage import script_bundles
 
 _PACKAGES = ("django", "servestatic", "brotli")
-"""What decides, beside this package, how a file becomes the one that is served."""
+"""The packages that, besides this one, affect the content of served files."""
 
 
 def collect_changed() -> bool:
-    """Collect all files, if one of them or what makes them has changed. Returns whether it was necessary."""
-    mark, manifest = _mark(), Path(settings.STATIC_ROOT) / "staticfiles.json"
-    if manifest.is_file() and mark.is_file() and mark.read_text(encoding="utf-8") == _fingerprint():
+    """Collect all files if one of them, or the code that builds them, has changed. Returns whether it was necessary."""
+    fingerprint, manifest = _fingerprint_file(), Path(settings.STATIC_ROOT) / "staticfiles.json"
+    if manifest.is_file() and fingerprint.is_file() and fingerprint.read_text(encoding="utf-8") == _fingerprint():
         return False
     call_command("collectstatic", interactive=False, verbosity=0)
     return True
 
 
-def begin() -> None:
-    """Files are about to be written: until all are, nothing counts as collected."""
-    _mark().unlink(missing_ok=True)
+def mark_incomplete() -> None:
+    """Mark the files as not collected, before the first of them is written."""
+    _fingerprint_file().unlink(missing_ok=True)
 
 
-def finish() -> None:
-    """All files are written."""
-    _mark().write_text(_fingerprint(), encoding="utf-8")
+def mark_complete() -> None:
+    """Mark the files as collected, after the last of them was written."""
+    _fingerprint_file().write_text(_fingerprint(), encoding="utf-8")
 
 
-def named_by_templates() -> set[str]:
-    """The scripts that pages load."""
+def scripts_in_templates() -> set[str]:
+    """The names of the scripts that templates load."""
     places: list[Path] = [Path(str(place)) for engine in settings.TEMPLATES for place in engine["DIRS"]]
     pages = [page for place in places for page in place.rglob("*.html")]
-    return joined_scripts.named_in("\n".join(page.read_text(encoding="utf-8") for page in pages))
+    return script_bundles.scripts_in("\n".join(page.read_text(encoding="utf-8") for page in pages))
 
 
-def _mark() -> Path:
-    """Beside the directory and not in it: everything in it is served."""
+def _fingerprint_file() -> Path:
+    """The file with the fingerprint. It is next to the directory, because everything in the directory is served."""
     root = Path(settings.STATIC_ROOT)
     return root.with_name(f"{root.name}.collected")
 
 
 def _fingerprint() -> str:
-    parts = [*map(_version, _PACKAGES), *sorted(named_by_templates())]
+    parts = [*map(_version, _PACKAGES), *sorted(scripts_in_templates())]
     parts += [path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*.py"))]
     digest = sha256("\0".join(parts).encode())
     for finder in get_finders():

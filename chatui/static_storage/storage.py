@@ -1,4 +1,4 @@
-"""The static files storage: names contain a hash of the content, so that browsers can cache them for ever."""
+"""The static files storage. File names contain a hash of the content, so that browsers can cache the files forever."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from django.core.files.base import ContentFile
 from servestatic.storage import CompressedManifestStaticFilesStorage
 
-from chatui.static_storage import collecting, joined_scripts, joined_sheets
+from chatui.static_storage import collecting, script_bundles, sheet_bundles
 
 OURS = ("js/", "css/")
-"""What is joined. The code of others, under ``vendor/`` and from packages, is served as it was published."""
+"""The folders of our own code, which is bundled. Code of others, in ``vendor/`` and in packages, is served as it was published."""
 
 
 class HashedStaticStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
-    """Joins our own scripts and style sheets when files are collected. In debug mode, browsers get them one by one, as they are written.
+    """Bundles our own scripts and style sheets when files are collected. In debug mode, browsers load the source files.
 
     It also rewrites ES module imports, ``import … from "./x.js";``. Only imports that end in a semicolon are found.
     """
@@ -23,22 +23,22 @@ class HashedStaticStorage(CompressedManifestStaticFilesStorage):  # type: ignore
     support_js_module_import_aggregation = True
 
     def post_process(self, paths: dict[str, Any], dry_run: bool = False, **options: Any) -> Iterator[Any]:
-        """What Django calls when all files are copied. ``paths``: for each name, where its source is."""
+        """Called by Django when all files are copied. ``paths``: for each name, the storage and path of its source."""
         if dry_run:
             return
-        collecting.begin()
-        self._join(paths)
+        collecting.mark_incomplete()
+        self._bundle(paths)
         yield from super().post_process(paths, **options)
-        collecting.finish()
+        collecting.mark_complete()
 
-    def _join(self, paths: dict[str, Any]) -> None:
-        """Puts what browsers load into the place of what it was made from."""
-        written = {name: _text(*place) for name, place in paths.items() if name.startswith(OURS) and name.endswith((".js", ".css"))}
-        scripts = {name: text for name, text in written.items() if name.endswith(".js")}
-        sheets = {name: text for name, text in written.items() if name.endswith(".css")}
-        for name in written:
+    def _bundle(self, paths: dict[str, Any]) -> None:
+        """Replace the source files of bundles by the bundles."""
+        sources = {name: _text(*place) for name, place in paths.items() if name.startswith(OURS) and name.endswith((".js", ".css"))}
+        scripts = {name: text for name, text in sources.items() if name.endswith(".js")}
+        sheets = {name: text for name, text in sources.items() if name.endswith(".css")}
+        for name in sources:
             del paths[name]
-        for name, text in (joined_scripts.join(scripts, collecting.named_by_templates()) | joined_sheets.join(sheets)).items():
+        for name, text in (script_bundles.bundle(scripts, collecting.scripts_in_templates()) | sheet_bundles.bundle(sheets)).items():
             self.delete(name)
             self._save(name, ContentFile(text.encode()))
             paths[name] = (self, name)

@@ -1,1 +1,1 @@
-"""Imports, downloads and share links: moves conversations into and out of the product."""
+"""Imports, downloads and share links: conversations and files enter and leave the product here."""

@@ -1,4 +1,4 @@
-"""Writes a branch for download, as Markdown, OpenChatML or JSON.
+"""Formats a branch for download, as Markdown, OpenChatML or JSON.
 
 Owners get what they may see; staff with the permission get everything.
 """
@@ -41,7 +41,7 @@ class Format(StrEnum):
 
 
 def transcript(row: Conversation, person: User, audience: Audience, file_format: Format = Format.OPENCHATML) -> str:
-    """The open branch as a document. DEBUG only behind ``access.view_hidden``."""
+    """The open branch as a document. For the audience DEBUG, the caller must have checked ``access.view_hidden``."""
     messages = transcripts.branch(row, transcripts.active_leaf(row, person))
     found = transcripts.transcript(row, messages, audience)
     match file_format:
@@ -54,17 +54,17 @@ def transcript(row: Conversation, person: User, audience: Audience, file_format:
 
 
 def file_name(row: Conversation) -> str:
-    """A file name for this conversation, without an ending: day, title, and enough of the id to be unique."""
+    """A file name for this conversation, without an extension: day, title, and enough of the id to be unique."""
     title = slugify(row.title, allow_unicode=True)[:60].strip("-") or "conversation"
     return f"{row.created_at:%Y-%m-%d}-{title}-{row.pk.hex[-8:]}"
 
 
-def everything(person: User) -> Iterator[tuple[str, str | bytes]]:
+def all_files(person: User) -> Iterator[tuple[str, str | bytes]]:
     """The file names and texts of all the person's conversations, one at a time: Markdown for reading, OpenChatML for importing elsewhere.
-    The files of a conversation are in a folder with its name.
+    Uploaded and generated files of a conversation are in a directory with its name.
 
-    Last come their folders, as JSON: name, instructions, and the file names of the conversations in each, without endings; and their own
-    settings and instructions, if any.
+    The last files are ``folders.json``, with the name and instructions of each folder and the names of the files in it, without extensions;
+    and ``settings.json``, with the person's settings and instructions, if any.
     """
     inside: dict[UUID | None, list[str]] = defaultdict(list)
     for row in access.all_own_conversations(person):
@@ -72,7 +72,7 @@ def everything(person: User) -> Iterator[tuple[str, str | bytes]]:
         for file_format in (Format.MARKDOWN, Format.OPENCHATML):
             yield f"{file_name(row)}.{file_format.extension}", transcript(row, person, Audience.END_USER, file_format)
         yield from files.for_archive(row, file_name(row))
-    # In one statement, because a folder may be deleted while the archive is sent.
+    # One query for all folders, because a folder may be deleted while the archive is sent.
     if folders := access.own_folders(person, with_instructions=True):
         listed = [{"name": each.name, "instructions": each.instructions, "conversations": inside[each.pk]} for each in folders]
         yield "folders.json", json.dumps({"folders": listed}, ensure_ascii=False, indent=2) + "\n"
@@ -85,7 +85,7 @@ def _markdown(title: str, found: Transcript, audience: Audience) -> str:
     for frame in found.frames:
         body = show(frame, audience)
         if audience is Audience.DEBUG:
-            parts += [f"## {_named(frame)}", _fenced(body)]
+            parts += [f"## {_heading(frame)}", _fenced(body)]
         elif frame.header.role == Role.USER:
             parts += [f"## {_('Question')}", body]
         else:
@@ -93,7 +93,7 @@ def _markdown(title: str, found: Transcript, audience: Audience) -> str:
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
-def _named(frame: Frame) -> str:
+def _heading(frame: Frame) -> str:
     """The header of a frame as a plain-text heading."""
     words = [f"{name} {value}" if name not in ("role", "channel") else value for name, value in frame.header.as_written().items()]
     return re.sub(r"[`<>\[\]*_\\\s]+", " ", " · ".join(words)).strip()

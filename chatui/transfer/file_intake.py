@@ -21,19 +21,19 @@ from chatui.store.files.storage import FileDestination as FileDestination  # cal
 from chatui.store.files.storage import FileRefusedError, NewFile
 from chatui.store.short_transactions import short_transaction
 from chatui.transfer import scanning
-from chatui.transfer.one_at_a_time import TooManyError, UploadQueue
 from chatui.transfer.scanning import Verdict
+from chatui.transfer.upload_queue import QueueFullError, UploadQueue
 
-_line = UploadQueue()
+_queue = UploadQueue()
 
 T = TypeVar("T")
 
 
-class NotBroughtError(Exception):
+class UploadRefusedError(Exception):
     """The file was not accepted.
 
-    ``why``: a value of ``documents.kinds.Reason``, or one of ours: see ``display.files.brought``. ``found``: the extracted text, if it was
-    read.
+    ``why``: a value of ``documents.kinds.Reason``, or one of those in ``display.files.brought``. ``found``: the extracted text, if the file
+    was read.
     """
 
     def __init__(self, why: str, found: Reading | None = None) -> None:
@@ -42,26 +42,26 @@ class NotBroughtError(Exception):
         self.found = found
 
 
-def bring(place: FileDestination, name: str, load: Callable[[], bytes]) -> StoredFile:
-    """Store an uploaded file with its text, until it is sent. This takes as long as reading the file: seconds for a long one, plus the time
-    for the person's other uploads. ``load`` returns its bytes when its turn comes. If too many files wait to be sent, the oldest are
-    deleted.
+def accept(place: FileDestination, name: str, load: Callable[[], bytes]) -> StoredFile:
+    """Store an uploaded file with its extracted text until it is sent. Blocks while the file is read, which takes seconds for a long one,
+    and before that while the person's earlier uploads are read. ``load`` returns the bytes, and is called when the file's turn comes. If
+    too many files wait to be sent, the oldest are deleted.
 
     Raises:
-        NotBroughtError: it is refused, or has no text; nothing is stored then.
+        UploadRefusedError: the file is refused, or has no text. Nothing is stored.
     """
     give_back()
     try:
-        with _line.place(place.owner_id) as lock, lock, _line.hands:
-            return _brought(place, name, load())
-    except TooManyError:
-        raise NotBroughtError("busy") from None
+        with _queue.place(place.owner_id) as lock, lock, _queue.memory_slots:
+            return _stored(place, name, load())
+    except QueueFullError:
+        raise UploadRefusedError("busy") from None
 
 
-def _brought(place: FileDestination, name: str, data: bytes) -> StoredFile:
+def _stored(place: FileDestination, name: str, data: bytes) -> StoredFile:
     known = kinds.known(names.clean(name), data)
     if known.reason:
-        raise NotBroughtError(known.reason)
+        raise UploadRefusedError(known.reason)
     _scan(data)
     new = NewFile.of(name, data, "" if known.kind == "text" else known.kind)
     file = _with_room(place.owner_id, lambda: storage.save(place, new))
@@ -77,7 +77,7 @@ def _brought(place: FileDestination, name: str, data: bytes) -> StoredFile:
 def _with_room(person_id: UUID, step: Callable[[], T]) -> T:
     """Run a step in a transaction.
 
-    If a person's storage is full, files that they uploaded long ago and never sent are deleted before the new one is refused.
+    If the person's storage is full, their old uploads that were never sent are deleted, and the step is tried once more.
     """
     for is_last in (False, True):
         try:
@@ -85,19 +85,19 @@ def _with_room(person_id: UUID, step: Callable[[], T]) -> T:
                 return step()
         except FileRefusedError as error:
             if is_last or not pending_uploads.forget(person_id):
-                raise NotBroughtError(error.why) from None
+                raise UploadRefusedError(error.why) from None
     raise AssertionError
 
 
 def remove(file: StoredFile) -> None:
-    """Delete a file that waits to be sent. One that was sent meanwhile stays."""
+    """Delete a file that waits to be sent. A file that was sent meanwhile is not deleted."""
     storage.delete_files(file.owner_id, pending_uploads.of_person(file.owner_id).filter(pk=file.pk))
 
 
 def _scan(data: bytes) -> None:
     verdict = scanning.scan(environment().file_scanner, data)
     if verdict is not Verdict.CLEAN:
-        raise NotBroughtError(verdict)
+        raise UploadRefusedError(verdict)
 
 
 def _read(file: StoredFile, data: bytes) -> None:
@@ -108,14 +108,14 @@ def _read(file: StoredFile, data: bytes) -> None:
     give_back()
     found = async_to_sync(reading.read)(file.name, data)
     if found.state is not State.READ:
-        raise NotBroughtError(found.reason, found)
+        raise UploadRefusedError(found.reason, found)
     tokens, is_counted = counting.tokens_of([part.text for part in found.parts])
     read = ExtractedText(found, tokens, is_counted)
 
     def keep() -> DocumentText:
         storage.lock_owner(file.owner_id)
         if not StoredFile.objects.filter(pk=file.pk).exists():
-            raise NotBroughtError("gone")
+            raise UploadRefusedError("gone")
         storage.check_room(file.owner_id, read.bytes)
         return texts.save(file.content, read)
 

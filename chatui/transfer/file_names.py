@@ -8,7 +8,7 @@ import unicodedata
 from django.utils.http import content_disposition_header
 
 _MOST_BYTES = 120
-"""The longest title in a name, in UTF-8: file systems allow 255 for the whole name, and people add to it."""
+"""The longest title in a name, in bytes of UTF-8. File systems allow 255 for the whole name, and people add to it."""
 _RESERVED = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]+')
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -16,7 +16,7 @@ _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 def file_name(title: str, ending: str) -> str:
     """The title as a file name that ends with ``ending``; ``conversation`` if no character of the title is allowed in one. Invisible
-    characters are removed as well: with direction controls, ``fdp.exe`` can look like ``exe.pdf``.
+    characters are removed, too: with bidirectional control characters, ``fdp.exe`` can look like ``exe.pdf``.
     """
     seen = "".join(
         " " if character.isspace() else character
@@ -31,5 +31,5 @@ def file_name(title: str, ending: str) -> str:
 
 
 def attachment(title: str, ending: str) -> str:
-    """The ``Content-Disposition`` of a download with that name, as RFC 6266 and RFC 8187 write it."""
+    """The ``Content-Disposition`` header of a download with that name (RFC 6266, RFC 8187)."""
     return str(content_disposition_header(True, file_name(title, ending)))

@@ -19,8 +19,8 @@ DOWNLOAD_ACTION = "file download"
 class Download:
     """A file to download.
 
-    ``picture_type``: the media type of a picture that may be shown inline; empty for everything else, whatever its name is. ``pieces``: its
-    bytes, ``size`` of them.
+    ``picture_type``: the media type of a picture that may be shown inline; empty for everything else, whatever its name is. ``pieces``: the
+    content, ``size`` bytes in total.
     """
 
     name: str = field(repr=False)
@@ -45,6 +45,6 @@ def _download(file: StoredFile) -> Download:
 
 
 def for_archive(row: Conversation, folder: str) -> Iterator[tuple[str, bytes]]:
-    """The name and bytes of each file of a conversation, one at a time, in a folder; for each name, the newest file."""
+    """The path below ``folder`` and the bytes of each file of a conversation, one at a time; for each name, the newest file."""
     for file, data in reading.with_data(reading.of_conversation(row.pk)):
         yield f"{folder}/{file.name}", data

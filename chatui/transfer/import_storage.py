@@ -1,4 +1,4 @@
-"""Stores the frames of an import in short transactions. The conversation appears whole or not at all."""
+"""Stores the frames of an import in short transactions. The conversation is visible only when all of them are stored."""
 
 from __future__ import annotations
 
@@ -22,8 +22,12 @@ from renderer.frames import Frame
 _RESERVED = PRODUCT_NAMES | {DOCUMENT_NAME}
 
 
-def check_alone(person: User) -> None:
-    """Erase unfinished imports of dead processes. Raises ImportRefusedError while another import of this person is running."""
+def check_no_other_import(person: User) -> None:
+    """Erase unfinished imports of dead processes.
+
+    Raises:
+        ImportRefusedError: another import of this person is running.
+    """
     erasure.sweep()
     if unfinished_imports.is_in_progress(person):
         refuse(ProductCode.RATE, _("another import of yours is still going on"))
@@ -38,12 +42,12 @@ def as_imported(frame: Frame) -> Frame:
     return replace(frame, header=header, body=transcripts.storable(frame.body))
 
 
-def keep(conversation: Conversation, frames: Sequence[Placed], leaf: int) -> None:
-    """Write the frames (at least one) of a new conversation, and show it to its owner, open at the frame with index ``leaf``.
+def store_frames(conversation: Conversation, frames: Sequence[Placed], leaf: int) -> None:
+    """Store the frames (at least one) of a new conversation, and make it visible to its owner, open at the frame with index ``leaf``.
 
     Raises:
-        ImportRefusedError: it was erased meanwhile, or took too long. ImportedMeanwhileError: another upload was faster; this one is
-        erased.
+        ImportRefusedError: it was erased meanwhile, or took too long.
+        ImportedMeanwhileError: another upload imported the same conversation first; this one is erased.
     """
     try:
         keys = bulk_append.append_tree(conversation, frames, Author.IMPORT, lambda: unfinished_imports.renew(conversation))

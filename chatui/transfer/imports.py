@@ -1,7 +1,7 @@
-"""Imports an uploaded transcript as a conversation of the uploader, which appears whole or not at all.
+"""Imports an uploaded transcript as a conversation of the uploader, completely or not at all.
 
-The gate decides visibility, as everywhere: system, developer, analysis and tool frames stay hidden from the importer, too. The conversation
-stays marked as imported, even if it is renamed.
+The gate decides visibility, as everywhere: system, developer, analysis and tool frames are hidden from the uploader, too. The conversation
+remains marked as imported, even if it is renamed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def import_transcript(person: User, data: bytes) -> Imported:
         ImportRefusedError: it is too large, not a transcript, has nothing that its owner may see, or another import of this person is
         running.
     """
-    import_storage.check_alone(person)
+    import_storage.check_no_other_import(person)
     read = upload.read(data)
     frames = [replace(item, frame=import_storage.as_imported(item.frame)) for item in read.finished]
     first = next((item.frame for item in frames if may_see(item.frame.header, Audience.END_USER)), None)
@@ -61,14 +61,14 @@ def import_transcript(person: User, data: bytes) -> Imported:
         Placed(item.frame, number - 1 if number else None, FrameMetadata(is_complete=item.complete, error_code=item.error or ""))
         for number, item in enumerate(frames)
     ]
-    import_storage.keep(conversation, chain, len(chain) - 1)
+    import_storage.store_frames(conversation, chain, len(chain) - 1)
     if read.codes:
         log.info("conversation %s was imported with problems: %s", conversation.pk, counted(read.codes.elements()))
     return Imported(conversation, len(frames), read.problems)
 
 
 def _conversation(person: User, header: DocumentHeader, first: VisibleText) -> Conversation:
-    """Its row, not stored yet.
+    """The conversation's row, not saved yet.
 
     The title is taken from text that its owner may see, never from the file's header, which could contain anything.
     """

@@ -72,24 +72,24 @@ class ExportOptions:
 
 
 def count(filters: Filters) -> int:
-    """How many ratings there are."""
+    """How many ratings match."""
     return _rows(filters).count()
 
 
-def export(visitor: Visitor, wanted: ExportOptions) -> Iterator[str]:
-    """The lines of all current ratings, oldest first, one at a time. The export is recorded before anything is read. With hidden channels,
-    each conversation gets its own line in the audit log and its owner a notice, as for a debug view. The line is written right before the
-    conversation is read, so that nobody else waits for the log. If that fails, a database error is raised and the export stops.
+def export(visitor: Visitor, options: ExportOptions) -> Iterator[str]:
+    """The lines of the selected ratings, oldest first, one at a time. The export is recorded before anything is read. With hidden channels,
+    each conversation gets its own line in the audit log, and its owner gets a notice, as for a debug view. The line is written right before
+    the conversation is read, so that the log is never locked for long. If writing it fails, a database error ends the export.
     """
-    keys = list(_rows(wanted.filters).values_list("pk", flat=True))
-    record(HIDDEN_EXPORT if wanted.has_hidden else EXPORT, visitor, detail=f"{wanted.format}, {len(keys)}: {wanted.filters}")
-    return _lines(keys, visitor, wanted)
+    keys = list(_rows(options.filters).values_list("pk", flat=True))
+    record(HIDDEN_EXPORT if options.has_hidden else EXPORT, visitor, detail=f"{options.format}, {len(keys)}: {options.filters}")
+    return _lines(keys, visitor, options)
 
 
 def _rows(filters: Filters) -> QuerySet[Rating]:
-    """Ratings whose conversation exists. Nobody may read conversations in the bin."""
-    there = {"deleted_at": None, "unfinished_until": None, "temporary_until": None}
-    rows = Rating.objects.filter(**{f"message__conversation__{name}": value for name, value in there.items()})
+    """The matching ratings, without those of deleted, unfinished or temporary conversations, which nobody may export."""
+    existing = {"deleted_at": None, "unfinished_until": None, "temporary_until": None}
+    rows = Rating.objects.filter(**{f"message__conversation__{name}": value for name, value in existing.items()})
     chosen = {
         "rated_at__gte": filters.since,
         "rated_at__lt": filters.before,
@@ -97,41 +97,41 @@ def _rows(filters: Filters) -> QuerySet[Rating]:
         "message__turn__model": filters.model,
     }
     rows = rows.filter(**{name: value for name, value in chosen.items() if value}).order_by("rated_at", "pk")
-    # A turn otherwise stores only the back end's address; its name is the beginning of the choice.
+    # A turn has the back end's name only at the beginning of its choice; the column ``backend`` has its address.
     by_name = Q(message__turn__choice=filters.backend) | Q(message__turn__choice__startswith=f"{filters.backend}/")
     return rows.filter(by_name) if filters.backend else rows
 
 
-def _lines(keys: list[UUID], visitor: Visitor, wanted: ExportOptions) -> Iterator[str]:
-    looked_at: set[UUID] = set()
+def _lines(keys: list[UUID], visitor: Visitor, options: ExportOptions) -> Iterator[str]:
+    recorded: set[UUID] = set()
     for key in keys:
-        # Read one by one: meanwhile a rating may be removed, or its conversation deleted.
+        # Read one by one, because a rating may be removed meanwhile, or its conversation deleted.
         found = _rows(Filters()).select_related("message__turn", "message__conversation__owner").defer("message__turn__request")
         row = found.filter(pk=key).first()
         if row is None:
             continue
         conversation = row.message.conversation
-        if wanted.has_hidden and conversation.pk not in looked_at:
-            _record_reading(visitor, conversation, wanted.reason)
-            looked_at.add(conversation.pk)
-        if (written := _written(row, wanted)) is not None:
-            yield json.dumps(written, ensure_ascii=False) + "\n"
+        if options.has_hidden and conversation.pk not in recorded:
+            _record_reading(visitor, conversation, options.reason)
+            recorded.add(conversation.pk)
+        if (values := _line_values(row, options)) is not None:
+            yield json.dumps(values, ensure_ascii=False) + "\n"
 
 
 def _record_reading(visitor: Visitor, conversation: Conversation, reason: str) -> None:
-    """Record in a separate transaction: the lock on the audit log is held until the end of the transaction."""
+    """Write to the audit log in a separate short transaction, because the log stays locked until the transaction ends."""
     now = timezone.now()
     with transaction.atomic():
         record(HIDDEN_EXPORT, visitor, conversation, detail=reason)
         if visitor.user is not None:
-            # The source of access notices: a debug view that was closed at once.
+            # Access notices are made from debug views, so this is stored as a debug view that was closed at once.
             DebugRequest.objects.create(
                 conversation=conversation, person=visitor.user, reason=reason, minutes=0, expires_at=now, closed_at=now
             )
 
 
-def _written(row: Rating, wanted: ExportOptions) -> dict[str, object] | None:
-    text = _conversation(row.message, wanted)
+def _line_values(row: Rating, options: ExportOptions) -> dict[str, object] | None:
+    text = _conversation(row.message, options)
     if text is None:
         return None
     answer, turn = row.message, row.message.turn
@@ -146,23 +146,23 @@ def _written(row: Rating, wanted: ExportOptions) -> dict[str, object] | None:
         "backend": split_choice(turn.choice)[0] if turn else "",
         "effort": turn.effort if turn else "",
         "is_complete": answer.is_complete,
-        wanted.format.value: text,
+        options.format.value: text,
     }
 
 
-def _conversation(answer: Message, wanted: ExportOptions) -> str | None:
+def _conversation(answer: Message, options: ExportOptions) -> str | None:
     """The branch up to the answer; None if it cannot be an example, because the answer was cut off or a header cannot be written."""
     branch = transcripts.branch(answer.conversation, answer)
-    if not wanted.has_hidden:
+    if not options.has_hidden:
         # A summary of the reasoning was made for the person who asked, as in share links.
         branch = [message for message in branch if message.name not in PRODUCT_NAMES]
-    if wanted.format is Format.HARMONY:
+    if options.format is Format.HARMONY:
         # No model should learn reasoning that ends in the middle of a thought.
         branch = [message for message in branch if message.is_complete or message.is_visible]
-    found = transcripts.transcript(answer.conversation, branch, Audience.DEBUG if wanted.has_hidden else Audience.END_USER)
-    if not wanted.has_hidden:
-        found = _nameless(found, answer.turn.model if answer.turn else "")
-    if wanted.format is Format.OPENCHATML:
+    found = transcripts.transcript(answer.conversation, branch, Audience.DEBUG if options.has_hidden else Audience.END_USER)
+    if not options.has_hidden:
+        found = _without_names(found, answer.turn.model if answer.turn else "")
+    if options.format is Format.OPENCHATML:
         return document.dump(found)
     turn = answer.turn
     if turn is None or not answer.is_complete:
@@ -173,8 +173,8 @@ def _conversation(answer: Message, wanted: ExportOptions) -> str | None:
         return None
 
 
-def _nameless(found: Transcript, model: str) -> Transcript:
-    """Without author names: an imported document may name its author and the people in it."""
+def _without_names(found: Transcript, model: str) -> Transcript:
+    """The transcript without names of people: an imported document may name its author and the people in it."""
     frames = (
         replace(frame, header=replace(frame.header, name=None))
         if frame.header.role == Role.USER and not is_document(frame.header)

@@ -21,7 +21,7 @@ class Verdict(StrEnum):
 
 
 def scan(command: str, data: bytes) -> Verdict:
-    """Pass a file to the command, whose exit code decides: 0 clean, 1 infected; anything else, or a timeout, means not checked.
+    """Pass a file to the command's standard input. Exit code 0 means clean, 1 infected; any other, or a timeout, means not checked.
 
     Without a command every file counts as clean.
     """

@@ -14,31 +14,33 @@ from chatui.store.documents import pending_uploads
 from chatui.store.files import storage
 from chatui.store.short_transactions import short_transaction
 
-MOST = 50
+MAX_RESULTS = 50
 """The most results of one search. Older files can be found by name."""
-_MOST_ROWS = 500
+_MAX_ROWS = 500
 """The most rows to read: a file may have been sent many times."""
-_MOST_WORDS = 8
+_MAX_WORDS = 8
 
 
-def found(person: User, words: str) -> tuple[list[StoredFile], bool]:
-    """The files whose names have all of these words, the newest first, with their contents; and whether there are more.
+def search(person: User, words: str) -> tuple[list[StoredFile], bool]:
+    """The files whose names contain all of these words, newest first, with their contents; and whether there are more.
 
     Each pair of name and content occurs once.
     """
     rows = files.own_documents(person).filter(content__document__state=State.READ)
-    for word in transcripts.storable(words).split()[:_MOST_WORDS]:
+    for word in transcripts.storable(words).split()[:_MAX_WORDS]:
         rows = rows.filter(name__icontains=word)
     newest: dict[tuple[int, str], StoredFile] = {}
-    looked_at = list(rows.select_related("content").order_by("-created_at", "pk")[:_MOST_ROWS])
-    for row in looked_at:
+    read = list(rows.select_related("content").order_by("-created_at", "pk")[:_MAX_ROWS])
+    for row in read:
         newest.setdefault((row.content_id, row.name), row)
-    return list(newest.values())[:MOST], len(newest) > MOST or len(looked_at) == _MOST_ROWS
+    return list(newest.values())[:MAX_RESULTS], len(newest) > MAX_RESULTS or len(read) == _MAX_ROWS
 
 
-def again(person: User, file_id: UUID, brought_in: UUID | None) -> StoredFile:
-    """Attach a file to a message box again, with its content and extracted text. A file that already waits there is returned instead.
-    Raises: NotFoundError: ``found`` would not return it.
+def attach_again(person: User, file_id: UUID, brought_in: UUID | None) -> StoredFile:
+    """Attach a file that was sent before to a message box, with its content and extracted text, unless it already waits there.
+
+    Raises:
+        NotFoundError: ``search`` would not return it.
     """
     with short_transaction():
         storage.lock_owner(person.pk)

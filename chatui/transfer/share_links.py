@@ -29,17 +29,15 @@ from renderer.markup.html import SafeHtml
 
 DAYS = (1, 7, 30)
 FOR_EVER = 0
-"""The value for "never expires" among the choices of days."""
+"""The number of days that means "never expires"."""
 
 _TOKEN_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
 class SharedMessage:
-    """One message of a snapshot:
-
-    ``kind`` is ``question``, ``final``, ``preamble``, or ``document``, with its ``name`` and ``text``. It has no id that is valid
-    elsewhere.
+    """One message of a snapshot. ``kind`` is ``question``, ``final``, ``preamble`` or ``document``; only a document has ``name`` and
+    ``text``. It has no id, so that nothing outside the snapshot can be addressed.
     """
 
     kind: str
@@ -51,9 +49,9 @@ class SharedMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """The content that everybody with the link sees. ``name`` is empty if the owner did not want to be named. ``is_imported``: somebody
-    uploaded it, so that its real author is unknown. ``imported_from``: the product that it was exported from.
+class SharedConversation:
+    """The content that everybody with the link sees. ``name`` is empty if the owner did not want to be named. ``is_imported``: the
+    conversation was uploaded, so its real author is unknown. ``imported_from``: the product that it was exported from.
     """
 
     title: VisibleText = field(repr=False)
@@ -66,20 +64,20 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a link created now would show.
+    """The content that a link created now would show.
 
     ``leaf`` is the last message of the snapshot, so that exactly the previewed text is shared. ``documents``: names of documents, which are
-    shared only if the owner ticks that.
+    shared only if the owner chooses to.
     """
 
-    shared: Shared
+    shared: SharedConversation
     leaf: str
     documents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A share link in its owner's list. ``ends_at`` None: it works until it is revoked."""
+    """A share link in its owner's list. ``ends_at`` None: it never expires."""
 
     id: str
     token: str
@@ -90,7 +88,7 @@ class Link:
 
 
 def days_to_choose() -> list[int]:
-    """The lifetimes to choose from, in days, the default first; FOR_EVER if the operator allows it. Empty: sharing is off."""
+    """The lifetimes to choose from, in days, the default first, with FOR_EVER if the operator allows it. Empty: sharing is off."""
     most = environment().share_max_days
     if most == 0:
         return []
@@ -104,16 +102,16 @@ def preview(person: User, conversation_id: object) -> Preview:
     """The snapshot of the branch that is open now, as everybody with the link would see it.
 
     Raises:
-        access.NotFoundError: no such conversation, nothing to see in it, or this person may not share.
+        access.NotFoundError: there is no such conversation, it has no visible message, or this person may not share.
     """
     row = _shareable(person, conversation_id)
     branch = transcripts.branch(row, transcripts.active_leaf(row, person), for_page=True)
-    messages = _seen(branch)
+    messages = _visible_messages(branch)
     if not messages:
         raise access.NotFoundError
-    # A link ends at the last visible message: pages opened after it are not shared.
-    upto = branch[: branch.index(messages[-1]) + 1]
-    shared = Shared(transcripts.title_text(row), "", timezone.now(), _shown(messages, upto), *_origin(row))
+    # The snapshot ends at the last visible message: web pages opened after it are not shared.
+    snapshot = branch[: branch.index(messages[-1]) + 1]
+    shared = SharedConversation(transcripts.title_text(row), "", timezone.now(), _shared_messages(messages, snapshot), *_origin(row))
     brought = attached.of_questions([message for message in messages if message.role == Role.USER])
     names = tuple(document.file.name for documents in brought.values() for document in documents if document.file)
     return Preview(shared, str(messages[-1].pk), names)
@@ -127,11 +125,11 @@ class ShareOptions:
     documents: bool = False
 
 
-def make(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, ticked: ShareOptions) -> Link:
+def create(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, options: ShareOptions) -> Link:
     """Create a link to the branch that ends in a visible message of the person's own conversation. Recorded in the audit log.
 
     Raises:
-        access.NotFoundError: no such conversation or message, a lifetime that is not offered, sharing is off, or this person may not share.
+        access.NotFoundError: no such conversation or message, the lifetime is not offered, sharing is off, or this person may not share.
     """
     person = visitor.user
     if person is None or days not in days_to_choose():
@@ -140,30 +138,31 @@ def make(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, 
     row = _shareable(person, conversation_id)
     with transaction.atomic():
         detail = f"for {days} days" if days != FOR_EVER else "without end"
-        record("make share link", visitor, row, detail=f"{detail}, with documents" if ticked.documents else detail)
+        record("make share link", visitor, row, detail=f"{detail}, with documents" if options.documents else detail)
         link = ShareLink.objects.create(
             token=secrets.token_urlsafe(_TOKEN_BYTES),
             conversation=row,
             leaf=leaf,
             title=row.title,
-            shown_name=profile.shown_name(person) if ticked.name else "",
-            has_documents=ticked.documents,
+            shown_name=profile.shown_name(person) if options.name else "",
+            has_documents=options.documents,
             created_by=person,
             expires_at=timezone.now() + timedelta(days=days) if days != FOR_EVER else None,
         )
-    return _listed(link)
+    return _as_link(link)
 
 
-def read(token: str) -> Shared:
+def read(token: str) -> SharedConversation:
     """The content of a link.
 
-    Raises access.NotFoundError for a link that does not exist, has expired or was revoked, or may not be read now.
+    Raises:
+        access.NotFoundError: the link does not exist, has expired, was revoked, or may not be read now.
     """
     link = sharing.share_link(token)
     branch = transcripts.branch(link.conversation, link.leaf, for_page=not link.has_documents)
     title = transcripts.own_words(link.title)
-    messages = _seen(branch, with_documents=link.has_documents)
-    return Shared(title, link.shown_name, link.created_at, _shown(messages, branch), *_origin(link.conversation))
+    messages = _visible_messages(branch, with_documents=link.has_documents)
+    return SharedConversation(title, link.shown_name, link.created_at, _shared_messages(messages, branch), *_origin(link.conversation))
 
 
 def _origin(row: Conversation) -> tuple[bool, str]:
@@ -176,11 +175,11 @@ def links(person: User, conversation_id: object | None = None) -> list[Link]:
     found = sharing.own_share_links(person)
     if conversation_id is not None:
         found = found.filter(conversation=access.own_conversation(person, conversation_id))
-    return [_listed(link) for link in found]
+    return [_as_link(link) for link in found]
 
 
 def revoke(visitor: Visitor, *, link_id: UUID | None = None, conversation_id: UUID | None = None) -> int:
-    """Revoke one of the person's links, those to one conversation, or all. Each is recorded. Returns how many there were."""
+    """Revoke one of the person's links, those to one conversation, or all. Each is recorded. Returns the number of links."""
     if visitor.user is None:
         raise access.NotFoundError
     found = sharing.own_share_links(visitor.user)
@@ -188,14 +187,14 @@ def revoke(visitor: Visitor, *, link_id: UUID | None = None, conversation_id: UU
         found = found.filter(pk=link_id)
     if conversation_id is not None:
         found = found.filter(conversation=access.own_conversation(visitor.user, conversation_id))
-    taken = list(found)
-    if link_id is not None and not taken:
+    revoked = list(found)
+    if link_id is not None and not revoked:
         raise access.NotFoundError
     with transaction.atomic():
-        for link in taken:
+        for link in revoked:
             record("revoke share link", visitor, link.conversation)
-        ShareLink.objects.filter(pk__in=[link.pk for link in taken]).update(revoked_at=timezone.now())
-    return len(taken)
+        ShareLink.objects.filter(pk__in=[link.pk for link in revoked]).update(revoked_at=timezone.now())
+    return len(revoked)
 
 
 def _shareable(person: User, conversation_id: object) -> Conversation:
@@ -205,10 +204,10 @@ def _shareable(person: User, conversation_id: object) -> Conversation:
     return row
 
 
-def _seen(branch: Sequence[Message], *, with_documents: bool = False) -> list[Message]:
-    """The messages of a branch that a reader sees.
+def _visible_messages(branch: Sequence[Message], *, with_documents: bool = False) -> list[Message]:
+    """The messages of a branch that readers of the link see.
 
-    Reasoning summaries and notes about tools are for the person who asked, and are left out.
+    Reasoning summaries and notes about tools are only for the person who asked.
     """
     return [
         message
@@ -221,8 +220,8 @@ def _is_document(message: Message) -> bool:
     return is_document(transcripts.header_of(message))
 
 
-def _shown(messages: Sequence[Message], branch: Sequence[Message]) -> tuple[SharedMessage, ...]:
-    """``branch``: including hidden messages, such as the tool calls of an unfinished answer."""
+def _shared_messages(messages: Sequence[Message], branch: Sequence[Message]) -> tuple[SharedMessage, ...]:
+    """The messages as readers see them. ``branch`` includes hidden messages, such as the tool calls of an unfinished answer."""
     turns = {message.turn_id for message in branch if message.turn_id}
     pages = opened_pages.of_turns(turns, (message.text for message in messages))
     names = attached.names_of([message.pk for message in messages if _is_document(message)])
@@ -247,7 +246,7 @@ def _message(message: Message, pages: Pages) -> SharedMessage:
     )
 
 
-def _listed(link: ShareLink) -> Link:
+def _as_link(link: ShareLink) -> Link:
     most = environment().share_max_days
     limit = link.created_at + timedelta(days=most) if most > 0 else None
     ends = [end for end in (link.expires_at, limit) if end is not None]

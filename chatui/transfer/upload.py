@@ -23,15 +23,15 @@ from renderer.ocml.document_header import DocumentHeader
 MAX_BYTES = 5 * 1024 * 1024
 MAX_FRAMES = 5_000
 MAX_PROBLEMS = 10_000
-"""The most problems. They can occur without frames: a file with only end markers has one every seven bytes."""
+"""The most problems. They need no frames: a file of end markers alone has one every seven bytes."""
 MAX_JSON_MARKS = 250_000
-"""The most strings, commas and opening brackets together: about forty for a message with all of its keys, plus a header of 64 KB."""
+"""The most strings, commas and opening brackets in total. A message with all keys has about forty, and a header of 64 KB has more."""
 
 _PIECE = 16 * 1024
 
 
 class ImportRefusedError(Exception):
-    """Nothing was imported. ``problem`` says which rule was broken and where; it never quotes the file."""
+    """Nothing was imported. ``problem`` has the violated rule and its position; it never quotes the file."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(str(problem))

@@ -12,15 +12,15 @@ from chatui.transfer.upload import MAX_BYTES
 
 
 class BoundedUploadHandler(FileUploadHandler):
-    """Keeps the first bytes of all files of a request together, one more than is allowed; the rest is dropped. The reader of the file then
-    sees that it is too large. Django parses uploads before any view runs, even for strangers, who cannot import anything: for them the
-    limit is lower.
+    """Keeps one byte more than is allowed, for all files of a request together, and drops the rest. By the extra byte, the reader of the
+    file sees that it is too large. Django parses uploads before any view runs, even those of anonymous visitors, who cannot import
+    anything: for them the limit is lower.
     """
 
     _room: int | None = None
 
     def new_file(self, *args: object, **kwargs: object) -> None:
-        """The next file of the request begins."""
+        """Begin the next file of the request."""
         super().new_file(*args, **kwargs)  # type: ignore[arg-type]
         if self._room is None:
             user = getattr(self.request, "user", None)
@@ -28,13 +28,13 @@ class BoundedUploadHandler(FileUploadHandler):
         self._file = BytesIO()
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
-        """Store as much as fits."""
+        """Keep as much as fits."""
         room = self._room or 0
         self._file.write(raw_data[:room])
         self._room = room - min(len(raw_data), room)
 
     def file_complete(self, file_size: int) -> InMemoryUploadedFile:
-        """The file, or its beginning."""
+        """The file, truncated if it is too large."""
         size = self._file.tell()
         self._file.seek(0)
         return InMemoryUploadedFile(

@@ -1,4 +1,4 @@
-"""A person's actions on an uploaded file: show its extracted text, and delete it."""
+"""The actions of a person on their uploaded file: show its extracted text, show a passage of it, and delete it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from renderer.gate import VisibleText
 
 
 def text_of(user: User | None, file_id: UUID) -> VisibleText:
-    """The extracted text of the person's own file, with each part's label above it.
+    """The extracted text of the person's own file, with a label above each part.
 
     Raises:
         NotFoundError: as ``files.own_file``, and if there is no text.
@@ -29,8 +29,8 @@ def text_of(user: User | None, file_id: UUID) -> VisibleText:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A passage of the person's own document, with the text around it. It is passage ``number`` of ``many``."""
+class PassageInContext:
+    """A passage of the person's own document, with the text before and after it. It is passage ``number`` of ``many``."""
 
     name: str = field(repr=False)
     file_id: UUID
@@ -42,7 +42,7 @@ class Place:
     many: int
 
 
-def place_of(user: User | None, file_id: UUID, number: int) -> Place:
+def passage_of(user: User | None, file_id: UUID, number: int) -> PassageInContext:
     """A passage of the person's own file.
 
     Raises:
@@ -53,14 +53,14 @@ def place_of(user: User | None, file_id: UUID, number: int) -> Place:
     if found is None:
         raise NotFoundError
     before, text, behind = (transcripts.own_words(each) for each in (found.before, found.text, found.behind))
-    return Place(file.name, file.pk, found.label, before, text, behind, found.number, found.many)
+    return PassageInContext(file.name, file.pk, found.label, before, text, behind, found.number, found.many)
 
 
 def delete(person: User, file_id: UUID) -> None:
-    """Delete a file that the person uploaded, also from prompts and from its conversation's interpreter.
+    """Delete a file that the person uploaded, also from later prompts and from the conversation's Python interpreter.
 
     Raises:
-        NotFoundError: as ``files.own_file``, and for a file that a tool made.
+        NotFoundError: as ``files.own_file``, and if a tool made the file.
         AnsweringError: an answer is being written in its conversation.
     """
     file = files.own_file(person, file_id)

@@ -271,7 +271,7 @@ def _touch(conversation: Conversation, *changed: str) -> None:
 def _chosen(person: User, choice: str) -> str:
     """The model to use, checked for each turn: a model that the person could use yesterday may have been withdrawn."""
     try:
-        return model_choice.chosen(person, choice)
+        return model_choice.validated(person, choice)
     except model_choice.NoSuchModelError as error:
         raise AskRefusedError(error.code) from None
 

@@ -190,7 +190,7 @@ def _choice(person: User, row: Conversation | None) -> dict[str, object]:
     """The choices at the composer, with those that are selected when the page opens."""
     choices = model_choice.choices_for(person)
     stored = row.choice if row else person.choice
-    offered = model_choice.offered_as(choices, stored) if stored else None
+    offered = model_choice.current_value(choices, stored) if stored else None
     began = next((each for each in choices if each.value == offered), choices[0] if choices else None)
     first = person.effort or (began.effort if began else "medium")
     return {

@@ -55,7 +55,7 @@ def download_everything(request: HttpRequest) -> HttpResponseBase:
     """All of a person's own conversations, with what they may see, in one archive that is streamed while it is made."""
     person = person_of(request)
     _archives.check(str(person.pk))
-    parts = archive.zipped(exports.everything(person))
+    parts = archive.zipped(exports.all_files(person))
     response = StreamingHttpResponse(
         archive.in_threads(parts) if isinstance(request, ASGIRequest) else parts, content_type="application/zip"
     )

@@ -43,7 +43,7 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         _new_links.check(str(person.pk))
         visitor = visitor_of(request, "page")
         days = request.POST.get("days", "")
-        link = share_links.make(
+        link = share_links.create(
             visitor,
             conversation_id,
             request.POST.get("leaf"),

@@ -281,7 +281,7 @@ def test_sixty_wrong_share_links_do_not_stand_in_the_way_of_a_right_one(ada: Use
 
     conversation = Conversation.objects.create(owner=ada, title="Shared")
     leaf = append(conversation, None, Header("user"), "Hello")
-    link = share_links.make(Visitor(ada, "", "page"), conversation.pk, leaf.pk, 7, share_links.ShareOptions())
+    link = share_links.create(Visitor(ada, "", "page"), conversation.pk, leaf.pk, 7, share_links.ShareOptions())
     answers = [Client().get(f"/s/{'A' * 20}{number:02}/") for number in range(80)]
     assert {answer.status_code for answer in answers[:60]} == {404} and answers[-1].status_code == 429
     assert answers[-1]["Retry-After"] == "5" and "Try again in 5 seconds" in answers[-1].content.decode()

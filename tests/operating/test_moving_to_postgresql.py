@@ -125,10 +125,10 @@ async def test_all_that_there_was_is_there_and_people_go_on_where_they_were(tmp_
 def test_what_cannot_be_moved_is_refused_with_the_reason(tmp_path: Path) -> None:
     small = Deployment(tmp_path / "data")
     file = tmp_path / "data" / "chatui.sqlite3"
-    assert "has to name the PostgreSQL database" in refusal(small.environment, file)
+    assert "must name the PostgreSQL database" in refusal(small.environment, file)
     with own_database() as address:
         environment = small.environment | {"CHATUI_DATABASE_URL": address}
-        assert "is not there" in refusal(environment, tmp_path / "nothing")
+        assert "does not exist" in refusal(environment, tmp_path / "nothing")
         (tmp_path / "text").write_text("no database")
         assert "no database of this product" in refusal(environment, tmp_path / "text")
         with closing(sqlite3.connect(file, isolation_level=None)) as database:

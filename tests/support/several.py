@@ -41,7 +41,7 @@ def configure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Confi
         monkeypatch.setattr(settings, "ENVIRONMENT", before.model_copy(update={"data_dir": tmp_path, **values}))
 
     # A server's models are requested in a separate thread; here nothing is requested unless a test does it.
-    monkeypatch.setattr(available, "_ask", lambda spec, key: None)
+    monkeypatch.setattr(available, "_query", lambda spec, key: None)
     set_up()
     yield set_up
     _forget()

@@ -33,7 +33,7 @@ STATES = names() if ROUNDS > 1 else [*names()[:-1:10], names()[-1]]
 def kept(tmp_path: Path, django_db_blocker: Any) -> dict[str, dict[str, int]]:
     """A database file in ``tmp_path`` for each state, named after it; how many rows its tables have."""
     place, counts = tmp_path / "chatui.sqlite3", {}
-    with django_db_blocker.unblock(), files.in_use(place):
+    with django_db_blocker.unblock(), files.used_by_django(place):
         executor, state = MigrationExecutor(connection), None
         for name in names():
             # One state goes on through all of them: to build each anew from the first took most of the time.
@@ -50,13 +50,13 @@ def kept(tmp_path: Path, django_db_blocker: Any) -> dict[str, dict[str, int]]:
 
 def test_nothing_is_lost_by_an_upgrade(kept: dict[str, dict[str, int]], tmp_path: Path, django_db_blocker: Any) -> None:
     for name in STATES:
-        with django_db_blocker.unblock(), files.in_use(tmp_path / name):
+        with django_db_blocker.unblock(), files.used_by_django(tmp_path / name):
             call_command("migrate", verbosity=0)
             rows = {model.__name__: model._base_manager.count() for model in apps.get_app_config("chatui").get_models()}
             assert {table: count for table, count in kept[name].items() if rows.get(table) != count}.keys() <= REPLACED, name
             assert chain.verify().is_intact and chain.head(), name
-        files.settle(tmp_path / name)
-        files.examine(tmp_path / name)
+        files.merge_and_sync(tmp_path / name)
+        files.check(tmp_path / name)
         with closing(sqlite3.connect(tmp_path / name)) as database:
             assert database.execute("PRAGMA foreign_key_check").fetchall() == [], name
             assert database.execute(f"SELECT count(*) FROM chatui_message WHERE text LIKE '%{WORD}%'").fetchone()[0] > 0, name

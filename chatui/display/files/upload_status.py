@@ -152,7 +152,7 @@ def _note(text: DocumentText) -> str:
 
 def _chosen(person: User, choice: str) -> str:
     try:
-        return model_choice.chosen(person, choice)
+        return model_choice.validated(person, choice)
     except NoSuchModelError:
         return ""
 

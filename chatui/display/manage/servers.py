@@ -87,7 +87,7 @@ def all_of_them() -> list[Server]:
     """Every back end in use, the default first. Queries those without a cached result, for about two seconds at most."""
     specs = connected.specs()
     statuses, work = _ask(specs), _work(specs)
-    outside = {spec.name for spec in configured.base(environment())}
+    outside = {spec.name for spec in configured.operator_backends(environment())}
     return [_server(spec, statuses[spec.name], work.get(spec.name, _Work()), is_outside=spec.name in outside) for spec in specs]
 
 

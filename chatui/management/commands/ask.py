@@ -1,6 +1,6 @@
 """``manage.py ask``: streams the answer to one question, exactly as the chosen audience would see it.
 
-The shell is the operator's: nothing here is audited, and ``--as staff`` shows hidden frames.
+Only the operator has a shell, so nothing here is audited, and ``--as staff`` shows hidden frames.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ AUDIENCES = {"end-user": Audience.END_USER, "staff": Audience.DEBUG}
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 an answer or a call, 1 cut or no answer at all, 2 the server could not be asked, 3 it failed, 4 interrupted."""
+    """Exit codes: 0 an answer or a tool call, 1 a truncated answer or none, 2 nothing could be sent, 3 the server failed, 4 interrupted."""
 
     help = "Ask a model server one question. PROMPT may be - for standard input."
     requires_system_checks: list[str] = []
@@ -39,31 +39,31 @@ class Command(BaseCommand):
         parser.add_argument("prompt", metavar="PROMPT", help="the question, or - for standard input")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Ask, show, and leave with the exit code."""
+        """Ask, print the answer, and exit with the code."""
         audience = AUDIENCES[options["audience"]]
         prompt = sys.stdin.read() if options["prompt"] == "-" else options["prompt"]
         if not prompt.strip():
             raise CommandError("The question is empty.", returncode=UNUSABLE)
         server = server_for(options)
         backend, request = backend_for(server), request_for(server, options, prompt)
-        asked, screen = AnswerSoFar(), _Screen(self, audience)
+        answer, screen = AnswerSoFar(), _Screen(self, audience)
         with contextlib.suppress(KeyboardInterrupt):  # what has arrived so far is shown below
-            asyncio.run(asked.run(backend, request, (lambda _: None) if options["json"] else screen.see))
+            asyncio.run(answer.run(backend, request, (lambda _: None) if options["json"] else screen.show))
         if options["json"]:
-            self.stdout.write(json.dumps(_summary(asked, audience)))
+            self.stdout.write(json.dumps(_summary(answer, audience)))
         else:
             screen.end()
-            self._complain(asked, audience)
-        if code := EXIT_CODES[asked.status] or (NO_ANSWER if asked.code else 0):
+            self._print_problems(answer, audience)
+        if code := EXIT_CODES[answer.status] or (NO_ANSWER if answer.code else 0):
             sys.exit(code)
 
-    def _complain(self, asked: AnswerSoFar, audience: Audience) -> None:
-        if asked.code:
-            self.stderr.write(f"{asked.code}: {asked.code.sentence}")
-        if asked.error and asked.error.detail and audience is Audience.DEBUG:
-            self.stderr.write(harmless(asked.error.detail))
-        if asked.ended and asked.ended.turns_left_out:
-            self.stderr.write(f"The oldest {asked.ended.turns_left_out} turns did not fit and were left out.")
+    def _print_problems(self, answer: AnswerSoFar, audience: Audience) -> None:
+        if answer.code:
+            self.stderr.write(f"{answer.code}: {answer.code.sentence}")
+        if answer.error and answer.error.detail and audience is Audience.DEBUG:
+            self.stderr.write(harmless(answer.error.detail))
+        if answer.ended and answer.ended.turns_left_out:
+            self.stderr.write(f"The oldest {answer.ended.turns_left_out} turns did not fit and were left out.")
 
 
 class _Screen:
@@ -75,14 +75,14 @@ class _Screen:
         self._is_first = True
         self._at_line_start = True
 
-    def see(self, event: RawEvent) -> None:
+    def show(self, event: RawEvent) -> None:
         match self._gate.admit(event):
             case VisibleOpened(header=header):
                 self._write("" if self._is_first else "\n" if self._at_line_start else "\n\n")
                 self._is_first = False
                 if self._gate.audience is Audience.DEBUG:
-                    said = " ".join(value if name == "role" else f"{name}={value}" for name, value in header.as_written().items())
-                    self._write(f"── {said}\n")
+                    fields = " ".join(value if name == "role" else f"{name}={value}" for name, value in header.as_written().items())
+                    self._write(f"── {fields}\n")
             case VisibleDelta(text=text):
                 self._write(text)
             case VisibleWithdrawn():
@@ -102,5 +102,5 @@ class _Screen:
             self._out.flush()
 
 
-def _summary(asked: AnswerSoFar, audience: Audience) -> dict[str, object]:
-    return {"status": asked.status, "visible": asked.visible(audience), "tool_calls": asked.tool_calls, "error": asked.code}
+def _summary(answer: AnswerSoFar, audience: Audience) -> dict[str, object]:
+    return {"status": answer.status, "visible": answer.visible(audience), "tool_calls": answer.tool_calls, "error": answer.code}

@@ -22,8 +22,8 @@ UNUSABLE = 2
 _ALL = 1_000_000
 
 NOT_COMPARED = (
-    "WARNING: THE LOG WAS NOT COMPARED WITH A NOTED HEAD. Whoever can write to the database can remove lines at its end, or replace all of "
-    "it, and its chain is intact all the same. Keep the head where they cannot write, and pass it with --number and --head next time."
+    "WARNING: THE LOG WAS NOT COMPARED WITH A NOTED HEAD. Somebody who can write to the database can remove lines at the end, or replace "
+    "the whole log, and leave the chain intact. Store the head where they cannot write, and pass it with --number and --head next time."
 )
 
 
@@ -50,11 +50,11 @@ class Command(BaseCommand):
         export = parts.add_parser("export", parents=[filters], help="write the lines, oldest first; the export itself is recorded")
         export.add_argument("--format", choices=list(files.FORMATS), default="jsonl")
         export.add_argument("file", metavar="FILE", nargs="?", default="-", help="a new file, or - for standard output")
-        by = parts.add_parser("counts", parents=[filters], help="count the lines; a line that sums up attempts counts as that many")
+        by = parts.add_parser("counts", parents=[filters], help="count the lines; a line that summarizes attempts counts each of them")
         by.add_argument("--by", type=_columns, default=frozenset({"person", "day"}), metavar="person,day,whose", help="(person,day)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do it."""
+        """Run the sub-command."""
         getattr(self, f"_{options['what']}")(options)
 
     def _verify(self, options: dict[str, Any]) -> None:
@@ -68,7 +68,7 @@ class Command(BaseCommand):
         if report.count > len(report.problems):
             self.stdout.write(f"And {report.count - len(report.problems)} more.")
         state = "The log is intact" if report.is_intact else "THE LOG IS NOT INTACT"
-        self.stdout.write(f"{state}: {report.lines} lines. {_said(report.head)}")
+        self.stdout.write(f"{state}: {report.lines} lines. {_head_text(report.head)}")
         if noted is None:
             self.stderr.write(NOT_COMPARED)
         if not report.is_intact:
@@ -108,7 +108,7 @@ def _filters(options: dict[str, Any]) -> Filters:
     return Filters(**{name: options[name] for name in ("since", "before", "code", "person", "whose", "conversation")})
 
 
-def _said(head: Head | None) -> str:
+def _head_text(head: Head | None) -> str:
     return f"Head: --number {head.number} --head {head.hash}" if head else "It is empty."
 
 
@@ -120,12 +120,12 @@ def _columns(text: str) -> frozenset[str]:
 
 
 def since_of(text: str) -> datetime:
-    """The start of a time or day that was typed."""
+    """The start of a day or time from the command line."""
     return _moment(text)[0]
 
 
 def until_of(text: str) -> datetime:
-    """The end of a time or day that was typed."""
+    """The end of a day or time from the command line."""
     moment, is_day = _moment(text)
     return moment + timedelta(days=1) if is_day and moment.date() < date.max else moment
 

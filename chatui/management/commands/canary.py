@@ -1,4 +1,4 @@
-"""``manage.py canary``: plants markers through a live deployment's own path to a model, and searches for leaks."""
+"""``manage.py canary``: sends markers through a live deployment's real path from a model server, and searches for leaks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chatui.canary.run import FEW_SHAPES, Choice, carry_out
 from chatui.canary.watch import CanaryError
 from chatui.env import environment
 
-NOT_CARRIED_OUT = EXIT_CODES["not carried out"]
+INCOMPLETE = EXIT_CODES["not carried out"]
 
 
 class Command(BaseCommand):
@@ -41,40 +41,40 @@ class Command(BaseCommand):
             type=_count,
             default=FEW_SHAPES,
             metavar="NUMBER|all",
-            help=f"how many shapes of the catalogue are played over each wire format, chosen by chance ({FEW_SHAPES}); all takes minutes",
+            help=f"how many shapes of the catalogue are played over each wire format, chosen at random ({FEW_SHAPES}); all takes minutes",
         )
-        parser.add_argument("--seed", type=int, default=None, help="play what the run with this seed played")
+        parser.add_argument("--seed", type=int, default=None, help="repeat the run with this seed")
         parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run, tell, and leave with the exit code."""
+        """Run the check, print the report, and exit with its code."""
         origins = environment().origins
         url = options["url"] or (origins[0] if origins else "http://127.0.0.1:8000")
         signal.signal(signal.SIGTERM, _interrupt)
         try:
-            report = carry_out(url, _place(options["listen"]), options["seconds"], _choice(options))
+            report = carry_out(url, _listen_address(options["listen"]), options["seconds"], _choice(options))
         except CanaryError as error:
-            raise CommandError(str(error), returncode=NOT_CARRIED_OUT) from error
+            raise CommandError(str(error), returncode=INCOMPLETE) from error
         except DatabaseError as error:
-            raise CommandError("The database of the deployment cannot be used from here.", returncode=NOT_CARRIED_OUT) from error
+            raise CommandError("The database of the deployment cannot be used from here.", returncode=INCOMPLETE) from error
         for line in [as_json(report)] if options["json"] else as_text(report):
             self.stdout.write(line)
         if code := EXIT_CODES[report.outcome]:
             sys.exit(code)
 
 
-def _place(listen: str) -> tuple[str, int]:
+def _listen_address(listen: str) -> tuple[str, int]:
     try:
         parts = urlsplit(f"//{listen}")
         if not parts.hostname or parts.path or parts.username is not None:
             raise ValueError
         return parts.hostname, parts.port or 0
     except ValueError:
-        raise CommandError("--listen is HOST or HOST:PORT.", returncode=NOT_CARRIED_OUT) from None
+        raise CommandError("--listen is HOST or HOST:PORT.", returncode=INCOMPLETE) from None
 
 
 def _count(written: str) -> int | None:
-    """None for all."""
+    """A number of shapes; None for all."""
     if written == "all":
         return None
     if not written.isascii() or not written.isdigit():
@@ -88,5 +88,5 @@ def _choice(options: Mapping[str, Any]) -> Choice:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    """A timer that ends the command works like Ctrl-C: the canary still cleans up."""
+    """Treat SIGTERM, such as a timer sends it, like Ctrl-C: the canary still cleans up."""
     raise KeyboardInterrupt

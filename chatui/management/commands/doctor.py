@@ -20,7 +20,7 @@ from chatui.doctor.identity import Identity
 from chatui.doctor.report import Report
 from chatui.doctor.report_text import as_json, as_text
 from chatui.env import environment
-from chatui.management.doctor_settings import Wish, Written, write
+from chatui.management.doctor_settings import WriteOptions, WrittenSettings, write
 from chatui.management.one_question import UNUSABLE, server_for
 from chatui.model_servers import connected, vocabulary
 from chatui.second_reader.process import SecondReader
@@ -31,9 +31,9 @@ _NAMELESS = "server"
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """``before``: the current or default spec. ``targets``: one for each of its addresses; none if nothing can be asked, and
-    ``problem`` then says why."""
+class _Selected:
+    """A back end to examine. ``before``: its current or default spec. ``targets``: one for each of its addresses; none if it cannot be
+    examined, for the reason in ``problem``."""
 
     before: BackendSpec
     targets: tuple[Target, ...]
@@ -41,15 +41,15 @@ class _Wanted:
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 healthy, 1 it works with faults, 2 it could not be asked or the arguments are invalid, 3 it leaks or cannot be
-    used with the configured kind. With several back ends, the highest code counts.
+    """Exit codes: 0 healthy, 1 it works with faults, 2 it could not be examined or the arguments are invalid, 3 it leaks or cannot be
+    used with the configured kind. With several back ends, the highest code is returned.
     """
 
     help = "Examine a model server: what it is, which wire format fits best, which known faults it has. No model output is shown."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The server, the time, the form of the report, and where settings go."""
+        """The server, the time limit, the format of the report, and the file for the settings."""
         parser.add_argument(
             "backend", nargs="?", default="", metavar="BACKEND", help="a configured back end, or NAME/MODEL; all of them if omitted"
         )
@@ -71,77 +71,77 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Examine each back end, report, write the settings, and exit with the worst code."""
-        told: list[dict[str, object]] = []
+        results: list[dict[str, object]] = []
         code = 0
-        for wanted in _all_wanted(options):
-            reports = list(self._examined(wanted, options))
+        for selected in _all_selected(options):
+            reports = list(self._examined(selected, options))
             code = max(code, *(report.level.exit_code for report in reports))
             objects = [as_json(report) for report in reports]
             if options["write"] is not None:
-                # With several addresses, the settings that work for one of them.
+                # With several addresses, the settings for the first one with which any wire format works.
                 best = next((number for number, report in enumerate(reports) if report.best), 0)
-                written = self._written(reports[best], wanted.before, options)
+                written = self._written(reports[best], selected.before, options)
                 code = code if written else max(code, UNUSABLE)
                 objects[best]["settings"] = written and _settings(written)
-            told += objects
+            results += objects
         if options["json"]:
-            self.stdout.write(json.dumps({"backends": told, "exit": code}))
+            self.stdout.write(json.dumps({"backends": results, "exit": code}))
         if code:
             sys.exit(code)
 
-    def _examined(self, wanted: _Wanted, options: dict[str, Any]) -> Iterator[Report]:
-        """The report of each address, which is also printed."""
-        if not wanted.targets:
-            finding = Finding(Fault.KEY_MISSING, Level.UNASKED, wanted.problem)
-            yield self._told(Report(wanted.before.name, wanted.before.kind, Identity(wanted.before.url), (finding,)), options)
-        for number, target in enumerate(wanted.targets, 1):
+    def _examined(self, selected: _Selected, options: dict[str, Any]) -> Iterator[Report]:
+        """Examine each address, and print and return its report."""
+        if not selected.targets:
+            finding = Finding(Fault.KEY_MISSING, Level.UNASKED, selected.problem)
+            yield self._printed(Report(selected.before.name, selected.before.kind, Identity(selected.before.url), (finding,)), options)
+        for number, target in enumerate(selected.targets, 1):
             if self.stderr.isatty() and not options["json"]:
                 self.stderr.write(f"Asking {target.name}, for {options['seconds']:g} seconds at most …")
             try:
                 report = asyncio.run(examine(target, seconds=options["seconds"]))
             except KeyboardInterrupt:
                 raise CommandError("Interrupted.", returncode=UNUSABLE) from None
-            yield self._told(replace(report, address=(number, len(wanted.targets))), options)
+            yield self._printed(replace(report, address=(number, len(selected.targets))), options)
 
-    def _told(self, report: Report, options: dict[str, Any]) -> Report:
+    def _printed(self, report: Report, options: dict[str, Any]) -> Report:
         if not options["json"]:
             self.stdout.write(harmless(as_text(report)) + "\n")
         return report
 
-    def _written(self, report: Report, before: BackendSpec, options: dict[str, Any]) -> Written | None:
+    def _written(self, report: Report, before: BackendSpec, options: dict[str, Any]) -> WrittenSettings | None:
         try:
-            wish = Wish(options["write"], options["name"], options["force"])
-            written = write(report, before, wish, is_new=bool(options["url"]))
+            write_options = WriteOptions(options["write"], options["name"], options["force"])
+            written = write(report, before, write_options, is_new=bool(options["url"]))
         except (ValueError, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             self.stderr.write(f"Nothing was written: {harmless(reason or 'the file cannot be written')}")
             return None
         if not options["json"]:
-            self.stdout.write(f"{harmless(written.words)}\n")
+            self.stdout.write(f"{harmless(written.message)}\n")
         return written
 
 
-def _all_wanted(options: dict[str, Any]) -> list[_Wanted]:
-    """The back ends to examine, without the built-in demo: it has no faults that an operator could fix."""
+def _all_selected(options: dict[str, Any]) -> list[_Selected]:
+    """The back ends to examine. Skips the built-in demo, because it has no faults that an operator could fix."""
     if options["url"] or options["backend"]:
-        wanted = [_wanted(options)]
+        selected = [_selected(options)]
     else:
-        wanted = [_wanted_or_problem(spec, options) for spec in connected.specs() if not spec.is_demo]
-    if not wanted or wanted[0].before.is_demo:
+        selected = [_selected_or_problem(spec, options) for spec in connected.specs() if not spec.is_demo]
+    if not selected or selected[0].before.is_demo:
         problem = "There is no model server to examine, only the built-in demo. Name one with --url."
         raise CommandError(problem, returncode=UNUSABLE)
-    return wanted
+    return selected
 
 
-def _wanted_or_problem(spec: BackendSpec, options: dict[str, Any]) -> _Wanted:
-    """A missing key of one back end does not prevent the examination of the others."""
+def _selected_or_problem(spec: BackendSpec, options: dict[str, Any]) -> _Selected:
+    """The back end, or why it cannot be examined: a missing key of one must not prevent the examination of the others."""
     try:
-        return _wanted({**options, "backend": spec.name})
+        return _selected({**options, "backend": spec.name})
     except CommandError as error:
-        return _Wanted(spec, (), str(error))
+        return _Selected(spec, (), str(error))
 
 
-def _wanted(options: dict[str, Any]) -> _Wanted:
+def _selected(options: dict[str, Any]) -> _Selected:
     server = server_for(options)
     spec = server.spec
     model = server.model or next(iter(spec.models), None)
@@ -150,17 +150,17 @@ def _wanted(options: dict[str, Any]) -> _Wanted:
     second = SecondReader(lambda: vocabulary.find(environment().data_dir))
     target = Target(name, spec.url, connected.gpt_oss_vocabulary, spec.kind, server.key, model, spec.summaries, second, spec.route)
     urls = (spec.url, *(before.more_urls if options["backend"] else ()))
-    return _Wanted(before, tuple(replace(target, url=url) for url in urls))
+    return _Selected(before, tuple(replace(target, url=url) for url in urls))
 
 
 def _nameless(spec: BackendSpec, name: str, options: dict[str, Any]) -> BackendSpec:
-    """The configuration that a server given by its address would have."""
+    """The configuration that a server named by ``--url`` would have."""
     return spec.model_copy(
         update={"name": name, "key_env": options["key_env"] or "", "models": (options["model"],) if options["model"] else ()}
     )
 
 
-def _settings(written: Written) -> dict[str, object]:
+def _settings(written: WrittenSettings) -> dict[str, object]:
     return {"file": str(written.place) if written.place else None, "toml": written.toml}
 
 

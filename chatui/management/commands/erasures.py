@@ -1,4 +1,4 @@
-"""``manage.py erasures export|apply``: keeps a list of erasures outside the backup, and applies it to a restored one."""
+"""``manage.py erasures export|apply``: stores a list of erasures outside backups, and repeats them in a restored backup."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from renderer.terminal import harmless
 
 
 class Command(BaseCommand):
-    """A list holds ids, names and times, no content."""
+    """The list contains ids, names and times, but no other data of the people."""
 
-    help = "Keep a list of erasures outside the backup, and erase again whoever a restored backup has brought back."
+    help = "Store a list of erasures outside backups, and erase the people again whom a restored backup has brought back."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """One sub-command for each."""
+        """One sub-command for each task."""
         parts = parser.add_subparsers(dest="what", required=True, parser_class=argparse.ArgumentParser)
-        export = parts.add_parser("export", help="add to FILE the erasures that it does not have; nothing is taken out of it")
+        export = parts.add_parser("export", help="append the erasures that FILE does not list yet; nothing is removed from it")
         export.add_argument("file", metavar="FILE", nargs="?", default="-", help="a file, or - for all of them on standard output")
-        apply = parts.add_parser("apply", help="erase everybody in FILE who is there again")
+        apply = parts.add_parser("apply", help="erase everybody in FILE whose account exists again")
         apply.add_argument("file", metavar="FILE")
-        apply.add_argument("--dry-run", action="store_true", help="only say who that is")
+        apply.add_argument("--dry-run", action="store_true", help="only print who would be erased")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do it."""
+        """Run the sub-command."""
         getattr(self, f"_{options['what']}")(options)
 
     def _export(self, options: dict[str, Any]) -> None:
@@ -42,7 +42,7 @@ class Command(BaseCommand):
         path = Path(options["file"])
         try:
             path.touch(mode=0o600)
-            # A restored database may have fewer entries than the list, so existing entries are kept.
+            # The list may have more entries than a restored database, so lines are only appended.
             known = {erasure.id for erasure in self._read(path)}
             with path.open("a", encoding="utf-8") as file:
                 file.writelines(erasure.line() for erasure in erasure_list.recorded() if erasure.id not in known)

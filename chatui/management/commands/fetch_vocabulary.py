@@ -13,19 +13,19 @@ from renderer.harmony.vocabulary import VocabularyError
 
 
 class Command(BaseCommand):
-    """Safe to run again: a correct file is left as it is."""
+    """Safe to run again: a correct file is left unchanged."""
 
     help = "Copy or download the vocabulary of gpt-oss into the data directory: from this machine, a package registry, or its publisher."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Where a copy is, for machines without a network."""
+        """The path of a copy, for machines without a network."""
         parser.add_argument("--file", type=Path, default=None, help="a copy of the rank file o200k_base.tiktoken")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Fetch it, and say where it is now."""
+        """Fetch the file, and print its path."""
         try:
-            place = vocabulary.fetch(environment().data_dir, file=options["file"], say=self.stdout.write)
+            place = vocabulary.fetch(environment().data_dir, file=options["file"], report=self.stdout.write)
         except (VocabularyError, OSError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"The vocabulary is in {place}.")

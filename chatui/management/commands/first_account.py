@@ -10,7 +10,7 @@ from chatui.accounts.first_account import new_code
 
 
 class Command(BaseCommand):
-    """For people who did not see the console."""
+    """For operators who did not see the code that the server printed."""
 
     help = "Print a one-time code for the first account."
 

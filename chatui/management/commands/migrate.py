@@ -19,22 +19,22 @@ _LOCK = 0x6D696772  # any number that no other program uses; the audit log uses 
 class Command(migrate.Command):
     """Runs migrations under a lock.
 
-    Processes that start together would all migrate, and each plans its migrations before it begins, so the second would repeat them.
+    Otherwise, processes that start together would all migrate: each plans its migrations before it begins, so the second would repeat them.
     """
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """See Django."""
-        with _alone(connections[options["database"]]):
+        """Run Django's command while holding the lock."""
+        with _locked(connections[options["database"]]):
             super().handle(*args, **options)
 
 
 @contextmanager
-def _alone(connection: BaseDatabaseWrapper) -> Iterator[None]:
+def _locked(connection: BaseDatabaseWrapper) -> Iterator[None]:
     if connection.vendor == "sqlite":
         with file_locks.take(Path(connection.settings_dict["NAME"]), file_locks.MIGRATING, wait=True):
             yield
         return
-    # A lock of the migrating connection: if the connection is lost, so are the lock and the migration.
+    # The migrating connection holds the lock: if the connection is lost, so are the lock and the migration.
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
     try:

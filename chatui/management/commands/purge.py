@@ -1,4 +1,4 @@
-"""``manage.py purge``: permanently removes what is due for deletion. Run it daily."""
+"""``manage.py purge``: permanently removes data whose retention time is over. Run it daily."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ALL = 1_000_000
 
 
 class Command(BaseCommand):
-    """The audit log stays: it holds no content. The run itself is recorded there before anything is removed."""
+    """The audit log is kept: it contains no text of conversations. The run is recorded there before anything is removed."""
 
     help = (
         "Permanently remove conversations that were deleted some days ago, hidden text as CHATUI_HIDDEN_DAYS says, and expired sessions; "
@@ -30,13 +30,13 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Adds the retention of the bin, in days."""
+        """The retention time of the bin, in days."""
         days = environment().bin_days
         parser.add_argument("--days", type=int, default=days, help=f"days that a deleted conversation is kept (CHATUI_BIN_DAYS: {days})")
-        parser.add_argument("--vacuum", action="store_true", help="SQLite: write the database file anew afterwards")
+        parser.add_argument("--vacuum", action="store_true", help="SQLite: rewrite the database file afterwards")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Remove, and say how many."""
+        """Remove the data, and print what was removed."""
         aggregation.close_expired(_ALL)
         before = timezone.now() - timedelta(days=options["days"])
         count = erasure.count_expired(before)
@@ -48,16 +48,16 @@ class Command(BaseCommand):
         if done := hidden_text.forget_old():
             self.stdout.write(f"{done.capitalize()}.")
         ending.end_overdue()
-        self._carry_out_closings()
+        self._erase_closed_accounts()
         call_command("clearsessions")
         session_list.delete_ended()
         warning = traces.wipe(vacuum=options["vacuum"])
         self.stdout.write(f"Removed {removed} conversations. {warning}".strip())
 
-    def _carry_out_closings(self) -> None:
+    def _erase_closed_accounts(self) -> None:
         try:
-            for done in closed_accounts.carry_out(SHELL):
-                handed = f" after {done.handed_over} conversations were handed over" if done.handed_over else ""
-                self.stdout.write(f"Erased a closed account{handed}.")
+            for account in closed_accounts.apply_retention(SHELL):
+                transferred = f" after {account.handed_over} conversations were handed over" if account.handed_over else ""
+                self.stdout.write(f"Erased a closed account{transferred}.")
         except closed_accounts.NoHeirError:
             self.stderr.write("CHATUI_CLOSED_ACCOUNT_HEIR names no open account: closed accounts stay as they are.")

@@ -16,13 +16,13 @@ from chatui.transfer.rating_exports import ExportOptions, Filters, Format
 
 
 class Command(BaseCommand):
-    """The export is recorded in the audit log before anything is read; with hidden channels, each conversation by itself as well."""
+    """The export is recorded in the audit log before anything is read; with hidden channels, so is each conversation in it."""
 
     help = "Write ratings of answers as JSON lines, oldest first. The export itself is recorded. Times are UTC."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which ratings, how, and where to."""
+        """The filters, the format, and the destination."""
         parser.add_argument("--since", type=since_of, help="from this day or time on, such as 2026-11-20 or 2026-11-20T10:00")
         parser.add_argument("--until", dest="before", type=until_of, help="up to this day, whole, or to this time")
         parser.add_argument("--verdict", choices=["up", "down"], default="")
@@ -33,7 +33,7 @@ class Command(BaseCommand):
         parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="a new file, or - for standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write them, and say how many."""
+        """Write the ratings, and print how many there were."""
         filters = Filters(**{name: options[name] for name in ("since", "before", "verdict", "model", "backend")})
         reason = options["hidden"].strip()
         if reason and len(reason) not in REASON_CHARS:

@@ -19,13 +19,13 @@ FAILED = 3
 
 
 class Command(BaseCommand):
-    """Writes NAME.req.json, NAME.sse (or .json, .txt) and NAME.meta.json. Exit codes: 0 written, 2 not asked, 3 no exchange."""
+    """Writes NAME.req.json, NAME.sse (or .json, .txt) and NAME.meta.json. Exit codes: 0 written, 2 nothing was sent, 3 no exchange."""
 
     help = "Record a real exchange with a model server for tests. The operator's instructions are sent and recorded too."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The server, the place, the question."""
+        """The server, the directory, the question."""
         add_server_arguments(parser)
         parser.add_argument(
             "--out", required=True, type=Path, metavar="DIR", help="directory of the recordings, such as tests/recordings/vllm"
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         parser.add_argument("prompt", metavar="PROMPT", help="the question, or - for standard input")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Ask, then write."""
+        """Ask the question, then write the files."""
         name, place = options["name"], options["out"]
         if not _NAME.fullmatch(name):
             raise CommandError("NAME may hold letters, digits, dots, hyphens and underscores.", returncode=UNUSABLE)
@@ -48,10 +48,10 @@ class Command(BaseCommand):
             recorder = Recorder(backend)
         except ValueError as error:
             raise CommandError(f"There is nothing to record: {error}.", returncode=UNUSABLE) from error
-        asked = AnswerSoFar()
-        asyncio.run(asked.run(backend, request_for(server, options, prompt), lambda _: None))
+        answer = AnswerSoFar()
+        asyncio.run(answer.run(backend, request_for(server, options, prompt), lambda _: None))
         if recorder.exchange is None or not recorder.exchange.status:
-            detail = asked.error.detail if asked.error else ""
+            detail = answer.error.detail if answer.error else ""
             raise CommandError(f"The server did not answer. {harmless(detail)}".strip(), returncode=FAILED)
         try:
             files = recorder.exchange.files(server.key)
@@ -60,5 +60,5 @@ class Command(BaseCommand):
         place.mkdir(parents=True, exist_ok=True)
         for suffix, content in files.items():
             (place / f"{name}{suffix}").write_bytes(content)
-        status = f"{asked.status}{f', {asked.code}' if asked.code else ''}"
+        status = f"{answer.status}{f', {answer.code}' if answer.code else ''}"
         self.stdout.write(f"{place / name}: HTTP {recorder.exchange.status}, {len(recorder.exchange.raw)} bytes; read as {status}.")

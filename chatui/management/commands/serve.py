@@ -25,26 +25,26 @@ from chatui.turns import running, sweep
 
 
 class Command(BaseCommand):
-    """Everything that a new operator needs, in one process."""
+    """All steps from an empty directory to a running server, in one command."""
 
     help = "Prepare the database and static files, then serve on HOST:PORT."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Where to listen."""
+        """The address to listen on."""
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
         parser.add_argument("--port", type=int, default=8000, help="port to listen on (8000)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run until a signal comes."""
-        self._lock = _be_the_only_one()
-        # Otherwise the memory for migrations and compressing would stay allocated while this process serves.
+        """Prepare, then serve until a signal ends the process."""
+        self._lock = _take_serve_lock()
+        # In a child process: otherwise the memory for migrations and compression would stay allocated while this process serves.
         forked.run(_prepare)
         named_groups.log_missing()
         sweep.interrupt_abandoned()
         erasure.sweep()
         twisted_loop.call_soon(running.reap)
         host, port = options["host"], options["port"]
-        self._say_where(host, port)
+        self._print_address(host, port)
         cli = CommandLineInterface()
         cli.server_class = Server
         cli.run(
@@ -64,7 +64,7 @@ class Command(BaseCommand):
             ]
         )
 
-    def _say_where(self, host: str, port: int) -> None:
+    def _print_address(self, host: str, port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
         self.stdout.write(f"\n  Chat is at http://{shown}:{port}/\n")
         specs = connected.specs()
@@ -87,8 +87,8 @@ def _prepare() -> None:
         collect_changed()
 
 
-def _be_the_only_one() -> IO[str] | None:
-    """Lock a SQLite file while this process serves it. Subscribers of answers are in memory, so there must not be a second process."""
+def _take_serve_lock() -> IO[str] | None:
+    """Lock a SQLite file while this process serves it. Followers of answers are in memory, so there must not be a second process."""
     if connection.vendor != "sqlite":
         return None
     database = Path(connection.settings_dict["NAME"])

@@ -28,12 +28,12 @@ class Command(BaseCommand):
     help = "List the tools of CHATUI_TOOLS_FILE, show what has changed, and confirm them."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """What to do."""
-        parser.add_argument("names", metavar="NAME", nargs="*", help="names of tools; all where none is given")
-        parser.add_argument("--diff", action="store_true", help="show what a model would be told, and what has changed")
+        """The tools, and the action."""
+        parser.add_argument("names", metavar="NAME", nargs="*", help="names of tools; all if none is given")
+        parser.add_argument("--diff", action="store_true", help="show the descriptions that a model receives, and what has changed")
         parser.add_argument("--confirm", action="store_true", help="confirm the named tools as they are now")
-        parser.add_argument("--check", action="store_true", help="exit with 1 where a tool is not as it was confirmed")
-        parser.add_argument("--withdraw", action="store_true", help="forget the confirmation of the named tools")
+        parser.add_argument("--check", action="store_true", help="exit with 1 if a tool differs from its confirmation")
+        parser.add_argument("--withdraw", action="store_true", help="delete the confirmation of the named tools")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Query the servers, print the result, and confirm."""

@@ -16,19 +16,19 @@ from renderer.harmony.vocabulary import Vocabulary
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 good, 1 the transcript breaks a rule (and where), 2 it could not be read at all, 3 it is accepted, but
-    openai-harmony reads it differently from us, and the difference is not a known one.
+    """Exit codes: 0 valid, 1 the transcript breaks a rule, which is printed with its position, 2 it could not be read at all, 3 it is
+    valid, but openai-harmony reads it differently, and the difference is not a known one.
     """
 
     help = "Check, convert or show a transcript. FILE may be - for standard input."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Those of ``python -m renderer``."""
+        """The arguments of ``python -m renderer``."""
         command.add_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do it."""
+        """Run the sub-command."""
         out, err = partial(self.stdout.write, ending=""), partial(self.stderr.write, ending="")
         if code := command.run(options, command.Terminal(out, err, _vocabulary, second_opinion)):
             sys.exit(code)

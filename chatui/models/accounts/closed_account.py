@@ -1,4 +1,4 @@
-"""A closed account: since when, by whom and why, until it is opened again or erased."""
+"""A closed account: when, by whom and why it was closed. The row exists until the account is reopened or erased."""
 
 from __future__ import annotations
 

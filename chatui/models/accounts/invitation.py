@@ -11,7 +11,7 @@ from chatui.models.keys import new_key
 
 
 class Invitation(models.Model):
-    """Valid until ``expires_at``, for one account, and only while its creator could create it again.
+    """Valid until ``expires_at``, for one account, and only while its creator would still be allowed to create it.
 
     ``note`` is for account managers: whom the invitation is for. ``group``: the group that the new account joins, if any.
     """

@@ -9,11 +9,11 @@ from chatui.models.keys import new_key
 
 
 class OutsideIdentity(models.Model):
-    """Found by ``issuer`` and ``subject`` alone: names and addresses change hands, and are never looked up.
+    """Looked up by ``issuer`` and ``subject`` alone: names and addresses may pass to other people.
 
-    ``provider`` is the key of the operator's file under which it was last used, ``name`` what the service last called the person.
-    ``directory_id``: what the provider's directory calls them (``scim_claim``), as of the last sign-in. ``made_account``: the account was
-    made with the first sign-in, so its name follows the service's.
+    As of the last sign-in: ``provider`` is the provider's key in the operator's file, ``name`` the person's name at the service, and
+    ``directory_id`` their id in the provider's directory (``scim_claim``). ``made_account``: the first sign-in created the account, so its
+    name follows the service's.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

@@ -10,7 +10,7 @@ from chatui.models.keys import new_key
 
 class SecondFactor(models.Model):
     """A person's one-time code app. The app's secret is derived from ``id`` and the product's secret key: the database alone reveals no
-    codes. It is in force from ``confirmed_at`` on. ``last_step`` is the step of the last used code: each code is valid once.
+    codes. It is required from ``confirmed_at`` on. ``last_step`` is the time step of the last used code: each code is valid once.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

@@ -14,16 +14,16 @@ class AuditQuerySet(models.QuerySet["AuditEvent"]):
     """Refuses bulk updates and deletes, which would rewrite history."""
 
     def update(self, **kwargs: Any) -> NoReturn:
-        """Never."""
+        """Always refused."""
         raise TypeError("the audit log is append-only")
 
     def delete(self) -> NoReturn:
-        """Never."""
+        """Always refused."""
         raise TypeError("the audit log is append-only")
 
 
 class AuditEvent(models.Model):
-    """Who did what, when, from which address and by which route. Holds names and ids, never content."""
+    """Who did what, when, from which address and by which route. Contains names and ids, never text of conversations."""
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     number = models.PositiveBigIntegerField(unique=True)
@@ -44,7 +44,7 @@ class AuditEvent(models.Model):
 
     class Meta:
         ordering = ["-number"]
-        # Each filter of the page reads one of these indexes backwards, so that its first lines come at once, however long the log is.
+        # Each filter of the page reads one of these indexes backwards, so that its first lines appear at once, however long the log is.
         indexes = [
             models.Index(fields=["at"], name="audit_by_time"),
             models.Index(fields=["actor", "code", "-at"], name="audit_by_actor"),

@@ -10,10 +10,10 @@ from chatui.models.message import Message
 
 class DocumentText(models.Model):
     """The extracted text of a file's content, stored once for all conversations. ``state`` and ``kind`` are those of ``documents.reading``;
-    there is text only where the state is ``read``. ``reason``: a sentence for its owner. ``places``: pages, sheets or slides.
+    there is text only if the state is ``read``. ``reason``: a sentence for its owner. ``places``: how many pages, sheets or slides it has.
 
-    ``bytes``: of all its text, as UTF-8, which count like those of the file. ``tokens``: of all its text; ``is_counted`` where the
-    vocabulary counted them, otherwise they are estimated. ``is_cut``: reading stopped at the bound of text.
+    ``bytes``: the size of the whole text in UTF-8, which counts towards the owner's storage like the file. ``tokens``: of the whole text,
+    exact if ``is_counted``, otherwise estimated. ``is_cut``: the text is truncated at the limit.
     """
 
     content = models.OneToOneField(FileContent, on_delete=models.CASCADE, primary_key=True, related_name="document")
@@ -36,8 +36,8 @@ class DocumentText(models.Model):
 
 
 class DocumentPart(models.Model):
-    """A page, a sheet or a slide, or all of it: ``label`` is "page 3" or empty. ``number`` counts from 1, over parts without text as well.
-    ``content``: that of the ``DocumentText``."""
+    """A page, a sheet or a slide, or the whole document: ``label`` is "page 3" or empty. ``number`` counts from 1, including parts without
+    text. ``content`` is the same as that of the ``DocumentText``."""
 
     content = models.ForeignKey(FileContent, on_delete=models.CASCADE, related_name="parts")
     number = models.PositiveIntegerField()
@@ -54,7 +54,7 @@ class DocumentPart(models.Model):
 
 
 class DocumentUse(models.TextChoices):
-    """How a model is given a document."""
+    """How a document is passed to a model."""
 
     WHOLE = "whole", "Whole"
     FIRST = "first", "First part"
@@ -63,11 +63,11 @@ class DocumentUse(models.TextChoices):
 
 
 class SentDocument(models.Model):
-    """A document before a question. ``message`` is its frame; ``end`` the last such frame before the question, which is its
-    parent: by it the documents of a question are found, in all of its versions.
+    """A document before a question. ``message`` is its frame; ``end`` is the last document frame before the question, the question's
+    parent: all versions of a question find their documents by it.
 
-    ``file`` is NULL once its owner deleted it; then the frame says no more than that. ``places``: the numbers of the chosen parts, such as
-    "1-12, 15". ``tokens``: of what the frame gives.
+    ``file`` is NULL once its owner deleted it; then the frame says only that. ``places``: the numbers of the chosen parts, such as
+    "1-12, 15". ``tokens``: of the text in the frame.
     """
 
     message = models.OneToOneField(Message, on_delete=models.CASCADE, primary_key=True, related_name="+")

@@ -8,7 +8,7 @@ from chatui.models.files.stored_file import FileContent
 
 
 class DocumentPassage(models.Model):
-    """A searchable passage: so many characters of part ``part``, from ``start`` on. ``number`` counts from 1 over the whole document.
+    """A searchable passage: ``length`` characters of part ``part``, from ``start`` on. ``number`` counts from 1 over the whole document.
     ``terms`` holds the words, separated by spaces, each with the prefix of its content.
 
     The database's full-text index over ``terms`` is created by a migration. Only ``chatui.store.documents.passages`` writes rows.

@@ -19,10 +19,10 @@ class FileSource(models.TextChoices):
 
 
 class FileContent(models.Model):
-    """The bytes of one or several files of one person. Never shared between people: how long storing takes, and whether it counts, would
-    tell one that another has the same file. ``sha256`` in hex, and ``size`` in bytes; the bytes of a document begin,
-    for ``sha256`` alone, with what it is read as. ``media_type`` is what the bytes are, whatever the
-    name says, and ``width`` is that of a picture that may be shown, in pixels; NULL for anything else. ``is_encrypted``: its pieces are
+    """The bytes of one or several files of one person. Never shared between people: the time that storing takes, and whether it uses up
+    storage, would reveal that somebody else has the same file. ``sha256`` is in hexadecimal; for a document, the hashed bytes begin with
+    the kind that it is read as. ``size`` is in bytes. ``media_type`` is detected from the bytes, never from the name. ``width`` and
+    ``height`` are in pixels, for a picture that may be shown; NULL for anything else. ``is_encrypted``: the pieces are encrypted
     (``store.files.encryption``).
     """
 
@@ -43,7 +43,7 @@ class FileContent(models.Model):
 
 
 class FilePiece(models.Model):
-    """A part of a content, so that reading a file never holds all of it. ``number`` counts from 0."""
+    """A piece of a content, so that reading a file never loads all of it into memory. ``number`` counts from 0."""
 
     content = models.ForeignKey(FileContent, on_delete=models.CASCADE, related_name="pieces")
     number = models.PositiveIntegerField()
@@ -58,10 +58,10 @@ class FilePiece(models.Model):
 
 
 class StoredFile(models.Model):
-    """A file in a conversation. ``id`` is random, because it stands in an address. ``name`` has no path and no unseen characters
-    (``store.files.names``). ``turn`` is the one whose tool made the file; NULL for what a person brought. ``conversation`` is NULL
-    until a question has gone out with the file: an unsent one goes after a day (``store.documents.pending_uploads``). ``brought_in``: the
-    key of the conversation at whose message box it was brought, and where it waits; NULL for a new one."""
+    """A file in a conversation. ``id`` is random, because it is part of a URL. ``name`` has no path and no invisible characters
+    (``store.files.names``). ``turn`` is the one whose tool made the file; NULL for an upload. ``conversation`` is NULL until a question is
+    sent with the file: an unsent file is deleted after a day (``store.documents.pending_uploads``). ``brought_in``: the key of the
+    conversation in whose message box the upload waits to be sent; NULL for a new conversation."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")

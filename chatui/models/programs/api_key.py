@@ -11,13 +11,13 @@ from chatui.models.keys import new_key
 
 
 class ApiKey(models.Model):
-    """An API key. ``prefix`` is the beginning of the key, by which it is found and recognized; ``digest`` the SHA-256 of the whole, in
-    hexadecimal.
+    """An API key. ``prefix`` is the beginning of the key, for lookups and for people to recognize it; ``digest`` the SHA-256 of the whole,
+    in hexadecimal.
 
-    ``choices`` are the models that it may ask for; empty: all of its owner's. ``tools``: names of the product's tools that models may call
-    for it; none unless they are named. ``for_responses`` and ``for_chat``: the formats that it may speak. ``per_minute``: how many
-    requests. ``views_hidden``: it may read raw reasoning, as long as its owner has the permission. ``reads_all``: it also reads what its
-    owner's other keys asked for. ``made_by_name``: who made it, where that was not its owner. ``last_used_on`` is a day (UTC). It works
+    ``choices`` are the models that it may use; empty: all of its owner's. ``tools``: names of the product's tools that models may call
+    for it; empty: none. ``for_responses`` and ``for_chat``: the API formats that it may use. ``per_minute``: the limit of requests.
+    ``views_hidden``: it may read raw reasoning, as long as its owner has the permission. ``reads_all``: it may also read answers that its
+    owner's other keys requested. ``made_by_name``: who created it, if not its owner. ``last_used_on`` is a day (UTC). The key is valid
     while it is neither revoked nor past ``expires_at``, and its owner's account is active.
     """
 

@@ -1,4 +1,4 @@
-"""An answer that a program requested: the data that its turn has in addition to any other turn's."""
+"""The additional data of a turn that a program requested through the API."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from chatui.models.turn import Turn
 
 class ProgramAnswer(models.Model):
     """An answer to a program. ``key`` is the API key of the request. Without ``is_kept`` the conversation is erased as soon as the turn has
-    ended. ``orders``: the text of the program's system and developer messages, which later turns get again; ``given``: the settings of the
-    request, as its format has them. Both may hold text of the program's.
+    ended. ``orders``: the text of the program's system and developer messages, which is sent again in later turns; ``given``: the settings
+    of the request, in its API format. Both may contain text that the program wrote.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

@@ -15,7 +15,7 @@ NOTE_CHARS = 1000
 
 DOWN = "down"
 VERDICTS = (("up", pgettext_lazy("a rating", "Good answer")), (DOWN, pgettext_lazy("a rating", "Bad answer")))
-"""The thumbs, with what people call them."""
+"""The verdicts, with the labels that people see."""
 
 REASONS = (
     ("wrong", pgettext_lazy("a rating", "It is wrong")),
@@ -25,13 +25,13 @@ REASONS = (
     ("long", pgettext_lazy("a rating", "It is too long")),
     ("other", pgettext_lazy("a rating", "Something else")),
 )
-"""What is wrong with a bad answer, with what people read."""
+"""The reasons for a bad rating, with the labels that people see."""
 
 
 class Rating(models.Model):
     """One rating per answer and person. It belongs to the message, and so to that version of the answer, and is deleted with it.
 
-    ``note`` is the person's own words. ``rated_at`` is when it was last changed.
+    ``note`` is the person's own text. ``rated_at`` is when it was last changed.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

@@ -11,8 +11,8 @@ class Examination(models.Model):
     """An examination, running until ``finished_at``, at most until ``lease_until``: the process that runs it renews the lease, and one
     that died does not.
 
-    ``run`` is another at each examination, so that one whose lease was over writes nothing into its successor. ``asked`` counts the
-    questions, ``kind`` is the wire format that is asked. ``report`` holds names of closed lists and numbers, nothing that a server said.
+    ``run`` is new for each examination, so that one whose lease has expired cannot write into its successor. ``asked`` counts the test
+    questions, ``kind`` is the wire format under test. ``report`` contains only numbers and names from fixed lists, no text from the server.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

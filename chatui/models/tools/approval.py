@@ -10,7 +10,7 @@ from chatui.models.turn import Turn
 
 
 class Decision(models.TextChoices):
-    """The decision about a call: ``waiting``, or exactly one that counts. ``ruled``: nobody was asked, because the person had allowed
+    """The decision about a call: ``waiting``, or exactly one final decision. ``ruled``: nobody was asked, because the person had allowed
     the tool earlier."""
 
     WAITING = "waiting", _("Waits for the person")
@@ -28,9 +28,9 @@ class Decision(models.TextChoices):
 
 
 class ToolApproval(models.Model):
-    """A call that needs approval. ``arguments``: JSON, as they were checked and would run; for the conversation's owner alone. Empty if
-    nobody is asked. ``title``: the tool's title for people. ``fingerprint``: that of the tool that was shown. ``lapses_at``: by the
-    database's clock.
+    """A call that needs approval. ``arguments``: JSON, as checked and as the call would run; only for the conversation's owner. Empty if
+    nobody is asked. ``title``: the tool's title for people. ``fingerprint``: identifies the version of the tool that was shown.
+    ``lapses_at``: by the database's clock.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

@@ -11,7 +11,8 @@ from chatui.models.keys import new_key
 class ToolRule(models.Model):
     """A person's rule for a tool.
 
-    ``is_allowed`` False: the tool is switched off. ``fingerprint``: that of the allowed tool; a changed tool needs approval again.
+    ``is_allowed`` False: the tool is switched off. ``fingerprint``: that of the tool when it was allowed; a changed tool needs approval
+    again.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

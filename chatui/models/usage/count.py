@@ -7,10 +7,9 @@ from django.db import models
 
 
 class UsageCount(models.Model):
-    """A person's usage counts. ``day`` and ``month`` (its first day) say of when the counts are, in UTC; those of a day that is over count
-    as nothing.
+    """A person's usage counts for ``day`` and ``month`` (its first day), in UTC; counts of a past day or month are treated as 0.
 
-    Tokens are those of the input and the output together. Reservations belong to no day: they count until their turn ends.
+    Tokens are the sum of input and output. Reservations belong to no day: they count until their turn ends.
     """
 
     person = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="+")

@@ -19,13 +19,13 @@ class UsageKind(models.TextChoices):
 
 
 class UsageEntry(models.Model):
-    """A line of the ledger. ``day`` (UTC) is the one on which was asked. ``person`` is NULL once the person was erased, ``key`` where no
-    program asked.
+    """A line of the ledger. ``day`` (UTC) is the day of the request. ``person`` is NULL once the person was erased, ``key`` if the request
+    did not come from a program.
 
-    ``choice``: the back end, or one of its models, as it was chosen; ``backend`` and ``model``: what they called themselves, empty where
-    they never answered; where a server was stopped before it said its model, the one that was chosen, if any. ``turns`` is 1 for an answer,
-    else 0. ``cached_tokens`` are part of ``input_tokens``, reasoning is part of ``output_tokens``. ``is_estimate``: the server did not say
-    all of it. No line refers to a conversation, so it outlives it.
+    ``choice``: the chosen back end, or one of its models; ``backend`` and ``model``: the names that they reported, empty if they never
+    answered. If the answer was stopped before the server reported its model, ``model`` is the chosen one, if any. ``turns`` is 1 for an
+    answer, else 0. ``cached_tokens`` are part of ``input_tokens``, reasoning is part of ``output_tokens``. ``is_estimate``: the server did
+    not report all of the counts. No line refers to a conversation, so lines remain when conversations are deleted.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

@@ -9,9 +9,9 @@ from django.utils.translation import gettext_lazy as _
 
 
 class UsageLimit(models.Model):
-    """Per calendar day and month (UTC). NULL is no limit, 0 is nothing. ``group`` is NULL for everybody else.
+    """The limits per calendar day and month (UTC). NULL: unlimited; 0: nothing is allowed. ``group`` is NULL for everybody else.
 
-    Whoever is in several groups with limits has the largest of each kind.
+    A person in several groups with limits has the largest of each kind.
     """
 
     group = models.OneToOneField(
@@ -33,7 +33,7 @@ class UsageLimit(models.Model):
         verbose_name = _("usage limit")
         verbose_name_plural = _("usage limits")
         constraints = [
-            # A group has one by its column; this is for the row without one, because the database takes two NULLs for different.
+            # The column is unique, but only for rows with a group: to the database, two NULLs are different.
             models.UniqueConstraint(
                 Coalesce("group_id", models.Value(0), output_field=models.IntegerField()),
                 name="one_limit_for_everybody",

@@ -12,9 +12,9 @@ _NOT_NEGATIVE = [MinValueValidator(Decimal(0))]
 
 
 class ModelPrice(models.Model):
-    """For a million tokens, in the currency of CHATUI_CURRENCY, until the ``since`` of the next price of the same model.
+    """The price of a million tokens, in the currency of CHATUI_CURRENCY, until the ``since`` of the model's next price.
 
-    ``model`` is its server's name for it. ``cached_price`` is for cached input tokens; NULL: the price of other input.
+    ``model`` is its name at its server. ``cached_price`` is for cached input tokens; NULL: the price of other input.
     """
 
     model = models.CharField(_("model"), max_length=200, help_text=_("The name that the ledger has for it."))

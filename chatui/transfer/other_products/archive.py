@@ -24,10 +24,12 @@ def is_zip(data: bytes) -> bool:
 
 
 def json_files(data: bytes) -> Iterator[bytes]:
-    """The files with conversations in an export's zip, each truncated at the limit; if there are none, all its JSON files. Raises:
-    ImportRefusedError: it is not a zip, has too many entries, cannot be unpacked, or contains no such file.
+    """The files with conversations in an export's zip; if there are none, all its JSON files. Truncated when the limit is reached.
+
+    Raises:
+        ImportRefusedError: it is not a zip, has too many entries, cannot be unpacked, or contains no such file.
     """
-    # Each directory entry takes memory before anything can be checked about it.
+    # zipfile allocates memory for each directory entry before anything can be checked.
     if data.count(b"PK\x01\x02") > MAX_ENTRIES:
         refuse(ProductCode.TOO_LARGE, _("the archive holds more than %(count)d files") % {"count": MAX_ENTRIES})
     room = MAX_UNPACKED
@@ -43,7 +45,7 @@ def json_files(data: bytes) -> Iterator[bytes]:
 
 
 def _wanted(entries: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
-    # Other compression methods may take unbounded memory.
+    # Other compression methods may need unbounded memory.
     usable = [entry for entry in entries if entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)]
     found = [entry for entry in usable if _CONVERSATIONS.search(entry.filename)] or [
         entry for entry in usable if entry.filename.lower().endswith(".json")

@@ -1,7 +1,7 @@
 """Reads a conversation of a ChatGPT export: a ``mapping`` of nodes, each with a message, and the ``current_node``.
 
-Visible there: text of people, and text of the assistant addressed to everybody, on no channel or ``final``, with a weight other than 0 and
-without a hidden mark. Everything else is hidden here.
+Visible there: text of people, and text of the assistant to the recipient ``all``, on no channel or ``final``, with a weight other than 0,
+that is not marked as hidden. Everything else is hidden here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from renderer.frames import Frame
 from renderer.strict_json import JsonValue
 
 
-def is_one(value: Object) -> bool:
+def is_conversation(value: Object) -> bool:
     """Whether this is a conversation in this format."""
     return isinstance(value.get("mapping"), dict)
 
@@ -60,8 +60,8 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
         _count_parts(content, counts)
     if why is not None:
         return frames.hidden(why, text, counts)
-    said = frames.joined(_said(part) for part in list_of(content.get("parts")))
-    return frames.question(said) if role == "user" else frames.answer(_CITATION.sub("", said), counts)
+    shown = frames.joined(_visible_text(part) for part in list_of(content.get("parts")))
+    return frames.question(shown) if role == "user" else frames.answer(_CITATION.sub("", shown), counts)
 
 
 def _why_hidden(message: Object, role: str, kind: str) -> Kind | None:
@@ -84,7 +84,7 @@ def _is_for_all(message: Object) -> bool:
 
 
 def _is_marked(message: Object, role: str) -> bool:
-    """Whether the message was not on the page there, or on a channel that is not for people."""
+    """Whether the message is marked as hidden there, or is on a channel that is not for people."""
     metadata, weight = message.get("metadata", {}), message.get("weight", 1)
     if not isinstance(metadata, dict):
         return True
@@ -96,7 +96,7 @@ def _is_marked(message: Object, role: str) -> bool:
     return any(map(is_set, marks)) or not has_weight or message.get("channel") not in channels
 
 
-def _said(part: JsonValue) -> str:
+def _visible_text(part: JsonValue) -> str:
     """The text of one part of a visible message."""
     if isinstance(part, str):
         return part

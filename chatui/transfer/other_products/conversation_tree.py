@@ -1,4 +1,4 @@
-"""The data classes for a parsed export: a ExportedConversation is one conversation, a tree of Nodes with frames."""
+"""The data classes for a parsed export: an ExportedConversation is one conversation, a tree of Nodes with frames."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from renderer.frames import Frame
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One message of an export. ``frames`` may be empty: then it is only a node in the tree. ``parent``: the key of another node."""
+    """One message of an export. ``frames`` may be empty: then the node only connects others. ``parent``: the key of another node."""
 
     key: str
     parent: str | None

@@ -21,7 +21,7 @@ class Section:
 
 
 def sections(text: str) -> Iterator[Section]:
-    """The text in sections, in order and complete."""
+    """Split the whole text into sections, in order."""
     position = 0
     while begin := _BEGIN.search(text, position):
         if begin.start() > position:
@@ -45,7 +45,7 @@ def _end_of_details(text: str, position: int) -> int:
 
 
 def _end_of_directive(text: str, position: int) -> int:
-    # Reasoning may contain such a block itself.
+    # Reasoning may contain such blocks itself.
     depth = 1
     for found in _DIRECTIVES.finditer(text, position):
         depth += 1 if found["opening"] else -1

@@ -1,6 +1,6 @@
-"""Converts foreign messages into frames: questions, answers, and everything else, which is hidden.
+"""Converts messages of other products into frames: questions, answers, and everything else, which is hidden.
 
-Hidden messages other than reasoning and instructions have the intent ``debug``: no model reads them again, because their tools do not exist
+Hidden messages other than reasoning and instructions have the intent ``debug``: no model sees them again, because their tools do not exist
 here.
 """
 
@@ -15,7 +15,7 @@ from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN
 from renderer.frames import Channel, Frame, Header, Intent, Role
 
 LONGEST_ANSWER = 100_000
-"""The longest answer, in characters. Searching it for reasoning takes time, and no genuine answer is longer."""
+"""The longest answer, in characters. Checking it for reasoning takes time, and no genuine answer is longer."""
 
 _COMMENTARY = Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.DEBUG)
 _HIDDEN: dict[Kind, Header] = {
@@ -31,12 +31,12 @@ _HIDDEN: dict[Kind, Header] = {
 
 
 def question(text: str) -> tuple[Frame, ...]:
-    """A person's message; nothing if it is empty."""
+    """The frame of a person's message; none if it is empty."""
     return (Frame(Header(Role.USER), text),) if text.strip() else ()
 
 
 def hidden(kind: Kind, text: str, counts: Counts) -> tuple[Frame, ...]:
-    """A hidden message, which is counted; nothing if it is empty."""
+    """The frame of a hidden message, which is also counted; none if it is empty."""
     if not text.strip():
         return ()
     counts[kind] += 1
@@ -44,8 +44,8 @@ def hidden(kind: Kind, text: str, counts: Counts) -> tuple[Frame, ...]:
 
 
 def answer(text: str, counts: Counts) -> tuple[Frame, ...]:
-    """A model's message to a person: collapsed sections and text that looks like reasoning come first, hidden; then the rest as one
-    answer.
+    """The frames of a model's message to a person: first hidden ones with collapsed sections and text that looks like reasoning, then the
+    rest as one answer.
     """
     if len(text) > LONGEST_ANSWER:
         return hidden(Kind.TOO_LONG, text, counts)
@@ -61,16 +61,14 @@ def answer(text: str, counts: Counts) -> tuple[Frame, ...]:
 
 
 def title(text: str) -> str:
-    """A title that may be shown: empty if it contains anything that would be hidden in an answer, because some titles are written by
-    models.
-    """
+    """The title, or an empty one if it contains anything that would be hidden in an answer: models write some titles."""
     text = text[:500]
     shown, withheld = _guarded(text)
     return "" if withheld.strip() or not all(section.is_visible for section in sections(text)) else shown
 
 
 def joined(parts: Iterable[str]) -> str:
-    """Several texts of one message as one."""
+    """Join several texts of one message, without empty ones."""
     return "\n\n".join(part for part in parts if part.strip())
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 MAX_BRACKETS = 4_000_000
-"""How many brackets of a file are examined: a message of ChatGPT has about thirty."""
+"""The most brackets of a file that are examined. A message of ChatGPT has about thirty."""
 
 MAX_ITEMS = 50_000
 
@@ -16,13 +16,15 @@ class TooMuchError(Exception):
 
 
 def begins_list(data: bytes) -> bool:
-    """Whether the text begins like a JSON list."""
+    """Whether the data begins like a JSON list."""
     return _LIST_BEGINS.match(data) is not None
 
 
 def items(data: bytes) -> Iterator[bytes]:
-    """The objects and lists in a JSON list. Text after the list is ignored; an unterminated item is returned as it is. Raises:
-    TooMuchError: after the items found so far.
+    """The objects and lists in a JSON list. Text after the list is ignored; an unterminated item is returned as it is.
+
+    Raises:
+        TooMuchError: after the items found so far, if there is too much to examine.
     """
     found = _LIST_BEGINS.match(data)
     position, begin, depth, given = found.end() if found else len(data), 0, 1, 0

@@ -10,7 +10,7 @@ from django.utils.translation import ngettext_lazy
 
 
 class Kind(StrEnum):
-    """A kind of dropped or hidden content. It is only counted; its content is never reported."""
+    """A kind of dropped or hidden content. Only the number is reported, never the content."""
 
     IMAGE = auto()
     RECORDING = auto()
@@ -26,15 +26,15 @@ class Kind(StrEnum):
     UNREADABLE = auto()
     TOO_LONG = auto()
     UNPLACED = auto()
-    TALK_UNREADABLE = auto()
-    TALK_TOO_LARGE = auto()
-    TALK_EMPTY = auto()
-    TALK_HERE = auto()
-    TALK_LEFT = auto()
+    CONVERSATION_UNREADABLE = auto()
+    CONVERSATION_TOO_LARGE = auto()
+    CONVERSATION_EMPTY = auto()
+    CONVERSATION_EXISTS = auto()
+    CONVERSATION_POSTPONED = auto()
     FILE_CUT = auto()
 
     def sentence(self, count: int) -> str:
-        """The sentence for ``count`` of them, from 1."""
+        """The sentence for ``count`` items of this kind, at least 1."""
         return str(_SENTENCES[self] % {"count": count})
 
 
@@ -85,27 +85,27 @@ _SENTENCES: dict[Kind, Any] = {
         "%(count)d messages were left out, because the file does not say where they belong.",
         "count",
     ),
-    Kind.TALK_UNREADABLE: ngettext_lazy(
+    Kind.CONVERSATION_UNREADABLE: ngettext_lazy(
         "%(count)d conversation was not imported, because it could not be read.",
         "%(count)d conversations were not imported, because they could not be read.",
         "count",
     ),
-    Kind.TALK_TOO_LARGE: ngettext_lazy(
+    Kind.CONVERSATION_TOO_LARGE: ngettext_lazy(
         "%(count)d conversation was not imported, because it is too large.",
         "%(count)d conversations were not imported, because they are too large.",
         "count",
     ),
-    Kind.TALK_EMPTY: ngettext_lazy(
+    Kind.CONVERSATION_EMPTY: ngettext_lazy(
         "%(count)d conversation was not imported, because it holds no message that you may see.",
         "%(count)d conversations were not imported, because they hold no message that you may see.",
         "count",
     ),
-    Kind.TALK_HERE: ngettext_lazy(
+    Kind.CONVERSATION_EXISTS: ngettext_lazy(
         "%(count)d conversation was imported before, and is not there twice.",
         "%(count)d conversations were imported before, and are not there twice.",
         "count",
     ),
-    Kind.TALK_LEFT: ngettext_lazy(
+    Kind.CONVERSATION_POSTPONED: ngettext_lazy(
         "%(count)d conversation is still waiting: upload the same file again to import it.",
         "%(count)d conversations are still waiting: upload the same file again to import more of them.",
         "count",

@@ -13,7 +13,7 @@ from renderer.frames import Frame
 from renderer.strict_json import JsonValue
 
 
-def is_one(value: Object) -> bool:
+def is_conversation(value: Object) -> bool:
     """Whether this is a conversation in this format."""
     has_messages = isinstance(value.get("messages"), list) or isinstance(value.get("messagesTree"), list)
     return "conversationId" in value and "header" not in value and has_messages
@@ -39,7 +39,7 @@ def read(value: Object) -> ExportedConversation:
 
 
 def _flat(messages: list[JsonValue]) -> Iterator[tuple[JsonValue, str | None]]:
-    """Each message with the key of its parent: the message that contains it, or the one that it names."""
+    """Each message with the key of its parent: the message that contains it, or else its ``parentMessageId``."""
     waiting: list[tuple[JsonValue, str | None]] = [(message, None) for message in reversed(messages)]
     while waiting:
         message, parent = waiting.pop()

@@ -11,7 +11,7 @@ from renderer.frames import Frame
 from renderer.strict_json import JsonValue
 
 
-def is_one(value: Object) -> bool:
+def is_conversation(value: Object) -> bool:
     """Whether this is a conversation in this format."""
     chat = object_of(value.get("chat"))
     return isinstance(object_of(chat.get("history")).get("messages"), dict) or isinstance(chat.get("messages"), list)
@@ -39,7 +39,7 @@ def read(value: Object) -> ExportedConversation:
 
 
 def _chain(messages: list[JsonValue], counts: Counts) -> list[Node]:
-    """Messages of an export without a history, as a chain."""
+    """The messages of an export without a history, each the parent of the next."""
     nodes: list[Node] = []
     for number, message in enumerate(messages):
         node = _node(str(number), message, counts)
@@ -72,7 +72,7 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
 
 
 def _text(content: JsonValue, counts: Counts) -> str:
-    """The text of a message, which may be a list of parts as in requests to model servers."""
+    """The text of a message, whose content may be a list of parts, as in requests to model servers."""
     if isinstance(content, str):
         return content
     texts = list[str]()

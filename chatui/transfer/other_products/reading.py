@@ -16,53 +16,53 @@ from chatui.transfer.other_products.values import Object
 from renderer import strict_json
 
 MAX_BYTES = 32 * 1024 * 1024
-"""The largest upload: an export, or the zip that holds it."""
-MAX_TALK_BYTES = 16 * 1024 * 1024
+"""The largest upload: an export, or a zip with one."""
+MAX_CONVERSATION_BYTES = 16 * 1024 * 1024
 MAX_CONVERSATION_MARKS = 600_000
-"""Strings, commas and opening brackets of one conversation: a message of ChatGPT has about a hundred."""
+"""The most strings, commas and opening brackets of one conversation. A message of ChatGPT has about a hundred."""
 
 _PRODUCTS = (chatgpt, open_webui, librechat)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """One conversation of an export, still as JSON. ``key`` is a digest of its bytes."""
+class RawConversation:
+    """One conversation of an export, as unparsed JSON. ``key`` is the SHA-256 of its bytes, in hexadecimal."""
 
     key: str
     data: bytes
 
     def read(self) -> ExportedConversation | Kind:
-        """Parse it; if it cannot be read, the kind of left-out content."""
+        """Parse it. Returns the reason as a Kind if it cannot be read."""
         if _is_too_large(self.data):
-            return Kind.TALK_TOO_LARGE
+            return Kind.CONVERSATION_TOO_LARGE
         value = _value(self.data)
-        product = next((product for product in _PRODUCTS if value and product.is_one(value)), None)
-        return product.read(value) if product and value else Kind.TALK_UNREADABLE
+        product = next((product for product in _PRODUCTS if value and product.is_conversation(value)), None)
+        return product.read(value) if product and value else Kind.CONVERSATION_UNREADABLE
 
 
 def is_export(data: bytes) -> bool:
-    """Whether an upload is to be read as an export of another product: a zip, or JSON of a kind that only they write."""
+    """Whether an upload is an export of another product: a zip, or JSON in the format of one of these products."""
     if archive.is_zip(data):
         return True
     if _OBJECT_BEGINS.match(data):
         return not _is_too_large(data) and _is_known(data)
-    # The first conversations decide, because one of them may be damaged.
+    # Checks several conversations, because one of them may be damaged.
     firsts = islice(_items(data), 20)
     return any(not _is_too_large(item) and _is_known(item) for item in firsts)
 
 
-def conversations(data: bytes) -> Iterator[Found | Kind]:
-    """All conversations of an export, in the order of the file, and the kinds of unreadable content.
+def conversations(data: bytes) -> Iterator[RawConversation | Kind]:
+    """All conversations of an export, in the order of the file; a Kind takes the place of what was not read.
 
     Raises:
         ImportRefusedError: the archive cannot be read.
     """
     for file in archive.json_files(data) if archive.is_zip(data) else [data]:
         if not json_items.begins_list(file):
-            yield _found(file)
+            yield _raw(file)
             continue
         try:
-            yield from map(_found, json_items.items(file))
+            yield from map(_raw, json_items.items(file))
         except json_items.TooMuchError:
             yield Kind.FILE_CUT
         if len(file) == archive.MAX_UNPACKED:
@@ -76,17 +76,17 @@ def _items(data: bytes) -> Iterator[bytes]:
         return
 
 
-def _found(data: bytes) -> Found:
-    return Found(hashlib.sha256(data).hexdigest(), data)
+def _raw(data: bytes) -> RawConversation:
+    return RawConversation(hashlib.sha256(data).hexdigest(), data)
 
 
 def _is_known(data: bytes) -> bool:
     value = _value(data)
-    return value is not None and any(product.is_one(value) for product in _PRODUCTS)
+    return value is not None and any(product.is_conversation(value) for product in _PRODUCTS)
 
 
 def _is_too_large(data: bytes) -> bool:
-    return len(data) > MAX_TALK_BYTES or upload.has_more_marks(data, MAX_CONVERSATION_MARKS)
+    return len(data) > MAX_CONVERSATION_BYTES or upload.has_more_marks(data, MAX_CONVERSATION_MARKS)
 
 
 _OBJECT_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+\{")

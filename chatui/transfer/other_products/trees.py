@@ -1,4 +1,4 @@
-"""Sorts the nodes of a conversation so that each parent comes before its children, even if the file's links are broken."""
+"""Orders the nodes of a conversation so that each parent comes before its children, even if some parent keys are wrong."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Tree:
 
 
 def tree_of(exported: ExportedConversation) -> Tree:
-    """The tree. A node without an existing parent is a root; nodes in cycles and duplicates are left out and counted."""
+    """Build the tree. A node whose parent does not exist is a root; duplicates and nodes in cycles are left out and counted."""
     nodes: dict[str, Node] = {}
     for node in exported.nodes:
         nodes.setdefault(node.key, node)
@@ -48,7 +48,7 @@ def _in_order(nodes: dict[str, Node]) -> Iterator[Node]:
 
 
 def _end_below(placed: Sequence[Placed], place: int) -> int:
-    """The end of the branch through a frame: at each fork, the last child."""
+    """The index of the last frame of the branch through a frame: at each fork, the last child."""
     last_child = {item.parent: index for index, item in enumerate(placed)}
     while place in last_child:
         place = last_child[place]

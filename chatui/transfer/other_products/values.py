@@ -1,4 +1,4 @@
-"""Reads values from foreign JSON safely, whatever their types are."""
+"""Reads values from other products' JSON without relying on their types."""
 
 from __future__ import annotations
 

@@ -83,6 +83,6 @@ def _choice(person: User, ask: Ask) -> str:
     if ask.choice is None and ask.conversation is not None:
         choice = access.own_conversation(person, ask.conversation).choice
     try:
-        return model_choice.chosen(person, choice)
+        return model_choice.validated(person, choice)
     except NoSuchModelError:
         return choice

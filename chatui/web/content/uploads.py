@@ -20,7 +20,7 @@ from chatui.env import environment
 from chatui.permissions import access
 from chatui.throttle import Throttle
 from chatui.transfer import file_intake, sent_files, uploaded_files
-from chatui.transfer.file_intake import FileDestination, NotBroughtError
+from chatui.transfer.file_intake import FileDestination, UploadRefusedError
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
@@ -53,8 +53,8 @@ def _upload(request: HttpRequest, place: FileDestination) -> HttpResponse:
     The reply gives its share of the context of the model ``choice``, or the reason for refusing it.
     """
     try:
-        file = file_intake.bring(place, unquote(request.headers.get("X-File-Name", ""))[:_NAME_CHARS], partial(_body, request))
-    except NotBroughtError as error:
+        file = file_intake.accept(place, unquote(request.headers.get("X-File-Name", ""))[:_NAME_CHARS], partial(_body, request))
+    except UploadRefusedError as error:
         return _refused(error.why, error)
     said = upload_status.as_json(file, upload_status.reader(person_of(request), request.GET.get("choice", "")))
     return JsonResponse({"ok": True, **said}) if said else _refused("gone")
@@ -65,7 +65,7 @@ def _upload(request: HttpRequest, place: FileDestination) -> HttpResponse:
 @guarded
 def files_earlier(request: HttpRequest) -> HttpResponse:
     """The files that the person has sent before whose names have all words of ``q``, the newest first, and whether there are ``more``."""
-    found, more = sent_files.found(person_of(request), request.GET.get("q", "")[:_NAME_CHARS])
+    found, more = sent_files.search(person_of(request), request.GET.get("q", "")[:_NAME_CHARS])
     return JsonResponse({"ok": True, "files": [upload_status.earlier_as_json(file) for file in found], "more": more})
 
 
@@ -76,7 +76,7 @@ def again(request: HttpRequest, file_id: UUID) -> HttpResponse:
     """Add such a file to the message box of ``conversation``. The reply is the same as for an upload."""
     person = person_of(request)
     _uploads.check(str(person.pk))
-    file = sent_files.again(person, file_id, _message_box(request))
+    file = sent_files.attach_again(person, file_id, _message_box(request))
     said = upload_status.as_json(file, upload_status.reader(person, request.GET.get("choice", "")))
     return JsonResponse({"ok": True, **said}) if said else _refused("gone")
 
@@ -98,7 +98,7 @@ def text(request: HttpRequest, file_id: UUID) -> HttpResponse:
 @guarded
 def passage(request: HttpRequest, file_id: UUID, number: int) -> HttpResponse:
     """The passage of one's own document to which a citation leads."""
-    place = uploaded_files.place_of(access.as_person(request.user), file_id, min(number, _MOST_NUMBER))
+    place = uploaded_files.passage_of(access.as_person(request.user), file_id, min(number, _MOST_NUMBER))
     neighbours = {"before": place.number - 1, "behind": place.number + 1 if place.number < place.many else 0}
     return render(request, "files/passage.html", {"place": place, **neighbours})
 
@@ -125,11 +125,11 @@ def _body(request: HttpRequest) -> bytes:
     most = environment().file_mb * 1024 * 1024
     data = request.read(most + 1)
     if len(data) > most:
-        raise NotBroughtError("too-long")
+        raise UploadRefusedError("too-long")
     return data
 
 
-def _refused(why: str, error: NotBroughtError | None = None) -> HttpResponse:
+def _refused(why: str, error: UploadRefusedError | None = None) -> HttpResponse:
     found = error.found if error else None
     said = {"ok": False, "why": why, "message": upload_status.sentence(why, found.places if found else 0)}
     return JsonResponse(said, status=503 if why in _TEMPORARY else 200)

@@ -13,7 +13,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_POST
 
 from chatui.codes import ProductCode
-from chatui.languages.available import is_offered
+from chatui.languages.available import is_available
 from chatui.permissions.access import as_person
 from chatui.web.errors import came_from, refuse
 
@@ -36,7 +36,7 @@ def choose_language(request: HttpRequest) -> HttpResponse:
 
 def _choose(request: HttpRequest) -> HttpResponse:
     code = request.POST.get("language")
-    if code is None or not (code == AS_BROWSER or is_offered(code)):
+    if code is None or not (code == AS_BROWSER or is_available(code)):
         return refuse(request, ProductCode.COMMAND, 400)
     person = as_person(request.user)
     if person is not None:

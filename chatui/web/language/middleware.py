@@ -17,7 +17,7 @@ from django.utils.deprecation import MiddlewareMixin
 
 from chatui.accounts import time_zones
 from chatui.env import environment
-from chatui.languages.available import asked_for, is_offered, tag
+from chatui.languages.available import is_available, preferred_language, tag
 from chatui.permissions.access import as_person
 from chatui.web.middleware.inline import Inline
 
@@ -63,6 +63,6 @@ def _language_of(request: HttpRequest) -> str:
     wished = (
         person.language if person else "",
         request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
-        asked_for(request.headers.get("Accept-Language", "")),
+        preferred_language(request.headers.get("Accept-Language", "")),
     )
-    return next((code for code in wished if is_offered(code)), environment().language)
+    return next((code for code in wished if is_available(code)), environment().language)

@@ -17,7 +17,7 @@ from chatui.accounts.sign_in_rules.account_managers import LastAccountManagerErr
 from chatui.audit_log.record import Visitor
 from chatui.env import environment
 from chatui.offboarding import closing
-from chatui.offboarding.closing import KeptOpenError
+from chatui.offboarding.closing import CannotCloseError
 from chatui.permissions import administration, inviting
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import Part
@@ -108,7 +108,7 @@ def person_close(request: HttpRequest, person_id: UUID) -> HttpResponse:
     if request.method == "POST":
         try:
             closing.close_by_staff(account, _staff(request))
-        except KeptOpenError:
+        except CannotCloseError:
             words = _("%(name)s was not closed: nobody else could look after accounts.")
             return page(request, Part.PEOPLE, "manage/close.html", context | {"problem": words % {"name": account.get_username()}}, 409)
         return _back(person_id, "closed")

@@ -58,7 +58,7 @@ def scim(*methods: str) -> Callable[[Callable[..., Answer]], Callable[..., HttpR
         def answer(request: HttpRequest, **parameters: str) -> HttpResponse:
             visitor = Visitor(None, request.META.get("REMOTE_ADDR") or "", "program")
             try:
-                provider = tokens.admit(visitor, _bearer(request))
+                provider = tokens.authenticate(visitor, _bearer(request))
             except TokenRefusedError:
                 return _refused(401, "A good bearer token is needed.", {"WWW-Authenticate": "Bearer"})
             except MustWaitError as wait:

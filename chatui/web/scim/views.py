@@ -33,7 +33,7 @@ def users(call: Call) -> Answer:
     """The accounts of this directory, and new ones."""
     if call.method == "POST":
         return 201, resources.person(people.create(call.visitor, call.provider, attributes.of_resource(call.body)), call.base)
-    return _page(call, people.found(call.provider, _filter(call)), lambda row: resources.person(row, call.base))
+    return _page(call, people.search(call.provider, _filter(call)), lambda row: resources.person(row, call.base))
 
 
 @scim("GET", "PUT", "PATCH", "DELETE")
@@ -41,7 +41,7 @@ def user(call: Call, key: str) -> Answer:
     """One account."""
     match call.method:
         case "GET":
-            row = people.one(call.provider, key)
+            row = people.get(call.provider, key)
         case "PUT":
             row = people.change(call.visitor, call.provider, key, attributes.of_resource(call.body))
         case "PATCH":
@@ -57,7 +57,7 @@ def all_groups(call: Call) -> Answer:
     """The groups of this directory, and new ones."""
     if call.method == "POST":
         return 201, _group(call, groups.create(call.visitor, call.provider, call.body))
-    return _page(call, groups.found(call.provider, _filter(call)), lambda row: _group(call, row))
+    return _page(call, groups.search(call.provider, _filter(call)), lambda row: _group(call, row))
 
 
 @scim("GET", "PUT", "PATCH", "DELETE")
@@ -65,7 +65,7 @@ def group(call: Call, key: str) -> Answer:
     """One group."""
     match call.method:
         case "GET":
-            row = groups.one(call.provider, key)
+            row = groups.get(call.provider, key)
         case "PUT":
             row = groups.replace(call.visitor, call.provider, key, call.body)
         case "PATCH":

@@ -17,7 +17,7 @@ from chatui.accounts.second_factor import enrollment
 from chatui.display.conversation_links import shown_conversation
 from chatui.env import environment
 from chatui.offboarding import self_closing
-from chatui.offboarding.closing import KeptOpenError
+from chatui.offboarding.closing import CannotCloseError
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
 from chatui.throttle import Throttle
@@ -78,7 +78,7 @@ def close(request: HttpRequest) -> HttpResponse:
         _writes.check(str(person.pk))
         try:
             self_closing.close_own(visitor_of(request, "page"))
-        except KeptOpenError:
+        except CannotCloseError:
             problem = gettext("Your account was not closed: nobody else could look after accounts.")
         else:
             auth.logout(request)

@@ -117,7 +117,7 @@ def _taken(request: HttpRequest, state: str) -> PendingSignIn:
 
 
 def _entered(request: HttpRequest, provider: Provider, started: PendingSignIn, said: claims.PersonClaims) -> HttpResponse:
-    person = first_sign_in.arrive(visitor_of(request, "page").as_nobody(), provider, said, started.invitation)
+    person = first_sign_in.find_or_create_account(visitor_of(request, "page").as_nobody(), provider, said, started.invitation)
     response = session_start.enter(
         request, person, how=session_list.sign_in_method_of(provider.key), hours=provider.session_hours, after=started.after
     )

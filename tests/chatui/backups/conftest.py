@@ -1,4 +1,4 @@
-"""A database of a test's own, in a file, as a command finds it: migrated, with two people and what they wrote."""
+"""A database file for one test, as a command finds it: migrated, with two people and their conversations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def database(tmp_path: Path, django_db_blocker: Any) -> Iterator[Path]:
     """The path of the database that Django's models use until the test ends."""
     path = tmp_path / "chatui.sqlite3"
     shutil.copy2(prepared.migrated(), path)
-    with django_db_blocker.unblock(), files.in_use(path):
+    with django_db_blocker.unblock(), files.used_by_django(path):
         call_command("audit", "head")
         for name in ("ada", "bela"):
             long_conversation(User.objects.create_user(name, password="correct horse battery"), 4, f"{WORD} {name}")

@@ -1,4 +1,4 @@
-"""``manage.py backup``: a copy of one moment, checked, private, and encrypted for whom the operator names."""
+"""``manage.py backup``: a consistent snapshot, checked, readable only by its owner, and encrypted for the operator's keys."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_backup_is_one_private_file_with_everything_in_it_and_a_line_in_the_lo
     assert not list(tmp_path.glob("*.backup*")), "what was made ready is gone"
 
 
-def test_it_is_one_moment_of_a_database_that_others_write_to(database: Path, tmp_path: Path) -> None:
+def test_a_backup_is_a_snapshot_while_others_write(database: Path, tmp_path: Path) -> None:
     """Two rows are written in each transaction, so a copy that tore one apart would hold an odd number."""
     ended, begun = threading.Event(), threading.Event()
 
@@ -69,7 +69,7 @@ def test_it_is_one_moment_of_a_database_that_others_write_to(database: Path, tmp
         sizes = []
         for number in range(20):
             files.copy_live(database, tmp_path / f"{number}")
-            files.examine(tmp_path / f"{number}")
+            files.check(tmp_path / f"{number}")
             sizes.append(count(tmp_path / f"{number}", "pairs"))
     finally:
         ended.set()
@@ -77,7 +77,7 @@ def test_it_is_one_moment_of_a_database_that_others_write_to(database: Path, tmp
     assert all(size % 2 == 0 for size in sizes) and sizes == sorted(sizes) and sizes[-1] > 0
 
 
-def test_an_encrypted_one_says_nothing_and_only_its_key_opens_it(database: Path, tmp_path: Path) -> None:
+def test_an_encrypted_backup_is_unreadable_without_its_key(database: Path, tmp_path: Path) -> None:
     public, other = encryption.new_key(tmp_path / "key"), encryption.new_key(tmp_path / "other")
     assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o600
     said("backup", tmp_path / "b.age", "--to", public, "--to", SSH)
@@ -104,7 +104,7 @@ def test_a_file_can_name_the_keys_and_a_private_one_is_refused_without_being_quo
         assert "AGE-SECRET" not in str(refused.value) and not (tmp_path / "b").exists()
 
 
-def test_nothing_is_overwritten_and_nothing_half_is_left(database: Path, tmp_path: Path) -> None:
+def test_no_file_is_overwritten_and_no_partial_file_is_left(database: Path, tmp_path: Path) -> None:
     (tmp_path / "there").write_text("mine")
     with pytest.raises(CommandError, match="exists already"):
         said("backup", tmp_path / "there")
@@ -116,7 +116,7 @@ def test_nothing_is_overwritten_and_nothing_half_is_left(database: Path, tmp_pat
     assert not list(tmp_path.glob("*new*")) and not list(tmp_path.glob("*.backup*"))
 
 
-def test_a_broken_audit_log_is_backed_up_and_complained_about(database: Path, tmp_path: Path) -> None:
+def test_a_broken_audit_log_is_backed_up_and_reported(database: Path, tmp_path: Path) -> None:
     said("backup", tmp_path / "one")
     with without_triggers(), connection.cursor() as cursor:
         cursor.execute("UPDATE chatui_auditevent SET detail = 'nothing' WHERE number = 1")
@@ -125,10 +125,10 @@ def test_a_broken_audit_log_is_backed_up_and_complained_about(database: Path, tm
     assert ended.value.code == 1 and count(tmp_path / "two", "chatui_message") == 8
 
 
-def test_a_damaged_database_is_no_backup(database: Path, tmp_path: Path) -> None:
+def test_a_damaged_database_is_not_backed_up(database: Path, tmp_path: Path) -> None:
     files.copy_live(database, tmp_path / "copy")
     with (tmp_path / "copy").open("r+b") as file:
         file.seek(4096 * 20)
         file.write(b"\xff" * 4096 * 20)
     with pytest.raises(BackupError, match="damaged"):
-        files.examine(tmp_path / "copy")
+        files.check(tmp_path / "copy")

@@ -1,4 +1,4 @@
-"""``manage.py restore``: all or nothing, over no running server, and without the people who were erased since."""
+"""``manage.py restore``: all or nothing, never while a server runs, and without the people who were erased since."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def beside(database: Path) -> set[str]:
     }
 
 
-def test_what_was_lost_is_back_and_what_was_there_is_kept(database: Path, backup: Path) -> None:
+def test_lost_data_is_restored_and_the_former_database_is_kept(database: Path, backup: Path) -> None:
     lines = chain.head()
     Conversation.objects.all()[0].delete()
     said("backup", database.parent / "later")
@@ -82,7 +82,7 @@ def test_what_was_lost_is_back_and_what_was_there_is_kept(database: Path, backup
 
 
 @pytest.mark.parametrize("key", ["", "a key of files that is long enough to be one"])
-def test_documents_are_back_to_be_read_downloaded_and_sent_again(
+def test_restored_documents_can_be_read_downloaded_and_sent(
     key: str, database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environment.change(monkeypatch, {"file_key": key})
@@ -102,7 +102,7 @@ def test_documents_are_back_to_be_read_downloaded_and_sent_again(
     assert client.post(f"/files/{file.pk}/again/").status_code == 200
 
 
-def test_what_was_closed_or_revoked_since_does_not_come_back(database: Path, backup: Path) -> None:
+def test_accounts_keys_and_links_closed_or_revoked_since_are_not_restored(database: Path, backup: Path) -> None:
     call_command("createsuperuser", "--noinput", "--username", "root", "--email", "")
     people = {name: User.objects.get(username=name) for name in ("ada", "bela")}
     wanted = management.NewKeyOptions("a key", for_responses=True, for_chat=False)
@@ -112,18 +112,18 @@ def test_what_was_closed_or_revoked_since_does_not_come_back(database: Path, bac
     assert close_account(people["ada"], Cause.STAFF, SHELL)
     management.revoke_own(SHELL.of(people["bela"]), UUID(revoked))
     ShareLink.objects.filter(pk=links[1].pk).update(revoked_at=timezone.now())
-    assert "closed or revoked again, as they were after the backup: 3" in said("restore", database.parent / "later")
+    assert "closed or revoked again, as they were since the backup: 3" in said("restore", database.parent / "later")
     assert not User.objects.get(username="ada").is_active and User.objects.get(username="bela").is_active
     assert set(ApiKey.objects.filter(revoked_at=None).values_list("pk", flat=True)) == {UUID(kept)}
     assert [ShareLink.objects.get(pk=link.pk).revoked_at is None for link in links] == [True, False]
     assert [line.owner_name for line in rows(Filters(action="account closed"))] == ["ada"]
 
 
-def test_where_nobody_knows_what_was_taken_back_the_command_says_so(database: Path, backup: Path) -> None:
+def test_unknown_revocations_are_reported(database: Path, backup: Path) -> None:
     connection.close()
     for path in database.parent.glob("chatui.sqlite3*"):
         path.unlink()
-    assert "work again" in said("restore", backup, "--without-erasures")
+    assert "valid again" in said("restore", backup, "--without-erasures")
 
 
 def link_of(person: User) -> ShareLink:
@@ -132,16 +132,16 @@ def link_of(person: User) -> ShareLink:
     return ShareLink.objects.create(token=secrets.token_urlsafe(16), conversation=talk, leaf=leaf, created_by=person)
 
 
-def test_who_was_erased_since_is_erased_again_as_the_database_here_knows(database: Path, backup: Path) -> None:
+def test_erasures_in_the_current_database_are_repeated(database: Path, backup: Path) -> None:
     erase(SHELL, User.objects.get(username="ada"))
-    assert "1 who were erased" in said("restore", backup)
+    assert "erased since the backup: 1" in said("restore", backup)
     assert names() == ["bela"] and Message.objects.count() == 4
     connection.close()
     assert f"{WORD} ada".encode() not in database.read_bytes() and f"{WORD} bela".encode() in database.read_bytes()
     assert f"{WORD} ada".encode() in backup.read_bytes()
 
 
-def test_on_a_new_machine_the_list_says_who_was_erased(database: Path, backup: Path, tmp_path: Path) -> None:
+def test_on_a_new_machine_the_list_of_erasures_is_required(database: Path, backup: Path, tmp_path: Path) -> None:
     erase(SHELL, User.objects.get(username="ada"))
     said("erasures", "export", tmp_path / "list")
     connection.close()
@@ -154,7 +154,7 @@ def test_on_a_new_machine_the_list_says_who_was_erased(database: Path, backup: P
             said("restore", backup)
         assert beside(database) <= {"chatui.sqlite3-wal"}, "nothing is left of the attempt"
         printed = said("restore", backup, "--erasures", tmp_path / "list")
-        assert names() == ["bela"] and ("The database that was here" in printed) is bool(wrong)
+        assert names() == ["bela"] and ("The former database" in printed) is bool(wrong)
         connection.close()
         for name in beside(database):
             (database.parent / name).unlink()
@@ -166,14 +166,14 @@ def test_on_a_new_machine_the_list_says_who_was_erased(database: Path, backup: P
     assert names() == ["ada", "bela"]
 
 
-def test_another_database_does_not_count_as_one_that_knows(database: Path, backup: Path) -> None:
+def test_the_erasures_of_an_unrelated_database_do_not_count(database: Path, backup: Path) -> None:
     with without_triggers(), connection.cursor() as cursor:
         cursor.execute("UPDATE chatui_auditevent SET hash = 'f'")
     with pytest.raises(CommandError, match="does not continue it"):
         said("restore", backup)
 
 
-def test_nothing_is_restored_beneath_a_server_or_anybody_else(database: Path, backup: Path) -> None:
+def test_nothing_is_restored_while_a_process_uses_the_database(database: Path, backup: Path) -> None:
     User.objects.filter(username="ada").update(first_name="later")
     with file_locks.take(database, file_locks.SERVING), pytest.raises(CommandError, match="server is running"):
         said("restore", backup)
@@ -186,7 +186,7 @@ def test_nothing_is_restored_beneath_a_server_or_anybody_else(database: Path, ba
     assert User.objects.get(username="ada").first_name == ""
 
 
-def test_temporary_chats_do_not_come_back(database: Path, tmp_path: Path) -> None:
+def test_temporary_chats_are_not_restored(database: Path, tmp_path: Path) -> None:
     row = Conversation.objects.all()[0]
     Conversation.objects.filter(pk=row.pk).update(temporary_until=timezone.now() + timedelta(hours=1))
     said("backup", tmp_path / "backup")
@@ -195,7 +195,7 @@ def test_temporary_chats_do_not_come_back(database: Path, tmp_path: Path) -> Non
     assert Conversation.objects.filter(temporary_until=None).exists()
 
 
-def test_sessions_do_not_come_back(database: Path, tmp_path: Path) -> None:
+def test_sessions_are_not_restored(database: Path, tmp_path: Path) -> None:
     client = signed_in(User.objects.get(username="ada"))
     assert client.get("/shares/").status_code == 200
     said("backup", tmp_path / "backup")
@@ -203,7 +203,7 @@ def test_sessions_do_not_come_back(database: Path, tmp_path: Path) -> None:
     assert client.get("/shares/").status_code == 302
 
 
-def test_one_time_links_do_not_come_back(database: Path, tmp_path: Path) -> None:
+def test_one_time_links_are_not_restored(database: Path, tmp_path: Path) -> None:
     ada, later = User.objects.get(username="ada"), timezone.now() + timedelta(days=1)
     Invitation.objects.create(made_by=ada, expires_at=later)
     PasswordLink.objects.create(user=ada, expires_at=later)
@@ -228,7 +228,7 @@ def test_an_encrypted_backup_needs_its_key_and_a_changed_one_is_refused(database
     assert names() == ["ada", "bela"]
 
 
-def test_a_copy_made_by_hand_is_restored_with_the_log_beside_it(database: Path, tmp_path: Path) -> None:
+def test_a_manual_copy_is_restored_with_its_write_ahead_log(database: Path, tmp_path: Path) -> None:
     User.objects.create_user("carl")
     for ending in ("", "-wal"):
         shutil.copy(f"{database}{ending}", tmp_path / f"copy{ending}")
@@ -236,7 +236,7 @@ def test_a_copy_made_by_hand_is_restored_with_the_log_beside_it(database: Path, 
     assert names() == ["ada", "bela", "carl"]
 
 
-def test_what_is_no_backup_of_this_product_changes_nothing(database: Path, backup: Path, tmp_path: Path) -> None:
+def test_other_files_are_refused_and_change_nothing(database: Path, backup: Path, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("once upon a time" * 1000)
     (tmp_path / "empty").write_bytes(b"")
     shutil.copy(backup, tmp_path / "newer")
@@ -247,8 +247,8 @@ def test_what_is_no_backup_of_this_product_changes_nothing(database: Path, backu
         changed.execute("DROP TRIGGER chatui_audit_no_update")
         changed.execute("UPDATE chatui_auditevent SET detail = 'x'")
     refusals = {
-        "text": "no database",
-        "empty": "no database",
+        "text": "not a database of this product",
+        "empty": "not a database of this product",
         "missing": "cannot be restored",
         "newer": "newer version",
         "changed": "not intact",
@@ -260,7 +260,7 @@ def test_what_is_no_backup_of_this_product_changes_nothing(database: Path, backu
     said("restore", tmp_path / "changed", "--accept-broken-log")
 
 
-def test_what_sqlite_refuses_is_a_sentence_and_leaves_nothing(database: Path, backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_of_sqlite_are_reported_and_leave_no_files(database: Path, backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 

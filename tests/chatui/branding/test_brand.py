@@ -1,4 +1,4 @@
-"""The operator's name, mark and colour are on every page; what cannot be used is said by the checks, and the product's own is shown."""
+"""The operator's name, mark and colour are on every page; checks report unusable values, and the product's own are used instead."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_every_page_has_the_name_the_mark_and_the_colour(branded: Path, ada: Use
     assert "Ask &lt;Physics&gt;" in admin and re.search(r'href="/brand/\w+/admin.css"', admin)
 
 
-def test_the_files_are_served_to_everybody_and_may_be_kept(branded: Path) -> None:
+def test_the_files_are_public_and_cacheable(branded: Path) -> None:
     page = Client().get("/sign-in/").content.decode()
     [sheet] = set(re.findall(r"/brand/\w+/site\.css", page))
     [picture] = set(re.findall(r"/brand/\w+/mark\.svg", page))
@@ -77,13 +77,13 @@ def test_the_files_are_served_to_everybody_and_may_be_kept(branded: Path) -> Non
         assert Client().get(wrong).status_code == 404
 
 
-def test_another_colour_has_another_address(branded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_colour_has_another_url(branded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = re.findall(r"/brand/\w+/site\.css", Client().get("/sign-in/").content.decode())
     change(monkeypatch, {"accent": "#0044aa"})
     assert re.findall(r"/brand/\w+/site\.css", Client().get("/sign-in/").content.decode()) != before
 
 
-def test_a_png_is_taken_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_png_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "anything"
     path.write_bytes(png())
     change(monkeypatch, {"mark": path})
@@ -91,7 +91,7 @@ def test_a_png_is_taken_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert Client().get(picture)["Content-Type"] == "image/png" and checks.mark_file(None) == []
 
 
-def test_without_settings_nothing_of_the_kind_is_asked_for() -> None:
+def test_without_settings_no_brand_file_is_requested() -> None:
     text = Client().get("/sign-in/").content.decode()
     assert "/brand/" not in text and "<title>Sign in · chatui</title>" in text
     assert [*checks.name(None), *checks.mark_file(None), *checks.accent(None)] == []
@@ -128,7 +128,7 @@ def test_a_mark_that_cannot_be_used_is_refused_by_the_check_and_not_served(
     assert "/brand/" not in Client().get("/sign-in/").content.decode()
 
 
-def test_a_gradient_within_the_picture_is_no_outside_address(tmp_path: Path) -> None:
+def test_a_gradient_within_the_picture_is_not_an_external_url(tmp_path: Path) -> None:
     path = tmp_path / "mark"
     path.write_bytes(b"<!-- made by hand --><svg><use href='#a'/><rect fill=\"url(#b)\"/></svg>")
     assert mark.read(path).content_type == "image/svg+xml"
@@ -145,7 +145,7 @@ def test_a_name_that_fits_into_no_title_is_refused_and_the_products_own_is_shown
     ("accent", "said"),
     [
         ("red", ["chatui.E008"]),
-        ("#0b6355", ["dark theme, and WCAG AA asks for 4.5:1."]),
+        ("#0b6355", ["dark theme, and WCAG AA requires 4.5:1."]),
         ("#ffcc00", ["contrast of only 1.2:1 in the light theme"]),
         ("#808080", ["light theme", "dark theme"]),
         ("", []),

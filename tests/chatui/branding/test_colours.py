@@ -1,4 +1,4 @@
-"""Any colour becomes an accent that can be read in both themes, and one that can be read already stays what it is."""
+"""Any colour becomes an accent that is readable in both themes; a readable colour is not changed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import pytest
 
 from chatui.branding import colours, style_sheet
-from chatui.branding.colours import DARK_PAPERS, ENOUGH, LIGHT_PAPERS, contrast, parse
+from chatui.branding.colours import DARK_PAPERS, LIGHT_PAPERS, MIN_CONTRAST, contrast, parse
 from chatui.env import BASE_DIR
 
 
@@ -23,7 +23,7 @@ def test_contrast_is_that_of_wcag(one: str, other: str, ratio: float) -> None:
 @pytest.mark.parametrize(
     "text", ["", "red", "#fff", "#12345g", "#1234567", " #123456", "#123456\n", "rgb(0,0,0)", "#123456;}", "#１２３４５６"]
 )
-def test_what_is_no_colour_is_none(text: str) -> None:
+def test_invalid_colours_are_refused(text: str) -> None:
     assert parse(text) is None and style_sheet.sheets(text) == {}
 
 
@@ -32,20 +32,20 @@ def test_every_colour_is_readable_as_text_and_on_buttons_in_both_themes() -> Non
     for colour in ((red, green, blue) for red in levels for green in levels for blue in levels):
         for accent, papers in ((colours.light(colour), LIGHT_PAPERS), (colours.dark(colour), DARK_PAPERS)):
             texts = [
-                colours.least_contrast(accent.colour, papers),
+                colours.lowest_contrast(accent.colour, papers),
                 contrast(accent.colour, accent.wash),
                 contrast(accent.ink, accent.colour),
                 contrast(accent.ink, accent.hover),
             ]
-            assert min(texts) >= ENOUGH, (colour, accent)
+            assert min(texts) >= MIN_CONTRAST, (colour, accent)
 
 
-def test_a_colour_that_can_be_read_stays_and_another_changes_no_further_than_it_has_to() -> None:
+def test_a_readable_colour_is_unchanged_and_others_change_minimally() -> None:
     own, yellow = parse("#0b6355"), parse("#ffcc00")
     assert own and yellow
     assert colours.light(own).colour == own and colours.dark(own).colour != own
     assert colours.dark(yellow).colour == yellow and colours.light(yellow).colour != yellow
-    assert colours.least_contrast(colours.light(yellow).colour, LIGHT_PAPERS) < 5
+    assert colours.lowest_contrast(colours.light(yellow).colour, LIGHT_PAPERS) < 5
 
 
 def test_the_papers_are_those_of_the_style_sheet() -> None:

@@ -1,4 +1,4 @@
-"""The colours of both themes: text has a contrast of 4.5 to 1 with what it stands on, and borders and rings have 3 to 1."""
+"""The colours of both themes: text has a contrast of 4.5 to 1 with its background, and borders and focus rings have 3 to 1."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import pytest
 
 from chatui.branding import colours
-from chatui.branding.colours import ENOUGH, Colour, contrast, parse
+from chatui.branding.colours import MIN_CONTRAST, Colour, contrast, parse
 from chatui.env import BASE_DIR
 
 SEEN = 3.0
@@ -59,7 +59,7 @@ def test_text_can_be_read_and_borders_can_be_seen(theme: str) -> None:
     named = THEMES[theme]
     faults = [
         f"{name} on {ground}: {contrast(named[name], named[ground]):.2f}"
-        for pairs, least in ((TEXTS, ENOUGH), (NO_TEXTS, SEEN))
+        for pairs, least in ((TEXTS, MIN_CONTRAST), (NO_TEXTS, SEEN))
         for name, grounds in pairs.items()
         for ground in grounds
         if contrast(named[name], named[ground]) < least

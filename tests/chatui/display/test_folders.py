@@ -83,7 +83,7 @@ def test_an_archive_of_everything_is_whole_also_where_a_folder_is_deleted_meanwh
         return rows
 
     monkeypatch.setattr(access, "own_folders", found_and_gone)
-    ((name, text),) = exports.everything(ada)
+    ((name, text),) = exports.all_files(ada)
     told = {"name": "Work", "instructions": "Answer in Latin.", "conversations": []}
     assert (name, json.loads(text)) == ("folders.json", {"folders": [told]})
 

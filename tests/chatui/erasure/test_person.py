@@ -1,4 +1,4 @@
-"""People who are erased: whatever they wrote, wherever their words or their name stand, by each way, and by nobody who may not."""
+"""Erased people: all of their text and their name in every table and file, by each way to erase, and only with the permission."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def questions(field: models.Field, key: object, name: str) -> list[models.Q]:  #
     return []
 
 
-def test_the_audit_log_keeps_the_name_and_tells_of_the_erasure(ada: User, written: Conversation) -> None:
+def test_the_audit_log_keeps_the_name_and_records_the_erasure(ada: User, written: Conversation) -> None:
     signed_in(ada).get(f"/c/{written.pk}/debug/")
     before, key = AuditEvent.objects.filter(actor_name="ada").count(), ada.pk
     assert before == 1
@@ -136,7 +136,7 @@ def test_the_audit_log_keeps_the_name_and_tells_of_the_erasure(ada: User, writte
     assert chain.verify().is_intact
 
 
-def test_what_cannot_be_recorded_does_not_happen(ada: User, written: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_erasure_that_cannot_be_recorded_does_not_happen(ada: User, written: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise DatabaseError
 
@@ -146,7 +146,7 @@ def test_what_cannot_be_recorded_does_not_happen(ada: User, written: Conversatio
     assert Message.objects.filter(conversation=written).count() == 6 and User.objects.get(pk=ada.pk).is_active
 
 
-def test_an_erasure_that_was_cut_off_leaves_nobody_signed_in_and_is_made_again(
+def test_an_interrupted_erasure_ends_sessions_and_can_be_repeated(
     ada: User, written: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, erase = signed_in(ada), erasure.erase_conversation
@@ -166,7 +166,7 @@ def test_an_erasure_that_was_cut_off_leaves_nobody_signed_in_and_is_made_again(
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("vacuum", [False, True])
-def test_no_word_is_left_in_the_files_of_the_database(vacuum: bool, ada: User, written: Conversation) -> None:
+def test_no_text_is_left_in_the_files_of_the_database(vacuum: bool, ada: User, written: Conversation) -> None:
     long_conversation(ada, 200, WORD)
     with connection.cursor() as cursor:
         # Debian's SQLite does so unasked, others do not.
@@ -183,7 +183,7 @@ def file_bytes() -> bytes:
     return b"".join(path.read_bytes() for ending in ("", "-wal", "-shm", "-journal") if (path := Path(f"{name}{ending}")).exists())
 
 
-def test_the_operator_hears_when_the_log_could_not_be_emptied(ada: User) -> None:
+def test_the_operator_is_told_if_the_write_ahead_log_could_not_be_emptied(ada: User) -> None:
     assert connection.in_atomic_block, "the premise: somebody holds the database"
     assert erasing.erase(SHELL, ada).warning == traces.BUSY
 
@@ -234,9 +234,7 @@ def test_a_superuser_erases_somebody_who_has_written_thousands_of_messages(root:
     assert (line.actor_name, line.way, line.owner_name) == ("root", "admin", "ada")
 
 
-def test_who_erases_an_account_is_tied_to_it_so_that_an_account_in_between_makes_nobody_two_people(
-    root: User, ada: User, bela: User
-) -> None:
+def test_an_erasure_counts_for_the_four_eyes_rule(root: User, ada: User, bela: User) -> None:
     four_eyes.record_change(ada, [bela.pk], "account changed")
     assert not four_eyes.are_linked(root, bela), "the premise"
     signed_in(root).post(page_of(ada), {"name": "ada"})
@@ -253,7 +251,7 @@ def test_staff_with_the_permission_may_and_others_may_not(ada: User, bela: User,
     assert not User.objects.filter(pk=ada.pk).exists()
 
 
-def test_nobody_erases_who_may_do_more_nor_themselves(grace: User, sam: User, root: User) -> None:
+def test_nobody_erases_themselves_or_accounts_with_more_permissions(grace: User, sam: User, root: User) -> None:
     sam.user_permissions.set(Permission.objects.filter(codename__in=["delete_user", "view_user"]))
     for who, whom in ((sam, grace), (sam, root), (sam, sam), (root, root)):
         assert signed_in(who).post(page_of(whom), {"name": whom.username}).status_code == 403
@@ -261,7 +259,7 @@ def test_nobody_erases_who_may_do_more_nor_themselves(grace: User, sam: User, ro
     assert User.objects.count() == 3
 
 
-def test_there_is_no_deletion_of_many_accounts_at_once(root: User, ada: User) -> None:
+def test_several_accounts_cannot_be_deleted_at_once(root: User, ada: User) -> None:
     client, path = signed_in(root), reverse("admin:chatui_user_changelist")
     assert "delete_selected" not in client.get(path).content.decode()
     client.post(path, {"action": "delete_selected", "_selected_action": [str(ada.pk)], "post": "yes"})
@@ -269,7 +267,7 @@ def test_there_is_no_deletion_of_many_accounts_at_once(root: User, ada: User) ->
 
 
 @pytest.mark.parametrize("key", ["nobody", "0193f2a0-0000-7000-8000-000000000000"])
-def test_who_is_not_there_cannot_be_erased(root: User, key: str) -> None:
+def test_an_unknown_account_cannot_be_erased(root: User, key: str) -> None:
     assert signed_in(root).get(f"/admin/chatui/user/{key}/delete/").status_code == 404
 
 
@@ -282,7 +280,7 @@ def said(*arguments: str) -> str:
     return out.getvalue()
 
 
-def test_a_dry_run_says_what_there_is_and_erases_nothing(ada: User, written: Conversation) -> None:
+def test_a_dry_run_counts_and_erases_nothing(ada: User, written: Conversation) -> None:
     there_is = "2 conversations, 1 folders, 8 messages, 4 turns, 0 files, 2 share links, 4 debug requests"
     assert said("erase_person", "ada", "--dry-run") == f"ada: {there_is}\n"
     assert User.objects.filter(pk=ada.pk).exists() and not AuditEvent.objects.exists()
@@ -304,7 +302,7 @@ def test_the_name_has_to_be_typed(typed: str | None, goes: bool, ada: User, monk
     assert User.objects.filter(pk=ada.pk).exists() is not goes
 
 
-def test_scripts_say_yes_and_hear_of_a_name_that_nobody_has(ada: User) -> None:
+def test_yes_skips_the_confirmation_and_unknown_names_are_errors(ada: User) -> None:
     assert "Erased." in said("erase_person", "ada", "--yes")
     with pytest.raises(CommandError, match="no such account"):
         said("erase_person", "ada", "--yes")
@@ -313,7 +311,7 @@ def test_scripts_say_yes_and_hear_of_a_name_that_nobody_has(ada: User) -> None:
 # --- the list of erasures -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_restored_backup_forgets_again_whoever_was_erased_after_it(ada: User, bela: User, tmp_path: Path) -> None:
+def test_erasures_are_repeated_in_a_restored_backup(ada: User, bela: User, tmp_path: Path) -> None:
     ids, file = {"ada": ada.pk, "bela": bela.pk}, tmp_path / "erasures.jsonl"
     for name in ids:
         said("erase_person", name, "--yes")
@@ -343,7 +341,7 @@ def test_a_list_only_grows(ada: User, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"id": "x", "name": "a", "at": "b"}', '{"name": "a"}', "null", '{"id": 7, "name": ""}'])
-def test_what_is_no_list_of_erasures_is_refused_and_nobody_is_erased(text: str, ada: User, tmp_path: Path) -> None:
+def test_an_invalid_list_is_refused_and_nobody_is_erased(text: str, ada: User, tmp_path: Path) -> None:
     file = tmp_path / "erasures.jsonl"
     good = f'{{"id": "{ada.pk}", "name": "ada", "at": "2026-01-01T00:00:00+00:00"}}\n'
     file.write_text(good + text)

@@ -1,4 +1,4 @@
-"""What the tests of languages leave behind: English, for the tests that come after them in this process."""
+"""Resets the language to English after each test, for the tests that follow in this process."""
 
 from __future__ import annotations
 

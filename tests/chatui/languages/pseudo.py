@@ -1,4 +1,4 @@
-"""Languages that nobody speaks, made of the sentences that are marked: what is not accented in them was forgotten.
+"""Pseudo-languages, generated from the sentences that are marked for translation: text without accents was not marked.
 
 ``en-xa`` is English with accents, in brackets, and longer by two fifths; ``ar-xb`` is the same, written from right to left.
 """

@@ -1,4 +1,4 @@
-"""The catalogues: complete, compiled where they changed, and what a bad translation would be told."""
+"""The catalogues: complete, compiled when they have changed, and how bad translations are reported."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def test_every_sentence_is_translated_well_and_none_is_left_over(code: str) -> N
         (Message("Open", "Auf "), "white space"),
     ],
 )
-def test_a_bad_translation_is_told_what_is_wrong(message: Message, words: str) -> None:
+def test_problems_of_a_bad_translation_are_reported(message: Message, words: str) -> None:
     assert any(words in problem for problem in problems.find(message))
 
 
-def test_a_good_one_passes_also_where_one_needs_no_number() -> None:
+def test_a_good_translation_passes_even_without_a_number_in_the_singular() -> None:
     assert list(problems.find(Message(("%(n)s day", "%(n)s days"), ("ein Tag", "%(n)s Tage")))) == []
 
 

@@ -1,4 +1,4 @@
-"""In which language a page is, for each viewer: account, cookie, browser, installation; and the form that chooses."""
+"""The language of a page for each viewer: by account, cookie, browser and installation; and the form to choose one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import translation
 
 from chatui.env import Environment
-from chatui.languages.available import LANGUAGES, asked_for, tag
+from chatui.languages.available import LANGUAGES, preferred_language, tag
 from chatui.models import User
 from tests.support.environment import change
 
@@ -46,7 +46,9 @@ def test_the_languages_of_the_settings_are_those_of_the_pages() -> None:
     assert Environment.model_fields["language"].annotation.__args__ == tuple(LANGUAGES)  # type: ignore[union-attr]
 
 
-def test_account_counts_before_cookie_before_browser_before_installation(olga: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_language_is_that_of_the_account_then_cookie_then_browser_then_installation(
+    olga: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
     change(monkeypatch, {"language": "ko"})
     assert language_of(client_of()) == "ko", "nobody has said anything"
     assert language_of(client_of(), asked="fr, de;q=0.8") == "de"
@@ -93,11 +95,11 @@ def test_two_people_read_the_same_page_each_in_their_own_language(olga: User) ->
         ("../../etc/passwd", ""),
     ],
 )
-def test_what_browsers_ask_for_is_understood_and_nonsense_is_nothing(header: str, code: str) -> None:
-    assert asked_for(header) == code
+def test_accept_language_headers_are_parsed_and_invalid_ones_ignored(header: str, code: str) -> None:
+    assert preferred_language(header) == code
 
 
-def test_a_cookie_with_nonsense_is_none() -> None:
+def test_an_invalid_cookie_is_ignored() -> None:
     for nonsense in ("xx", "../de", "DE", "de ", "zh", "'"):
         assert language_of(client_of(cookie=nonsense), asked="ko") == "ko"
 
@@ -125,7 +127,7 @@ def test_a_choice_is_kept_in_the_account_and_in_a_safe_cookie(olga: User) -> Non
     assert 'value="de" lang="de"\nselected' in client.get("/").content.decode()
 
 
-def test_as_in_the_browser_takes_the_choice_back(olga: User) -> None:
+def test_as_in_the_browser_resets_the_choice(olga: User) -> None:
     client = client_of(olga)
     client.post("/language/", {"language": "ko"})
     answer = client.post("/language/", {"language": ""})
@@ -134,7 +136,7 @@ def test_as_in_the_browser_takes_the_choice_back(olga: User) -> None:
     assert language_of(client, asked="de") == "de"
 
 
-def test_a_stranger_chooses_without_a_token_and_somebody_signed_in_needs_theirs(olga: User) -> None:
+def test_only_signed_in_people_need_a_csrf_token_to_choose(olga: User) -> None:
     stranger, signed_in = Client(enforce_csrf_checks=True), Client(enforce_csrf_checks=True)
     signed_in.force_login(olga)
     assert stranger.post("/language/", {"language": "de"}).status_code == 302 and language_of(stranger) == "de"
@@ -144,7 +146,7 @@ def test_a_stranger_chooses_without_a_token_and_somebody_signed_in_needs_theirs(
 
 
 @pytest.mark.parametrize("code", ["xx", "de-DE", "../de", "DE", "en\x00", "e" * 5000])
-def test_a_language_that_is_not_offered_is_refused_and_nothing_is_kept(code: str, olga: User) -> None:
+def test_an_unavailable_language_is_refused(code: str, olga: User) -> None:
     answer = client_of(olga).post("/language/", {"language": code})
     olga.refresh_from_db()
     assert answer.status_code == 400 and COOKIE not in answer.cookies and olga.language == ""
@@ -155,12 +157,12 @@ def test_a_language_that_is_not_offered_is_refused_and_nothing_is_kept(code: str
 @pytest.mark.parametrize(
     "place", ["https://elsewhere.example/", "//elsewhere.example/", "/\\elsewhere.example", "javascript:alert(1)", "bin", ""]
 )
-def test_the_choice_leads_nowhere_but_back_into_the_product(place: str) -> None:
+def test_the_choice_redirects_only_within_the_product(place: str) -> None:
     answer = client_of().post("/language/", {"language": "de", "next": place})
     assert answer.status_code == 302 and answer.headers["Location"] == "/"
 
 
-def test_the_form_is_where_strangers_look_and_its_names_are_in_their_own_languages(olga: User) -> None:
+def test_the_form_is_on_public_pages_with_native_names(olga: User) -> None:
     for path in ("/sign-in/", "/pages/help/", "/pages/terms/", "/s/no-such-link/"):
         page = client_of().get(path).content.decode()
         assert 'action="/language/"' in page and all(f'lang="{code}"' in page and name in page for code, name in LANGUAGES.items()), path
@@ -175,14 +177,14 @@ def test_pages_of_the_operator_may_have_a_file_for_each_language(tmp_path: Path,
         assert words in client_of(cookie=code).get("/pages/help/").content.decode()
 
 
-def test_errors_are_in_the_language_of_whoever_meets_them() -> None:
+def test_errors_are_in_the_readers_language() -> None:
     page = client_of(cookie="de").get("/no-such-page/")
     assert "Das gibt es nicht, oder Sie haben keinen Zugriff darauf." in page.content.decode()
     answer = client_of(cookie="ko").get("/no-such-page/", headers={"Accept": "application/json"})
     assert answer.json()["message"] == "존재하지 않거나 접근 권한이 없습니다."
 
 
-def test_nothing_of_a_request_stays_for_code_that_serves_nobody(olga: User) -> None:
+def test_recorded_values_are_in_english(olga: User) -> None:
     """What is recorded is in English, whoever did it."""
     from chatui.admin.backends import _values_by_label
     from chatui.models import StoredBackend

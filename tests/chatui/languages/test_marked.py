@@ -1,4 +1,4 @@
-"""Every sentence that people see is marked for translation: looked for in the templates, and on pages in a language of accents only."""
+"""Every sentence that people see is marked for translation: in the templates, and on pages in an accented pseudo-language."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_every_text_of_a_template_is_marked(path: Path) -> None:
         '<i aria-label="To {{ a }}"></i>',
     ],
 )
-def test_a_text_that_is_not_marked_would_be_noticed(text: str) -> None:
+def test_unmarked_text_is_found(text: str) -> None:
     assert list(unmarked(text)), text
 
 
@@ -134,7 +134,7 @@ def _cookie() -> Any:
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("accents", "_english_afterwards")
-def test_every_page_is_accented_where_the_product_speaks() -> None:
+def test_every_page_is_fully_translated() -> None:
     person = User.objects.create_user("olga", password="a long enough password", is_superuser=True, is_staff=True)
     row = Conversation.objects.create(owner=person, title="A title")
     folder = Folder.objects.create(owner=person, name="A title")
@@ -150,7 +150,7 @@ def test_every_page_is_accented_where_the_product_speaks() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("accents", "_english_afterwards")
-def test_a_language_from_right_to_left_turns_the_page_round() -> None:
+def test_a_right_to_left_language_changes_the_direction_of_the_page() -> None:
     User.objects.create_user("olga", password="a long enough password")
     page = _speaks(pseudo.RIGHT_TO_LEFT).get("/sign-in/").content.decode()
     assert '<html lang="ar-XB" dir="rtl"' in page

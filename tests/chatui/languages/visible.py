@@ -1,4 +1,4 @@
-"""What a person reads or hears of a page: its text, and the attributes that browsers show or read out."""
+"""Extracts what a person reads or hears of a page: its text, and the attributes that browsers show or read out."""
 
 from __future__ import annotations
 

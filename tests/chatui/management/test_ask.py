@@ -1,4 +1,4 @@
-"""``manage.py ask`` and ``manage.py record_backend``: what each audience sees, exit codes, and where a key goes."""
+"""``manage.py ask`` and ``manage.py record_backend``: what each audience sees, exit codes, and which server receives a key."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ async def test_staff_are_shown_every_frame_with_its_header(environment: dict[str
         ),
     ],
 )
-async def test_one_object_says_what_came_of_it_and_so_does_the_exit_code(
+async def test_the_json_object_and_the_exit_code_report_the_result(
     environment: dict[str, Any], name: str, code: int, expected: dict[str, Any]
 ) -> None:
     async with stub.running(stub.plays(recorded(name))) as server:
@@ -124,7 +124,7 @@ async def test_a_servers_own_summary_that_nobody_checked_is_for_staff(environmen
         assert "By train." in said and ("SECRET" in said) == (audience == "staff")
 
 
-async def test_what_a_server_says_of_its_failure_is_for_staff(environment: dict[str, Any]) -> None:
+async def test_a_servers_error_message_is_for_staff(environment: dict[str, Any]) -> None:
     refusal = stub.responds("400 Bad Request", b'{"error": "the model said SECRET \\u001b[2J"}'.replace(b"\\u001b", b"\x1b"))
     for audience in ("end-user", "staff"):
         async with stub.running(refusal) as server:
@@ -214,8 +214,8 @@ async def test_one_of_several_back_ends_is_asked_by_name_and_model_with_its_own_
         code, said, _ = await run("record_backend", "--backend", "two", "--out", tmp_path / "new", "greet", "Hello!")
         assert code == 0 and json.loads((tmp_path / "new" / "greet.req.json").read_text())["body"]["model"] == "b"
         for arguments, words in (
-            (["--backend", "three"], "Known are: one, two"),
-            (["--backend", "one", "--url", "http://127.0.0.1:9"], "two servers"),
+            (["--backend", "three"], "Known back ends: one, two"),
+            (["--backend", "one", "--url", "http://127.0.0.1:9"], "not both"),
         ):
             code, said, complaint = await run("ask", *arguments, "Hello!")
             assert (code, said) == (2, "") and words in complaint
@@ -249,7 +249,7 @@ async def test_what_cannot_be_asked_is_said_in_plain_words(environment: dict[str
         assert (code, said) == (2, "") and words in complaint
 
 
-async def test_token_ids_are_spoken_from_the_shell_too(
+async def test_the_token_id_format_works_from_the_shell(
     environment: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
     vocabulary_of_gpt_oss: Vocabulary,  # noqa: F811
@@ -262,7 +262,7 @@ async def test_token_ids_are_spoken_from_the_shell_too(
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_recording_has_the_bytes_as_they_came_and_can_be_replayed(environment: dict[str, Any], tmp_path: Path) -> None:
+async def test_a_recording_has_the_received_bytes_and_can_be_replayed(environment: dict[str, Any], tmp_path: Path) -> None:
     raw = recorded("vllm/v-chat-greet.sse")
     async with stub.running(stub.plays(raw, seed=1)) as server:
         environment.update(backend_url=server.url, backend_key=KEY)
@@ -308,7 +308,7 @@ async def test_a_recording_is_not_overwritten_by_chance_and_not_written_elsewher
     assert [path.name for path in tmp_path.iterdir()] == ["greet.req.json"]
 
 
-async def test_ctrl_c_closes_the_connection_and_tells_what_came_until_then(tmp_path: Path) -> None:
+async def test_ctrl_c_closes_the_connection_and_prints_the_partial_answer(tmp_path: Path) -> None:
     has_come = asyncio.Event()
 
     async def answer(writer: asyncio.StreamWriter) -> None:

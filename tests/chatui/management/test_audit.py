@@ -1,4 +1,4 @@
-"""``manage.py audit export|counts`` and what other commands leave in the log."""
+"""``manage.py audit export|counts``, and the lines that other commands add to the log."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def numbers(*arguments: str) -> list[int]:
 
 
 @pytest.mark.usefixtures("_log")
-def test_an_export_as_json_lines_holds_all_that_the_hashes_were_made_of() -> None:
+def test_an_export_as_json_lines_has_all_hashed_values() -> None:
     lines = [json.loads(line) for line in run("export").splitlines()]
     assert [line["number"] for line in lines] == [1, 2, 3, 4, 5, 6]
     assert list(lines[0]) == [*HASHED_COLUMNS, "hash"]
@@ -84,7 +84,7 @@ def test_the_owners_name_filters_an_export_and_is_counted_by(ada: User, bela: Us
     assert run("counts", "--whose", "ada", "--by", "person,whose").splitlines() == ["bela\tada\t2", "ada\tada\t1"]
 
 
-def test_an_export_first_writes_the_sums_that_are_due(bela: User, conversation: Conversation) -> None:
+def test_an_export_first_writes_overdue_sums(bela: User, conversation: Conversation) -> None:
     for _ in range(3):
         with pytest.raises(access.RefusedError):
             access.view_hidden(Visitor(bela, "192.0.2.7", "page"), conversation.pk, action="debug page")
@@ -129,7 +129,7 @@ def test_no_cell_of_a_csv_file_is_a_formula(text: str, grace: User) -> None:
     assert line.count(f"'{text}") == 4
 
 
-def test_plain_cells_of_a_csv_file_are_as_they_were(grace: User) -> None:
+def test_harmless_cells_of_a_csv_file_are_unchanged(grace: User) -> None:
     record("test", Visitor(grace, "2001:db8::1", "page"), detail='a "quoted", word\nand a line')
     head, line, _ = csv.reader(io.StringIO(run("export", "--format", "csv")))
     row = dict(zip(head, line, strict=True))
@@ -159,14 +159,16 @@ def test_counts_by_person_and_day() -> None:
 @pytest.mark.parametrize(
     "arguments", [["counts", "--by", "height"], ["export", "--since", "yesterday"], ["export", "--conversation", "x"], ["forget"], []]
 )
-def test_what_makes_no_sense_is_refused(arguments: list[str]) -> None:
+def test_invalid_arguments_are_refused(arguments: list[str]) -> None:
     with pytest.raises((SystemExit, CommandError)) as refused:
         run(*arguments)
     error = refused.value
     assert isinstance(error, SystemExit | CommandError) and (error.code if isinstance(error, SystemExit) else error.returncode) in (1, 2)
 
 
-def test_a_retention_run_is_recorded_before_anything_goes(ada: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_retention_run_is_recorded_before_anything_is_removed(
+    ada: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Conversation.objects.update(deleted_at=timezone.now() - timedelta(days=31))
     with monkeypatch.context() as patch:
         patch.setattr("chatui.audit_log.record._append", _disk_is_full)
@@ -183,7 +185,7 @@ def _disk_is_full(*args: object, **kwargs: object) -> None:
     raise OSError("no space left")
 
 
-def test_whoever_is_called_by_words_that_move_a_cursor_does_not_move_it(db: None) -> None:
+def test_control_sequences_in_account_names_are_escaped(db: None) -> None:
     person = make_person("mallory")
     person.username = "mal\x1b[2Jlory"
     record("test", Visitor(person, "", "page"))

@@ -34,10 +34,10 @@ def test_purge_removes_what_was_deleted_long_ago_and_nothing_else(ada: User, con
     assert set(Conversation.objects.all()) == {fresh, kept} and not Message.objects.exists()
 
 
-def test_first_account_prints_a_code_that_is_good() -> None:
+def test_first_account_prints_a_valid_code() -> None:
     assert first_account.is_valid_code(said("first_account").strip())
 
 
-def test_first_account_says_when_there_is_one_already(ada: User) -> None:
+def test_first_account_refuses_if_an_account_exists(ada: User) -> None:
     with pytest.raises(CommandError, match="already"):
         said("first_account")

@@ -1,4 +1,4 @@
-"""``manage.py doctor``: which servers are asked, what is said, exit codes, and where settings are written."""
+"""``manage.py doctor``: which servers are examined, what is printed, exit codes, and where settings are written."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ async def test_without_a_name_every_configured_back_end_is_examined_and_the_wors
 
 
 @pytest.mark.asyncio
-async def test_a_configured_key_is_sent_to_its_server_and_told_nowhere(environment: dict[str, Any]) -> None:
+async def test_a_configured_key_is_sent_to_its_server_and_never_printed(environment: dict[str, Any]) -> None:
     async with peer(FAULTY) as server, peer(chat_answers()) as other:
         environment.update(backend_url=server.url, backend_key=KEY)
         said = "".join(map(str, (*await run("main"), *await run("--json", "main", "--write", "-"))))
@@ -161,7 +161,7 @@ async def test_what_cannot_be_asked_is_said_in_plain_words(environment: dict[str
         ([], "built-in demo"),
         (["nobody"], "no back end"),
         (["--url", "ftp://x"], "url"),
-        (["--url", "http://127.0.0.1:9", "main"], "two servers"),
+        (["--url", "http://127.0.0.1:9", "main"], "not both"),
         (["--url", "http://127.0.0.1:9", "--key-env", "NO_SUCH_VARIABLE"], "NO_SUCH_VARIABLE"),
     ):
         code, said, complaint = await run(*arguments)
@@ -169,14 +169,14 @@ async def test_what_cannot_be_asked_is_said_in_plain_words(environment: dict[str
 
 
 @pytest.mark.asyncio
-async def test_a_server_that_is_not_there_is_told_and_nothing_is_written(environment: dict[str, Any], tmp_path: Path) -> None:
+async def test_a_missing_server_is_reported_and_nothing_is_written(environment: dict[str, Any], tmp_path: Path) -> None:
     code, said, complaint = await run("--url", "http://127.0.0.1:9", "--write", tmp_path / "backends.toml")
     assert code == 2 and "No HTTP server answers" in said and "no wire format works" in complaint
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.asyncio
-async def test_names_that_a_server_gives_itself_cannot_move_the_cursor(environment: dict[str, Any]) -> None:
+async def test_control_sequences_in_names_from_a_server_are_escaped(environment: dict[str, Any]) -> None:
     async with peer(chat_answers(), {"data": [{"id": "evil\x1b[2J\u202e"}]}) as server:
         code, said, _ = await run("--url", server.url, "--write", "-")
     assert code == 0 and "\x1b" not in said and "\u202e" not in said and "evil\\x1b[2J\\x202e" in said
@@ -277,7 +277,7 @@ def test_other_tables_comments_and_line_ends_stay_as_they_are() -> None:
 
 
 @pytest.mark.asyncio
-async def test_a_directory_that_may_not_be_written_is_said_so(environment: dict[str, Any], tmp_path: Path) -> None:
+async def test_an_unwritable_directory_is_reported(environment: dict[str, Any], tmp_path: Path) -> None:
     place = tmp_path / "taken"
     place.write_text("")
     async with peer(chat_answers()) as server:
@@ -294,7 +294,7 @@ async def test_a_broken_answer_to_the_first_question_does_not_hide_that_the_serv
 
 
 @pytest.mark.asyncio
-async def test_the_command_has_token_ids_read_again(
+async def test_the_command_compares_token_ids_with_the_second_reader(
     environment: dict[str, Any], vocabulary: Vocabulary, rank_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connected, "gpt_oss_vocabulary", lambda: vocabulary)

@@ -1,4 +1,4 @@
-"""``manage.py doctor`` examines each address of a back end, and asks in the way that questions go there."""
+"""``manage.py doctor`` examines each address of a back end, over the route that questions use."""
 
 from __future__ import annotations
 
@@ -53,9 +53,7 @@ async def test_settings_are_written_once_and_from_an_address_that_works(environm
     assert complaint == "" and len(settings) == 1 and 'kind = "responses"' in settings[0]
 
 
-async def test_questions_go_the_way_that_the_operator_named(
-    environment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_questions_use_the_configured_route(environment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THE_KEY", "sk-7261")
     async with peer(chat_answers()) as server:
         set_up(environment, tmp_path, f'kind = "chat"\nurl = "{server.url}"\nkey_env = "THE_KEY"\nkey_header = "api-key"')

@@ -1,4 +1,4 @@
-"""Work in a forked process: it is done, it says its failures as a command does, and nothing of it goes on without the one that waits."""
+"""Work in a forked process: it reports errors like a command, and ends with its parent process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def begun(tmp_path: Path, work: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_what_it_imports_and_changes_stays_out_of_the_process_that_waits(tmp_path: Path) -> None:
+def test_imports_and_changes_of_the_child_do_not_affect_the_parent(tmp_path: Path) -> None:
     process = begun(tmp_path, f"import wave; open({str(tmp_path / 'done')!r}, 'w').close(); assert 'wave' in sys.modules; print('says')")
     said, errors = process.communicate(timeout=60)
     assert (process.returncode, said, errors) == (0, "says\ngoes on\n", "") and (tmp_path / "done").exists()
@@ -48,7 +48,7 @@ def test_what_it_imports_and_changes_stays_out_of_the_process_that_waits(tmp_pat
         ("os.kill(os.getpid(), 9)", 128 + 9, ""),
     ],
 )
-def test_where_it_fails_the_process_that_waits_says_so_and_ends(tmp_path: Path, work: str, code: int, words: str) -> None:
+def test_if_the_child_fails_the_parent_reports_it_and_exits(tmp_path: Path, work: str, code: int, words: str) -> None:
     process = begun(tmp_path, work)
     said, errors = process.communicate(timeout=60)
     assert (process.returncode, said) == (code, "") and errors.endswith(words)
@@ -57,7 +57,7 @@ def test_where_it_fails_the_process_that_waits_says_so_and_ends(tmp_path: Path, 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells a process that its parent has ended")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_it_ends_with_the_process_that_waits_however_that_ends(tmp_path: Path, how: signal.Signals) -> None:
+def test_the_child_ends_with_its_parent(tmp_path: Path, how: signal.Signals) -> None:
     process = begun(tmp_path, "print(os.getpid(), flush=True); time.sleep(60)")
     assert process.stdout is not None
     working = int(process.stdout.readline())

@@ -1,4 +1,4 @@
-"""``transcript check`` beside openai-harmony: equal, different on purpose, different otherwise, or not compared and why."""
+"""``transcript check`` compares with openai-harmony: equal, different on purpose, unexpectedly different, or why not compared."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_what_differs_on_purpose_is_named_with_its_reason_and_is_no_fault(tmp_pa
 
 
 @pytest.mark.usefixtures("_has_vocabulary")
-def test_what_differs_otherwise_has_an_exit_code_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rank_file: Path) -> None:
+def test_unexpected_differences_have_their_own_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rank_file: Path) -> None:
     believed(monkeypatch, lying(rank_file, "another body"))
     name = file_with(tmp_path, PECULIAR)
     code, said, _ = run("check", name)
@@ -91,7 +91,7 @@ def test_what_differs_otherwise_has_an_exit_code_of_its_own(tmp_path: Path, monk
 
 
 @pytest.mark.usefixtures("_has_vocabulary")
-def test_a_second_reader_that_fails_is_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rank_file: Path) -> None:
+def test_a_failing_second_reader_gives_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rank_file: Path) -> None:
     name = file_with(tmp_path, PLAIN)
     for reader, sentence in ((crashing(rank_file), "crashed"), (hanging(rank_file, tmp_path / "pid"), "did not answer within")):
         believed(monkeypatch, reader)
@@ -99,7 +99,7 @@ def test_a_second_reader_that_fails_is_no_verdict(tmp_path: Path, monkeypatch: p
         assert (code, errors) == (0, "") and "not compared with openai-harmony: " in said and sentence in said and "SECRET" not in said
 
 
-def test_without_the_vocabulary_it_says_so_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_vocabulary_is_reported_and_the_check_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(kept.DIRECTORY_VARIABLE, raising=False)
     code, told = checked(file_with(tmp_path, PLAIN))
     assert (code, told["accepted"], told["second_reader"]["compared"]) == (0, True, False)
@@ -118,7 +118,7 @@ def test_it_can_be_switched_off_and_a_broken_transcript_is_not_compared(tmp_path
 
 
 @pytest.mark.usefixtures("_has_vocabulary")
-def test_a_value_that_harmony_cannot_hold_is_said(tmp_path: Path) -> None:
+def test_a_value_that_harmony_cannot_represent_is_reported(tmp_path: Path) -> None:
     code, told = checked("--fragment", file_with(tmp_path, "<|start|>assistant to=a<|b<|channel|>final<|message|>x<|end|>"))
     assert code == 0 and told["accepted"], "the premise: OpenChatML can hold it"
     assert "cannot be written as Harmony" in told["second_reader"]["why"]
@@ -137,7 +137,7 @@ def test_other_forms_and_standard_input_are_compared_too(tmp_path: Path, monkeyp
     assert checked("-")[1]["second_reader"]["equal"] is True
 
 
-def test_what_is_too_large_to_be_held_is_checked_and_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_transcript_too_large_for_memory_is_checked_and_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "MOST_KEPT_BYTES", 100)
     code, told = checked(file_with(tmp_path, PLAIN))
     assert (code, told["accepted"], told["second_reader"]["compared"]) == (0, True, False)

@@ -1,4 +1,4 @@
-"""``manage.py transcript``: forms, places of errors, exit codes, audiences."""
+"""``manage.py transcript``: formats, positions of errors, exit codes, audiences."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def test_check_reports_as_json(broken: str) -> None:
     }
 
 
-def test_a_file_that_is_not_there_is_another_exit_code(tmp_path: Path) -> None:
+def test_a_missing_file_has_its_own_exit_code(tmp_path: Path) -> None:
     for what in (["check"], ["show"], ["convert", "--to", "json"]):
         assert run(*what, str(tmp_path / "nothing"))[0] == 2
 
 
-def test_show_shows_an_end_user_what_is_theirs_and_staff_everything(document: str) -> None:
+def test_show_prints_visible_frames_for_end_users_and_all_for_staff(document: str) -> None:
     code, shown, _ = run("show", document)
     assert code == 0 and "It is *sunny*." in shown and "CANARY" not in shown
     assert "CANARY-ANALYSIS" in run("show", "--as", "staff", document)[1]
@@ -83,7 +83,7 @@ def test_show_prints_one_object_for_each_message(document: str) -> None:
     ]
 
 
-def test_what_could_move_a_terminals_cursor_is_spelled_out(tmp_path: Path) -> None:
+def test_control_sequences_are_escaped(tmp_path: Path) -> None:
     file = tmp_path / "odd.ocml"
     file.write_text("version: 2.2\n<|start|>user<|message|>a\x1b[2Jb\u202ec<|end|>")
     shown = run("show", str(file))[1]
@@ -121,7 +121,7 @@ def test_a_completion_in_harmony_shows_its_final_and_nothing_else(tmp_path: Path
     assert [json.loads(line)["text"] for line in run("show", "--json", "--from", "harmony", str(file))[1].splitlines()] == ["4."]
 
 
-def test_ids_that_are_none_are_refused(tmp_path: Path) -> None:
+def test_invalid_token_ids_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "ids.json"
     for text in ("[1, true]", "{}", "[1.5]", "nonsense", '["1"]'):
         file.write_text(text)

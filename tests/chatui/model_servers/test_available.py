@@ -1,4 +1,4 @@
-"""Which models can be chosen where the operator lists none: those that the server named, asked in the background."""
+"""The models to choose from if the operator lists none: those that the server lists, queried in the background."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.several import Configure
 from tests.support.several import configure as configure
 
 NAMES = {"object": "list", "data": [{"id": "one"}, {"id": "org/two"}, {"id": "bad\nname"}, {"id": "x" * 300}]}
-REALLY_ASK = available._ask
+REALLY_ASK = available._query
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def _fresh() -> Iterator[None]:
 @pytest.fixture
 def asking(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> list[threading.Thread]:
     """The threads that ask, each of which a test awaits."""
-    monkeypatch.setattr(available, "_ask", REALLY_ASK)
+    monkeypatch.setattr(available, "_query", REALLY_ASK)
     begun: list[threading.Thread] = []
     start = threading.Thread.start
 
@@ -50,7 +50,7 @@ async def join(threads: list[threading.Thread]) -> None:
 
 @pytest.mark.asyncio
 @pytest.mark.django_db(transaction=True)
-async def test_what_a_server_names_can_be_chosen_from_the_next_page_on(
+async def test_models_that_a_server_lists_can_be_chosen_on_the_next_page(
     configure: Configure, asking: list[threading.Thread], ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THE_KEY", "sk-7261")
@@ -61,17 +61,17 @@ async def test_what_a_server_names_can_be_chosen_from_the_next_page_on(
         await join(asking)
         again = await asyncio.to_thread(model_choice.choices_for, ada)
         assert [choice.value for choice in again] == ["a/one", "a/org/two"], "without names that could not be offered"
-        assert await asyncio.to_thread(model_choice.chosen, ada, "a/org/two") == "a/org/two"
-        assert await asyncio.to_thread(model_choice.chosen, ada, "a") == "a"
+        assert await asyncio.to_thread(model_choice.validated, ada, "a/org/two") == "a/org/two"
+        assert await asyncio.to_thread(model_choice.validated, ada, "a") == "a"
         with pytest.raises(model_choice.NoSuchModelError):
-            await asyncio.to_thread(model_choice.chosen, ada, "a/three")
+            await asyncio.to_thread(model_choice.validated, ada, "a/three")
         assert len(asking) == 1, "it is asked once a minute at most"
         assert all(request.headers["authorization"] == "Bearer sk-7261" for request in server.requests)
 
 
 @pytest.mark.asyncio
 @pytest.mark.django_db(transaction=True)
-async def test_while_the_cache_is_away_what_was_read_last_can_be_chosen(
+async def test_while_the_cache_is_down_the_last_models_can_be_chosen(
     configure: Configure, asking: list[threading.Thread], ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with stub.running(stub.plays(b""), models=NAMES) as server:
@@ -87,13 +87,11 @@ async def test_while_the_cache_is_away_what_was_read_last_can_be_chosen(
         monkeypatch.setattr(cache, "get", away)
         choices = await asyncio.to_thread(model_choice.choices_for, ada)
         assert [choice.value for choice in choices] == ["a/one", "a/org/two"]
-        assert await asyncio.to_thread(model_choice.chosen, ada, "a/one") == "a/one"
+        assert await asyncio.to_thread(model_choice.validated, ada, "a/one") == "a/one"
 
 
 @pytest.mark.asyncio
-async def test_a_server_that_is_away_keeps_what_it_named_before_and_nobody_waits(
-    configure: Configure, asking: list[threading.Thread]
-) -> None:
+async def test_a_server_that_is_down_keeps_its_models_and_nobody_waits(configure: Configure, asking: list[threading.Thread]) -> None:
     async with stub.running(stub.plays(b""), models=NAMES) as server:
         spec = BackendSpec(name="a", url=server.url)
         available.models(spec)
@@ -106,7 +104,7 @@ async def test_a_server_that_is_away_keeps_what_it_named_before_and_nobody_waits
 
 
 @pytest.mark.asyncio
-async def test_a_key_that_is_for_another_origin_goes_nowhere_in_the_background_either(
+async def test_a_key_for_another_origin_is_not_sent_in_the_background(
     configure: Configure, asking: list[threading.Thread], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CHATUI_KEY_ACME", "https://api.example.org sk-7261")
@@ -116,7 +114,7 @@ async def test_a_key_that_is_for_another_origin_goes_nowhere_in_the_background_e
         assert len(asking) == 1 and server.requests == []
 
 
-def test_a_list_of_the_operator_s_is_not_doubted_and_the_demo_is_not_asked(configure: Configure, asking: list[threading.Thread]) -> None:
+def test_servers_with_configured_models_and_the_demo_are_not_queried(configure: Configure, asking: list[threading.Thread]) -> None:
     assert available.models(BackendSpec(name="a", url="http://127.0.0.1:9", models=("m",))) == ("m",)
     assert available.models(BackendSpec(name="d", kind="demo")) == ()
     assert asking == []
@@ -135,13 +133,13 @@ async def test_six_hundred_models_are_all_offered_also_where_the_first_address_i
 
 
 @pytest.mark.asyncio
-async def test_a_list_is_never_cut_in_silence(
+async def test_a_truncated_list_is_logged(
     configure: Configure, asking: list[threading.Thread], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(available, "MOST", 2)
+    monkeypatch.setattr(available, "MAX_MODELS", 2)
     async with stub.running(stub.plays(b""), models={"data": [{"id": name} for name in "abc"]}) as server:
         spec = BackendSpec(name="a", url=server.url)
         available.models(spec)
         await join(asking)
         assert available.models(spec) == ("a", "b")
-    assert "back end a names 3 models: only the first 2 are offered" in caplog.text
+    assert "back end a lists 3 models: only the first 2 are offered" in caplog.text

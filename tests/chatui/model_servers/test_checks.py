@@ -1,4 +1,4 @@
-"""``manage.py check`` says what is wrong with back ends, wherever they were set up; the server starts whatever the admin pages hold."""
+"""``manage.py check`` reports mistakes in all back ends; mistakes on the admin pages do not keep the server from starting."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def said() -> list[tuple[str | None, str]]:
     return [(message.id, message.msg) for check in CHECKS for message in check(None)]
 
 
-def test_nothing_is_wrong_with_what_is_right(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_correct_configuration_has_no_messages(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THE_KEY", "k")
     monkeypatch.setenv("CHATUI_KEY_ACME", "http://127.0.0.1:9 k")
     Group.objects.create(name="readers")
@@ -51,7 +51,7 @@ def test_nothing_is_wrong_with_what_is_right(configure: Configure, monkeypatch: 
         (ONE, {"backend_url": "http://127.0.0.1:9"}, "chatui.W010", "CHATUI_BACKEND_URL is ignored"),
         (ONE + 'key_env="NO_SUCH"\n', {}, "chatui.E011", "the variable NO_SUCH holds no key"),
         (ONE + 'key_file="no-such"\n', {}, "chatui.E011", "no-such cannot be read"),
-        (ONE + 'key_name="NO_SUCH"\n', {}, "chatui.E011", "cannot be asked: there is no key NO_SUCH"),
+        (ONE + 'key_name="NO_SUCH"\n', {}, "chatui.E011", "cannot be used: there is no key NO_SUCH"),
         (ONE + 'summaries="model"\nsummarizer="other"\n', {}, "chatui.E012", "there is no back end 'other'"),
         (None, {"backend_model": "a\nb"}, "chatui.E013", "CHATUI_BACKEND_MODEL"),
         (None, {"backend_key": "sk-1 sk-2"}, "chatui.E014", "CHATUI_BACKEND_KEY holds more than one word"),
@@ -60,7 +60,7 @@ def test_nothing_is_wrong_with_what_is_right(configure: Configure, monkeypatch: 
         (ONE, {"titles": True, "title_model": "other/tiny"}, "chatui.W019", "there is no back end 'other/tiny'"),
     ],
 )
-def test_what_is_wrong_outside_the_admin_pages_is_said(
+def test_mistakes_outside_the_admin_pages_are_errors(
     text: str | None, values: dict[str, Any], identity: str, words: str, configure: Configure
 ) -> None:
     configure(text, **values)
@@ -74,13 +74,13 @@ def test_what_is_wrong_outside_the_admin_pages_is_said(
         ({"url": "nowhere"}, "chatui.W011", "Back end 'a': url must begin with"),
         ({"url": "http://a", "kind": "chatt"}, "chatui.W011", "did you mean 'chat'"),
         ({"url": "http://a", "idle_seconds": 0.0}, "chatui.W011", "idle_seconds"),
-        ({"url": "http://a", "name": "small"}, "chatui.W012", "also set up outside the admin pages"),
+        ({"url": "http://a", "name": "small"}, "chatui.W012", "also configured outside the admin pages"),
         ({"url": "http://a", "key_name": "ACME"}, "chatui.W013", "bound to another origin"),
         ({"url": "http://a", "key_name": "NONE"}, "chatui.W013", "there is no key NONE"),
         ({"url": "http://a", "summaries": "model", "summarizer": "other"}, "chatui.W014", "there is no back end 'other'"),
     ],
 )
-def test_what_is_wrong_on_the_admin_pages_is_a_warning_so_that_the_server_starts(
+def test_mistakes_on_the_admin_pages_are_warnings_so_that_the_server_starts(
     row: dict[str, Any], identity: str, words: str, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CHATUI_KEY_ACME", "http://b sk-7261")
@@ -91,12 +91,12 @@ def test_what_is_wrong_on_the_admin_pages_is_a_warning_so_that_the_server_starts
     assert "sk-7261" not in repr(said())
 
 
-def test_a_row_that_is_switched_off_may_be_wrong(configure: Configure) -> None:
+def test_mistakes_in_disabled_rows_are_ignored(configure: Configure) -> None:
     StoredBackend.objects.create(name="a", url="nowhere", is_enabled=False)
     assert said() == []
 
 
-def test_before_the_first_migration_there_is_nothing_to_say(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_before_the_first_migration_there_are_no_messages(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> configured.Rows:
         raise DatabaseError("no such table")
 

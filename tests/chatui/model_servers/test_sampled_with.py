@@ -1,4 +1,4 @@
-"""What the operator lets a back end be sampled with is sent to the server, and what was sent is recorded with the conversation."""
+"""The operator's sampling settings for a back end are sent to the server, and recorded with the conversation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ model_sampling = {{ "n" = {{ temperature = 0.1 }} }}
 @pytest.mark.asyncio
 @pytest.mark.served
 @pytest.mark.django_db(transaction=True)
-async def test_what_is_sent_is_recorded_and_what_the_server_rejects_is_not(configure: Configure, closing: None, ada: User) -> None:
+async def test_sent_settings_are_recorded_unless_the_server_rejects_them(configure: Configure, closing: None, ada: User) -> None:
     async with stub.running(constant_answer("Hello.")) as server:
 
         async def strict(writer: asyncio.StreamWriter) -> None:
@@ -48,7 +48,7 @@ async def test_what_is_sent_is_recorded_and_what_the_server_rejects_is_not(confi
 
 
 @pytest.mark.django_db
-def test_the_variables_say_the_same_and_mistakes_in_them_are_errors(configure: Configure) -> None:
+def test_sampling_can_be_set_by_variables_and_mistakes_are_errors(configure: Configure) -> None:
     configure(
         backend_url="https://r.example/openai/deployments/gpt",
         backend_query="api-version=2024-10-21",

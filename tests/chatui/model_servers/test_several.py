@@ -1,4 +1,4 @@
-"""Several back ends at once: which there are, who may use which, what a turn samples, and when connections are closed."""
+"""Several back ends at once: which exist, who may use which, which one a turn samples, and when connections are closed."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def answers(turn: Turn) -> list[str]:
 # Which there are
 
 
-def test_with_nothing_set_up_there_is_the_demo_and_nothing_to_choose(configure: Configure, ada: User) -> None:
+def test_without_configuration_there_is_only_the_demo(configure: Configure, ada: User) -> None:
     assert [spec.name for spec in connected.specs()] == ["demo"] and connected.is_demo()
     assert len(model_choice.choices_for(ada)) == 1
 
@@ -80,13 +80,13 @@ def test_the_variables_for_one_server_make_one_back_end(configure: Configure) ->
     assert connected.key_of(spec) == "k" and not connected.is_demo()
 
 
-def test_a_file_stands_in_the_place_of_the_variables(configure: Configure) -> None:
+def test_the_file_replaces_the_variables(configure: Configure) -> None:
     configure(FOR_READERS, backend_url="http://127.0.0.1:8", backend_key="k")
     assert [spec.name for spec in connected.specs()] == ["small", "large"]
     assert [connected.key_of(spec) for spec in connected.specs()] == [None, None], "the key of the variables is for their address"
 
 
-def test_rows_come_behind_the_others_in_their_order_and_the_file_wins_a_name(configure: Configure) -> None:
+def test_rows_come_last_in_their_order_and_the_file_takes_precedence(configure: Configure) -> None:
     StoredBackend.objects.create(name="z", url="http://z", position=1)
     StoredBackend.objects.create(name="b", url="http://b", position=2)
     StoredBackend.objects.create(name="a", url="http://a", position=2)
@@ -105,7 +105,7 @@ def test_rows_come_behind_the_others_in_their_order_and_the_file_wins_a_name(con
 
 
 @pytest.mark.parametrize("text", ["[[backend]\n", "", '[[backend]]\nname="a"\nurl="nowhere"\n'])
-def test_a_file_that_is_wrong_does_not_bring_the_demo_back(text: str, configure: Configure, ada: User) -> None:
+def test_an_invalid_file_does_not_enable_the_demo(text: str, configure: Configure, ada: User) -> None:
     configure(text)
     assert connected.specs() == () and model_choice.choices_for(ada) == () and not connected.is_demo()
     with pytest.raises(BackendError) as caught:
@@ -113,7 +113,7 @@ def test_a_file_that_is_wrong_does_not_bring_the_demo_back(text: str, configure:
     assert caught.value.code is ProductCode.NO_SUCH_MODEL
 
 
-def test_a_row_counts_within_two_seconds_and_costs_two_queries(
+def test_a_row_takes_effect_within_two_seconds_and_costs_two_queries(
     configure: Configure, django_assert_num_queries: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
@@ -156,16 +156,16 @@ def test_each_model_of_a_list_is_a_choice(configure: Configure, ada: User) -> No
         ("large/xl", "large · xl"),
     ]
     assert "127.0.0.1" not in repr(choices)
-    assert model_choice.offered_as(choices, "large/xl") == "large/xl"
-    assert model_choice.offered_as(choices, "large") == "large/l", "the default model of that back end"
-    assert model_choice.offered_as(choices, "small/s") == "small"
-    assert model_choice.offered_as(choices, "large/gone") is None and model_choice.offered_as(choices, "gone") is None
+    assert model_choice.current_value(choices, "large/xl") == "large/xl"
+    assert model_choice.current_value(choices, "large") == "large/l", "the default model of that back end"
+    assert model_choice.current_value(choices, "small/s") == "small"
+    assert model_choice.current_value(choices, "large/gone") is None and model_choice.current_value(choices, "gone") is None
 
 
 def test_the_default_is_the_first_that_this_person_may_use(configure: Configure, ada: User, bela: User) -> None:
     configure('[[backend]]\nname="first"\nurl="http://a"\ngroups=["readers"]\n[[backend]]\nname="second"\nurl="http://b"\n')
     ada.groups.add(Group.objects.create(name="readers"))
-    assert (model_choice.chosen(ada, ""), model_choice.chosen(bela, "")) == ("first", "second")
+    assert (model_choice.validated(ada, ""), model_choice.validated(bela, "")) == ("first", "second")
     assert begin(bela, ask()).choice == "second"
 
 
@@ -178,7 +178,7 @@ def test_e_x_no_such_model_not_there_and_not_yours_look_the_same(choice: str, co
     assert not Conversation.objects.exists() and not Message.objects.exists(), "nothing is kept"
 
 
-def test_what_may_be_chosen_is_kept_by_name(configure: Configure, ada: User) -> None:
+def test_an_allowed_choice_is_stored_by_name(configure: Configure, ada: User) -> None:
     configure(FOR_READERS)
     turn = begin(ada, ask(choice="small"))
     assert (turn.choice, turn.conversation.choice) == ("small", "small")
@@ -186,7 +186,7 @@ def test_what_may_be_chosen_is_kept_by_name(configure: Configure, ada: User) -> 
     assert (turn.choice, turn.conversation.choice) == ("small", ""), "whoever left it to us goes with the default of each day"
 
 
-def test_a_permission_that_was_taken_back_counts_for_the_next_question_whatever_its_kind(configure: Configure, ada: User) -> None:
+def test_a_revoked_permission_takes_effect_with_the_next_question(configure: Configure, ada: User) -> None:
     configure(FOR_READERS)
     readers = Group.objects.create(name="readers")
     ada.groups.add(readers)
@@ -234,7 +234,7 @@ def test_a_new_conversation_begins_with_the_effort_of_its_back_end(configure: Co
     assert '<option value="high" selected>' in signed_in(ada).get("/").content.decode()
 
 
-def test_the_demo_among_others_is_told_where_its_answers_are(configure: Configure, ada: User) -> None:
+def test_the_demo_among_other_back_ends_is_labelled(configure: Configure, ada: User) -> None:
     both = '[[backend]]\nname="a"\nurl="http://a"\n[[backend]]\nname="tour"\nlabel="Guided tour"\nkind="demo"\n'
     configure(both)
     turn = begin(ada, ask(choice="tour"))
@@ -287,7 +287,7 @@ async def test_the_length_limit_of_a_back_end_comes_before_the_general_one(confi
 
 
 @pytest.mark.asyncio
-async def test_a_back_end_that_vanished_on_the_way_ends_the_turn_with_a_sentence(configure: Configure, closing: None, ada: User) -> None:
+async def test_a_back_end_that_is_removed_meanwhile_ends_the_turn_with_a_message(configure: Configure, closing: None, ada: User) -> None:
     configure(FOR_READERS)
     started = await stored(ada, ask(choice="small"))
     configure('[[backend]]\nname="other"\nurl="http://127.0.0.1:9"\n')
@@ -319,7 +319,7 @@ async def test_an_edited_address_gets_neither_the_key_nor_a_question(
 
 
 @pytest.mark.asyncio
-async def test_a_back_end_is_made_once_and_anew_when_what_is_said_of_it_changes(configure: Configure, closing: None) -> None:
+async def test_a_back_end_is_created_once_and_again_when_its_spec_changes(configure: Configure, closing: None) -> None:
     configure(TWO.format(small="http://127.0.0.1:9", large="http://127.0.0.1:9"))
     first = connected.backend("small")
     assert connected.backend() is first and connected.backend("small/s") is first and connected.backend("large") is not first
@@ -342,7 +342,7 @@ async def test_a_key_that_was_replaced_is_used_at_once(configure: Configure, clo
 
 
 @pytest.mark.asyncio
-async def test_an_unwanted_back_end_is_closed_but_not_under_a_running_answer(configure: Configure, closing: None) -> None:
+async def test_a_removed_back_end_is_closed_after_its_running_answers(configure: Configure, closing: None) -> None:
     may_end = asyncio.Event()
 
     async def slowly(writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""The wire format that a server leads to is said at start, in the background, without waiting and without a key."""
+"""The wire format chosen for a server is logged at startup, in the background, without waiting, and without the key."""
 
 from __future__ import annotations
 
@@ -51,5 +51,5 @@ async def test_a_dead_address_does_not_keep_the_others_from_being_asked(configur
     assert failed.startswith("no wire format chosen yet for back end a (address 1 of 2, E-X-BACKEND-UNREACHABLE)")
 
 
-async def test_nobody_is_asked_where_the_operator_has_chosen(configure: Configure) -> None:
+async def test_a_server_with_a_configured_format_is_not_queried(configure: Configure) -> None:
     assert announce(BackendSpec(name="a", url="http://127.0.0.1:9", kind="chat")) is None

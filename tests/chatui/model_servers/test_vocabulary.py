@@ -1,4 +1,4 @@
-"""Getting the vocabulary: from wherever this machine has it, checked, and a plain sentence where it cannot be had."""
+"""Fetching the vocabulary: from each source, with its digest checked, and a clear message if no source has it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(**options: Any) -> str:
     return said.getvalue()
 
 
-def test_a_copy_is_taken_from_a_file(data_dir: Path, rank_file: Path) -> None:
+def test_a_local_copy_is_used(data_dir: Path, rank_file: Path) -> None:
     assert vocabulary.find(data_dir) is None
     assert str(data_dir / FILE_NAME) in run(file=rank_file)
     assert vocabulary.find(data_dir) == data_dir / FILE_NAME
@@ -45,9 +45,9 @@ def test_a_copy_is_taken_from_a_file(data_dir: Path, rank_file: Path) -> None:
     assert [path.name for path in data_dir.iterdir()] == [FILE_NAME]
 
 
-def test_what_is_there_already_is_not_fetched_again(data_dir: Path, rank_file: Path) -> None:
+def test_an_existing_file_is_not_fetched_again(data_dir: Path, rank_file: Path) -> None:
     run(file=rank_file)
-    assert "there already" in run()
+    assert "exists already" in run()
 
 
 def test_the_directory_that_other_programs_use_is_used_too(data_dir: Path, rank_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +81,7 @@ def test_the_tokenizer_is_asked_last(data_dir: Path, rank_file: Path, monkeypatc
     assert "tokenizer" in run()
 
 
-def test_where_it_cannot_be_had_the_reasons_and_the_ways_out_are_said(data_dir: Path) -> None:
+def test_a_failure_reports_the_reasons_and_what_to_do(data_dir: Path) -> None:
     with pytest.raises(CommandError) as refused:
         run()
     said = str(refused.value)
@@ -91,7 +91,7 @@ def test_where_it_cannot_be_had_the_reasons_and_the_ways_out_are_said(data_dir: 
     assert not data_dir.exists()
 
 
-def test_content_that_is_not_the_right_one_is_refused_and_not_kept(data_dir: Path, tmp_path: Path) -> None:
+def test_wrong_content_is_refused_and_not_stored(data_dir: Path, tmp_path: Path) -> None:
     (tmp_path / "wrong").write_bytes(b"IQ== 0\n")
     with pytest.raises(CommandError, match="content is wrong"):
         run(file=tmp_path / "wrong")
@@ -100,7 +100,7 @@ def test_content_that_is_not_the_right_one_is_refused_and_not_kept(data_dir: Pat
     assert vocabulary.find(data_dir) is None
 
 
-def test_a_damaged_file_in_the_data_directory_is_as_good_as_none(data_dir: Path, rank_file: Path) -> None:
+def test_a_damaged_file_in_the_data_directory_is_ignored(data_dir: Path, rank_file: Path) -> None:
     run(file=rank_file)
     with (data_dir / FILE_NAME).open("ab") as file:
         file.write(b"x")

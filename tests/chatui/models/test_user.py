@@ -1,4 +1,4 @@
-"""Names that look alike cannot both be accounts, whichever way an account is made or renamed."""
+"""No two accounts have names that look alike, in whatever way an account is created or renamed."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ def test_a_person_keeps_their_own_name_and_may_change_its_capitals(olga: User) -
 
 
 @pytest.mark.parametrize("way", ["create_user", "create_superuser"])
-def test_the_manager_refuses_with_a_sentence(way: str, olga: User) -> None:
+def test_the_manager_refuses_with_a_message(way: str, olga: User) -> None:
     with pytest.raises(ValidationError, match="looks like it"):
         getattr(User.objects, way)("оlga", password=PASSWORD)
 
 
-def test_createsuperuser_refuses_with_a_sentence(olga: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_createsuperuser_refuses_with_a_message(olga: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", PASSWORD)
     with pytest.raises(CommandError, match="looks like it"):
         call_command("createsuperuser", interactive=False, username="оlga", email="olga@example.org")
@@ -106,7 +106,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_database_refuses_whatever_forms_and_managers_let_through(way: str, olga: User) -> None:
+def test_the_database_refuses_names_that_forms_and_managers_accept(way: str, olga: User) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         WAYS[way]("оlga")
     WAYS[way]("carol")
@@ -124,7 +124,7 @@ BEFORE, AFTER = ("chatui", "0006_summary_review"), ("chatui", "0007_names_that_l
 @pytest.mark.slow
 def test_an_upgrade_fills_the_columns_and_names_the_accounts_that_look_alike(tmp_path: Path, django_db_blocker: Any) -> None:
     """In a database of its own: the way back to such old tables, and forth again, is forty steps each."""
-    with django_db_blocker.unblock(), files.in_use(tmp_path / "chatui.sqlite3"):
+    with django_db_blocker.unblock(), files.used_by_django(tmp_path / "chatui.sqlite3"):
         old = MigrationExecutor(connection).migrate([BEFORE]).apps.get_model("chatui", "User")
         for name in ("ada", "olga", "оlga"):
             old.objects.create(username=name)

@@ -1,4 +1,4 @@
-"""Accounts that are closed: all that ends with them, by each cause, who cannot be closed, and what is left of them."""
+"""Closed accounts: what ends with them, for each cause, which accounts cannot be closed, and what happens to their data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from chatui.models import (
 )
 from chatui.models.accounts.closed_account import Cause
 from chatui.offboarding import closing
-from chatui.offboarding.closing import KeptOpenError
+from chatui.offboarding.closing import CannotCloseError
 from chatui.permissions import debug_requests
 from chatui.store import ownership_transfer, search_index, search_words
 from tests.chatui.conftest import OPENING, PASSWORD, make_person, signed_in
@@ -55,7 +55,7 @@ def lines_about(name: str) -> list[tuple[str, str]]:
     return list(AuditEvent.objects.filter(owner_name=name).order_by("number").values_list("action", "detail"))
 
 
-def test_everything_that_lets_somebody_in_ends(root: User) -> None:
+def test_closing_ends_all_access(root: User) -> None:
     person = make_person("vera", "view_user", "add_user", "view_hidden_channels", "view_any_conversation", staff=True)
     browser, theirs = signed_in(person), Visitor(person, "192.0.2.1", "page")
     key = management.create(theirs, management.NewKeyOptions("A script", for_responses=True, for_chat=True))
@@ -77,7 +77,7 @@ def test_everything_that_lets_somebody_in_ends(root: User) -> None:
     assert ("account closed", "by staff") in lines_about("vera") and chain.verify().is_intact
 
 
-def test_a_share_link_rests_while_its_maker_is_away(ada: User) -> None:
+def test_share_links_do_not_work_while_their_owners_account_is_closed(ada: User) -> None:
     row = long_conversation(ada, 2, "carrot")
     token = ShareLink.objects.get(conversation=row).token
     assert Client().get(f"/s/{token}/").status_code == 200, "the premise"
@@ -94,7 +94,7 @@ def test_closing_twice_is_harmless_and_the_first_cause_counts(ada: User, root: U
     assert lines_about("ada") == [("account closed", "by staff")]
 
 
-def test_staff_take_a_providers_closing_over(ada: User, root: User) -> None:
+def test_a_closing_by_staff_replaces_one_by_a_provider(ada: User, root: User) -> None:
     assert closing.close_account(ada, Cause.PROVISIONING, HERE, source="company")
     assert not closing.close_account(ada, Cause.OWN, HERE), "nobody else does"
     assert closing.close_account(ada, Cause.STAFF, Visitor(root, "", "admin"))
@@ -103,7 +103,7 @@ def test_staff_take_a_providers_closing_over(ada: User, root: User) -> None:
     assert lines_about("ada")[-1] == ("account closed", "by staff, before: says the directory of company")
 
 
-def test_an_account_is_opened_again_but_what_has_ended_stays_ended(ada: User) -> None:
+def test_reopening_an_account_does_not_restore_its_access(ada: User) -> None:
     browser = signed_in(ada)
     closing.close_account(ada, Cause.OPERATOR, SHELL)
     assert closing.reopen_account(ada, SHELL) and not closing.reopen_account(ada, SHELL)
@@ -114,13 +114,13 @@ def test_an_account_is_opened_again_but_what_has_ended_stays_ended(ada: User) ->
 
 
 @pytest.mark.parametrize("cause", [Cause.PROVISIONING, Cause.LOGOUT])
-def test_nothing_from_outside_closes_who_runs_this_site(
+def test_no_other_server_closes_superusers_and_emergency_accounts(
     cause: Cause, root: User, ada: User, grace: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_person("keeper", "change_user", staff=True)
     monkeypatch.setattr(password_use, "is_emergency", lambda name: name == "ada")
     for person in (root, ada):
-        with pytest.raises(KeptOpenError):
+        with pytest.raises(CannotCloseError):
             closing.close_account(person, cause, HERE, source="company")
         assert User.objects.get(pk=person.pk).is_active
     assert closing.close_account(grace, cause, HERE, source="company"), "the twin"
@@ -128,23 +128,23 @@ def test_nothing_from_outside_closes_who_runs_this_site(
 
 
 @pytest.mark.parametrize("cause", [cause for cause in Cause if cause is not Cause.OPERATOR])
-def test_the_last_who_looks_after_accounts_stays(cause: Cause, ada: User) -> None:
+def test_the_last_account_manager_is_not_closed(cause: Cause, ada: User) -> None:
     first, second = (make_person(name, "change_user", staff=True) for name in ("first", "second"))
     assert closing.close_account(first, cause, HERE)
-    with pytest.raises(KeptOpenError):
+    with pytest.raises(CannotCloseError):
         closing.close_account(second, cause, HERE)
     assert User.objects.get(pk=second.pk).is_active
     assert closing.close_account(second, Cause.OPERATOR, SHELL), "the operator can still be let in by the console"
 
 
-def test_the_command_closes_and_opens(ada: User) -> None:
+def test_the_command_closes_and_reopens(ada: User) -> None:
     said = StringIO()
     for more in ([], [], ["--reopen"], ["--reopen"]):
         call_command("close_account", "ada", *more, stdout=said)
     assert said.getvalue().split("\n") == ["Closed.", "It was closed.", "Opened.", "It was open.", ""]
 
 
-def test_the_box_on_an_accounts_page_closes_it_like_any_other_way(ada: User, root: User) -> None:
+def test_the_checkbox_on_the_admin_page_closes_the_account(ada: User, root: User) -> None:
     theirs = signed_in(ada)
     form = {"username": "ada", "email": ""}
     path = f"/admin/chatui/user/{ada.pk}/change/"
@@ -155,14 +155,14 @@ def test_the_box_on_an_accounts_page_closes_it_like_any_other_way(ada: User, roo
     assert [action for action, _ in lines_about("ada")] == ["account closed", "account changed", "account reopened", "account changed"]
 
 
-def test_the_last_of_staff_is_not_closed_by_the_box(ada: User) -> None:
+def test_the_checkbox_does_not_close_the_last_account_manager(ada: User) -> None:
     keeper = make_person("keeper", "change_user", "view_user", staff=True)
     form = {"username": "keeper", "is_staff": "on", "user_permissions": [str(row.pk) for row in keeper.user_permissions.all()]}
     signed_in(keeper).post(f"/admin/chatui/user/{keeper.pk}/change/", form)
     assert User.objects.get(pk=keeper.pk).is_active
 
 
-def test_staff_leave_somebody_who_looks_after_accounts(ada: User) -> None:
+def test_staff_cannot_remove_the_last_account_manager(ada: User) -> None:
     keeper = make_person("keeper", "view_user", "change_user", "change_group", "view_group", staff=True)
     path, rights = f"/admin/chatui/user/{keeper.pk}/change/", [str(row.pk) for row in keeper.user_permissions.all()]
     form = {"username": "keeper", "is_active": "on", "user_permissions": rights}
@@ -176,7 +176,7 @@ def test_staff_leave_somebody_who_looks_after_accounts(ada: User) -> None:
     assert not User.objects.get(pk=keeper.pk).is_staff, "the twin"
 
 
-def test_actions_of_the_list_close_whom_the_member_of_staff_may_change(ada: User, root: User, grace: User) -> None:
+def test_admin_actions_close_only_accounts_that_staff_may_change(ada: User, root: User, grace: User) -> None:
     keeper = make_person("keeper", "change_user", "view_user", staff=True)
     sent = {"_selected_action": [str(person.pk) for person in (ada, root, grace, keeper)]}
     signed_in(keeper).post("/admin/chatui/user/", sent | {"action": "close_accounts"})
@@ -200,7 +200,7 @@ def test_closed_accounts_are_kept_unless_the_operator_says_otherwise(ada: User, 
     assert not User.objects.filter(username="ada").exists()
 
 
-def test_what_was_written_is_handed_over_and_found_by_the_heir_alone(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conversations_are_transferred_and_found_by_the_heir_only(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row, binned = long_conversation(ada, 4, "zymurgy"), long_conversation(ada, 2, "zymurgy")
     Conversation.objects.filter(pk=binned.pk).update(deleted_at=timezone.now())
     closing.close_account(ada, Cause.OPERATOR, SHELL)

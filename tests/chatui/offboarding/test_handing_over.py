@@ -1,4 +1,4 @@
-"""What an heir gets of conversations that are handed over: files with few statements, and summaries only if they may have any."""
+"""Transferred conversations: files are transferred with few queries, and summaries only if the heir may see any."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def summed_up(owner: User) -> Conversation:
 
 
 def handed_over(person: User, heir: User) -> None:
-    closed_accounts._handed_over(SHELL, person, heir)
+    closed_accounts._transfer(SHELL, person, heir)
 
 
 def seen(person: User, key: UUID) -> list[str]:
@@ -108,7 +108,7 @@ def test_many_files_are_handed_over_with_as_many_statements_as_a_few(kept_elsewh
     assert asked[1] == asked[2], asked
 
 
-def test_of_a_content_that_the_heir_has_already_there_is_one(ada: User, bela: User) -> None:
+def test_a_content_that_the_heir_already_has_is_stored_once(ada: User, bela: User) -> None:
     mine, theirs = with_files(bela, 3, kept_elsewhere=False), with_files(ada, 5, kept_elsewhere=False)
     ownership_transfer.transfer(ada, bela, with_summaries=True)
     assert FileContent.objects.filter(owner=bela).count() == DocumentText.objects.filter(content__owner=bela).count() == 5

@@ -1,4 +1,4 @@
-"""Rights that are lost while a request runs: each act of administration asks for them once the accounts are held, and does nothing."""
+"""Permissions lost during a request: each administrative action checks them after locking the accounts, and then does nothing."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def traces() -> tuple[object, ...]:
     return (*made, AuditEvent.objects.count(), sorted(User.objects.values_list("username", "is_active", "email")))
 
 
-def test_whoever_lost_the_right_neither_closes_nor_opens_nor_erases(
+def test_staff_who_lost_the_permission_cannot_close_reopen_or_erase(
     ada: User, keeper: User, visitor: Visitor, meanwhile: Meanwhile
 ) -> None:
     closed = make_person("closed")
@@ -81,7 +81,7 @@ def test_whoever_lost_the_right_neither_closes_nor_opens_nor_erases(
     assert traces() == before
 
 
-def test_an_account_that_is_given_more_meanwhile_is_not_closed_by_whoever_has_less(
+def test_an_account_with_more_permissions_since_is_not_closed_by_staff_with_fewer(
     ada: User, visitor: Visitor, meanwhile: Meanwhile
 ) -> None:
     more = Permission.objects.get(codename="view_hidden_channels")
@@ -91,13 +91,15 @@ def test_an_account_that_is_given_more_meanwhile_is_not_closed_by_whoever_has_le
     assert User.objects.get(pk=ada.pk).is_active
 
 
-def test_whoever_kept_the_right_may(ada: User, visitor: Visitor) -> None:
+def test_staff_who_have_the_permission_may(ada: User, visitor: Visitor) -> None:
     assert closing.close_by_staff(ada, visitor) and closing.reopen_account(ada, visitor)
     erase(visitor, ada)
     assert not User.objects.filter(username="ada").exists()
 
 
-def test_nor_do_they_invite_make_groups_or_demand_a_second_factor(keeper: User, visitor: Visitor, meanwhile: Meanwhile) -> None:
+def test_staff_who_lost_the_permission_cannot_invite_or_change_groups_or_factors(
+    keeper: User, visitor: Visitor, meanwhile: Meanwhile
+) -> None:
     group = Group.objects.create(name="readers")
     before = traces()
     meanwhile(demote(keeper))
@@ -141,7 +143,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_no_page_of_administration_does_it(page: str, keeper: User, meanwhile: Meanwhile) -> None:
+def test_no_admin_page_acts_for_staff_who_lost_the_permission(page: str, keeper: User, meanwhile: Meanwhile) -> None:
     machine = User.objects.create_user("machine")
     if page == "a password link":
         machine.set_password(PASSWORD)
@@ -154,7 +156,7 @@ def test_no_page_of_administration_does_it(page: str, keeper: User, meanwhile: M
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != "a second factor"])
-def test_each_does_it_for_whoever_may(page: str, keeper: User) -> None:
+def test_each_admin_page_acts_for_staff_who_have_the_permission(page: str, keeper: User) -> None:
     """The twin: what is sent above is what the page takes."""
     machine = User.objects.create_user("machine")
     client = signed_in(keeper)

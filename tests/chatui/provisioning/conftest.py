@@ -1,4 +1,4 @@
-"""A directory with a token, and an operator whose file names its provider."""
+"""Fixtures: a directory with a token, and a sign-in file that configures its provider."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Directory:
     def __init__(self, key: str = "company") -> None:
         provider = provider_of(key)
         assert provider is not None
-        self.token = tokens.make(SHELL, provider)
+        self.token = tokens.create(SHELL, provider)
         self.client = Client(headers={"authorization": f"Bearer {self.token}"})
 
     def ask(self, method: str, path: str, body: Any = None, **query: str) -> tuple[int, Any]:

@@ -1,4 +1,4 @@
-"""What the addresses of SCIM let in, and what they do with everything else."""
+"""Which requests the SCIM endpoints accept, and how they refuse all others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATHS = ["ServiceProviderConfig", "ResourceTypes", "ResourceTypes/User", "Schema
 
 
 @pytest.mark.parametrize("authorization", ["", "Bearer", "Bearer x", "Basic {}", "Bearer {}x", "Bearer scim_{}", "{}"])
-def test_without_the_token_there_is_nothing(authorization: str, directory: Directory) -> None:
+def test_without_the_token_everything_is_refused(authorization: str, directory: Directory) -> None:
     client = Client(headers={"authorization": authorization.format(directory.token)})
     for path in PATHS[:3]:
         answer = client.get(f"/scim/v2/{path}")
@@ -44,7 +44,7 @@ def test_wrong_tokens_are_counted_recorded_and_a_right_one_is_never_refused_for_
     assert directory.ask("GET", "Users")[0] == 200
 
 
-def test_what_it_says_of_itself(directory: Directory) -> None:
+def test_the_service_description(directory: Directory) -> None:
     status, found = directory.ask("GET", "ServiceProviderConfig")
     assert status == 200 and found["patch"] == {"supported": True} and found["bulk"]["supported"] is False
     assert [each["id"] for each in directory.ask("GET", "ResourceTypes")[1]["Resources"]] == ["User", "Group"]
@@ -73,7 +73,7 @@ def test_what_it_says_of_itself(directory: Directory) -> None:
         "x" * 2000,
     ],
 )
-def test_filters_that_are_not_understood_are_refused(text: str, directory: Directory) -> None:
+def test_unsupported_filters_are_refused(text: str, directory: Directory) -> None:
     directory.made()
     status, found = directory.ask("GET", "Users", filter=text)
     assert (status, found["scimType"]) == (400, "invalidFilter")
@@ -88,7 +88,7 @@ def test_a_filter_finds_the_value_and_nothing_that_looks_like_a_pattern(director
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b"\xff", b'{"userName": "a", "userName": "b"}', b"[" * 100_000])
-def test_bodies_that_are_no_object_are_refused(body: bytes, directory: Directory) -> None:
+def test_bodies_that_are_not_objects_are_refused(body: bytes, directory: Directory) -> None:
     for method, path in (("POST", "Users"), ("POST", "Groups")):
         answer = directory.client.generic(method, f"/scim/v2/{path}", body, content_type="application/scim+json")
         assert answer.status_code == 400, answer.content
@@ -117,12 +117,12 @@ def test_huge_bodies_are_refused(size: int, directory: Directory) -> None:
         {"name": {"givenName": ["x"]}},
     ],
 )
-def test_fields_of_another_shape_are_refused(changed: dict[str, Any], directory: Directory) -> None:
+def test_fields_of_wrong_types_are_refused(changed: dict[str, Any], directory: Directory) -> None:
     assert directory.ask("POST", "Users", person() | changed)[0] == 400
     assert not ProvisionedAccount.objects.exists()
 
 
-def test_fields_that_nobody_asked_for_give_nothing(directory: Directory) -> None:
+def test_unknown_fields_grant_nothing(directory: Directory) -> None:
     key = directory.made(is_superuser=True, isStaff=True, roles=[{"value": "admin"}], password="correct horse", id="x", user_id="y")
     user = ProvisionedAccount.objects.get(pk=key).user
     assert not user.is_superuser and not user.is_staff and not user.has_usable_password()
@@ -152,7 +152,7 @@ def test_of_two_creates_at_once_one_makes_the_account(directory: Directory) -> N
 
 
 @pytest.mark.parametrize("path", ["Me", "Bulk", "Users/", "Users/x/y", ".search", "Nowhere"])
-def test_what_there_is_not_is_said_in_json(path: str, directory: Directory) -> None:
+def test_missing_resources_are_reported_in_json(path: str, directory: Directory) -> None:
     for method in ("GET", "POST"):
         status, found = directory.ask(method, path, {} if method == "POST" else None)
         assert (status, found["status"]) == (404, "404")
@@ -160,7 +160,7 @@ def test_what_there_is_not_is_said_in_json(path: str, directory: Directory) -> N
 
 
 @pytest.mark.parametrize("text", ["a\\u0000", "\\ud800", "\\udc00a"])
-def test_what_no_database_takes_is_refused(text: str, directory: Directory) -> None:
+def test_characters_that_no_database_stores_are_refused(text: str, directory: Directory) -> None:
     for path, name in (("Users", "userName"), ("Users", "externalId"), ("Groups", "displayName")):
         assert directory.ask("GET", path, filter=f'{name} eq "{text}"')[0] == 400
     body = json.dumps(person(emails=[{"value": "@@@"}])).replace("@@@", f"{text}@example.org")

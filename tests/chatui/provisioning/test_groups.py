@@ -1,4 +1,4 @@
-"""Groups of a directory: what they give and take, and what they never give."""
+"""Groups of a directory: which of our groups their members join and leave, and what they never grant."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_members_join_and_leave_in_every_form(removal: Any, directory: Directory
         None,
     ],
 )
-def test_a_change_that_is_not_understood_is_refused_whole(operation: Any, directory: Directory) -> None:
+def test_an_unsupported_change_is_refused_completely(operation: Any, directory: Directory) -> None:
     """A removal that is passed over would leave access."""
     ada = directory.made()
     key = directory.group("Chat users", ada)
@@ -68,7 +68,7 @@ def test_a_change_that_is_not_understood_is_refused_whole(operation: Any, direct
     assert status == 400 and found["status"] == "400" and groups_of(ada) == {"people"}
 
 
-def test_the_table_alone_says_what_a_group_stands_for(directory: Directory) -> None:
+def test_only_the_operators_table_maps_groups(directory: Directory) -> None:
     ada = directory.made()
     key = directory.group("others", ada)
     assert groups_of(ada) == set(), "a group of ours with the same name is not meant"
@@ -80,7 +80,7 @@ def test_the_table_alone_says_what_a_group_stands_for(directory: Directory) -> N
     assert groups_of(ada) == {"people"}, "the table may name what the directory's id is"
 
 
-def test_two_groups_and_the_end_of_one(directory: Directory) -> None:
+def test_deleting_one_of_two_groups(directory: Directory) -> None:
     ada = directory.made()
     users, admins = directory.group("Chat users", ada), directory.group("Chat admins", ada)
     assert directory.ask("DELETE", f"Groups/{admins}") == (204, None)
@@ -92,7 +92,7 @@ def test_two_groups_and_the_end_of_one(directory: Directory) -> None:
     assert [each["id"] for each in found["Resources"]] == [users]
 
 
-def test_nobody_joins_who_is_not_the_directorys(directory: Directory) -> None:
+def test_only_accounts_of_the_directory_can_join(directory: Directory) -> None:
     another = Directory("another").made("bela@example.org", "00u5")
     root = directory.made("root@example.org", "00u6")
     User.objects.filter(pk=user_of(root).pk).update(is_superuser=True)
@@ -103,7 +103,7 @@ def test_nobody_joins_who_is_not_the_directorys(directory: Directory) -> None:
     assert Directory("another").ask("GET", f"Groups/{key}")[0] == 404
 
 
-def test_mass_ids_are_refused(directory: Directory) -> None:
+def test_too_many_ids_are_refused(directory: Directory) -> None:
     key = directory.group("Chat users")
     many = [{"value": "0190a0a0-0000-7000-8000-000000000000"}] * 10_001
     assert directory.patch(f"Groups/{key}", {"op": "add", "path": "members", "value": many})[0] == 400
@@ -111,7 +111,7 @@ def test_mass_ids_are_refused(directory: Directory) -> None:
     assert ProvisionedAccount.objects.count() == 0
 
 
-def test_a_sign_in_without_the_claim_leaves_what_the_directory_said(directory: Directory) -> None:
+def test_a_sign_in_without_the_claim_keeps_the_directorys_groups(directory: Directory) -> None:
     ada = directory.made()
     directory.group("Chat users", ada)
     sign_in("00u1")

@@ -1,4 +1,4 @@
-"""A directory and a sign-in mean one account, in whatever order and under whatever name they first tell of a person."""
+"""A directory and a sign-in use the same account, whichever comes first, and under whatever name."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ ACCOUNT_MANAGER = Permission.objects.filter(codename="change_user")
 def come(subject: str, directory_id: str, table: dict[str, Any] = ENTRA, groups: frozenset[str] | None = frozenset()) -> User:
     """A sign-in whose claims say both."""
     said = PersonClaims(subject, "ada", "", groups, directory_id=directory_id)
-    return first_sign_in.arrive(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(table), said)
+    return first_sign_in.find_or_create_account(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(table), said)
 
 
 def is_open(user: User) -> bool:
     return User.objects.get(pk=user.pk).is_active
 
 
-def test_who_signed_in_before_directories_were_known_is_the_one_it_means(directory: Directory) -> None:
+def test_a_person_who_signed_in_before_provisioning_keeps_their_account(directory: Directory) -> None:
     user = sign_in("00u1", name="countess")
     OutsideIdentity.objects.update(directory_id="")
     key = directory.made()
@@ -58,9 +58,7 @@ def test_another_claim_finds_the_account_with_the_next_sign_in(directory: Direct
 
 
 @pytest.mark.parametrize("ends", ["off", "deleted"])
-def test_what_was_closed_in_the_meantime_closes_the_account_in_use(
-    ends: str, directory: Directory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_closing_before_the_sign_in_closes_the_account_in_use(ends: str, directory: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
     user = sign_in("pairwise")
     browser = signed_in(user)
     configure(monkeypatch, ENTRA)
@@ -83,7 +81,7 @@ def test_an_id_that_is_corrected_later_leads_to_the_account_in_use(directory: Di
     assert directory.patch(f"Users/{key}", {"op": "replace", "value": {"active": True}})[0] == 200 and is_open(user)
 
 
-def test_an_id_is_needed(directory: Directory) -> None:
+def test_an_external_id_is_required(directory: Directory) -> None:
     for number in ("", None):
         assert directory.ask("POST", "Users", person(number=number))[0] == 400  # type: ignore[arg-type]
     assert not ProvisionedAccount.objects.exists() and User.objects.count() == 1
@@ -101,14 +99,14 @@ def test_two_accounts_that_were_both_used_are_closed_together(directory: Directo
     assert not is_open(made) and not is_open(user)
 
 
-def test_whom_the_directory_has_deleted_gets_no_new_account(directory: Directory) -> None:
+def test_a_person_deleted_by_the_directory_gets_no_new_account(directory: Directory) -> None:
     directory.ask("DELETE", f"Users/{directory.made()}")
     with pytest.raises(ClosedAccountError):
         sign_in("00u1")
     assert User.objects.count() == 2
 
 
-def test_an_identity_is_not_connected_with_a_second_account_past_the_directory(directory: Directory) -> None:
+def test_an_identity_cannot_be_connected_with_a_second_account(directory: Directory) -> None:
     ada, provider = make_person("countess"), Provider.model_validate(TABLE)
     said = PersonClaims("00u1", "ada", "", frozenset(), directory_id="00u1")
     key = directory.made()
@@ -124,7 +122,7 @@ def test_an_identity_is_not_connected_with_a_second_account_past_the_directory(d
 
 
 @pytest.mark.parametrize("between", ["removed", "group deleted", "nothing"])
-def test_whoever_comes_back_has_none_of_the_rights_of_their_former_place(between: str, directory: Directory) -> None:
+def test_a_person_who_is_added_again_has_no_former_permissions(between: str, directory: Directory) -> None:
     key = directory.made()
     group = directory.group("Chat admins", key)
     assert user_of(key).is_staff and groups_of(key) == {"people", "debuggers"}, "the premise"
@@ -139,7 +137,7 @@ def test_whoever_comes_back_has_none_of_the_rights_of_their_former_place(between
         assert directory.ask("GET", f"Groups/{group}")[1]["members"] == []
 
 
-def test_no_change_of_a_group_leaves_nobody_who_looks_after_accounts(directory: Directory) -> None:
+def test_no_change_of_a_group_removes_the_last_account_manager(directory: Directory) -> None:
     key = directory.made()
     admins = directory.group("Chat admins", key)
     user_of(key).user_permissions.set(ACCOUNT_MANAGER)
@@ -165,7 +163,7 @@ def test_a_request_that_is_refused_changes_nothing_at_all(directory: Directory) 
     assert user_of(key).username == "ada@example.org" and directory.ask("GET", f"Users/{key}")[1]["userName"] == "ada@example.org"
 
 
-def test_members_of_a_directory_enter_where_the_token_says_no_groups(directory: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_members_of_a_directory_may_sign_in_if_the_token_has_no_groups(directory: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
     table = {name: value for name, value in TABLE.items() if name != "who_may_enter"} | {"enter_groups": ["Chat users"]}
     configure(monkeypatch, table)
     ada, bela = directory.made(), directory.made("bela@example.org", "00u2")

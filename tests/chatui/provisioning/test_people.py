@@ -1,4 +1,4 @@
-"""People, as Okta and Entra ID tell of them."""
+"""Accounts that Okta and Entra ID create, change and close."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def lines(name: str) -> list[str]:
 def sign_in(subject: str, name: str = "ada", **more: Any) -> User:
     """With the provider, after its directory has told of somebody or before."""
     said = PersonClaims(subject, name, "", frozenset(), directory_id=subject, **more)
-    return first_sign_in.arrive(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(TABLE), said)
+    return first_sign_in.find_or_create_account(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(TABLE), said)
 
 
 def test_the_first_calls_of_okta(directory: Directory) -> None:
@@ -66,7 +66,7 @@ def test_a_create_that_is_repeated_is_a_conflict_and_changes_nothing(directory: 
 
 
 @pytest.mark.parametrize("operation", WAYS_OFF)
-def test_a_person_who_is_switched_off_is_out_at_once_and_comes_back(operation: dict[str, Any], directory: Directory) -> None:
+def test_a_deactivated_person_loses_access_at_once_and_can_be_reactivated(operation: dict[str, Any], directory: Directory) -> None:
     key = directory.made()
     browser = signed_in(user_of(key))
     assert browser.get("/").status_code == 200, "the premise"
@@ -79,7 +79,7 @@ def test_a_person_who_is_switched_off_is_out_at_once_and_comes_back(operation: d
     assert lines("ada@example.org") == ["account created", "account closed", "account reopened"]
 
 
-def test_what_staff_have_closed_stays_closed(directory: Directory) -> None:
+def test_an_account_closed_by_staff_stays_closed(directory: Directory) -> None:
     key = directory.made()
     closing.close_account(user_of(key), Cause.OPERATOR, SHELL)
     status, found = directory.patch(f"Users/{key}", {"op": "replace", "value": {"active": True}})
@@ -102,7 +102,7 @@ def test_the_changes_that_entra_sends(directory: Directory) -> None:
     assert lines("king@example.org") == ["account changed", "account changed"]
 
 
-def test_a_change_of_one_of_several_is_not_one_of_another(directory: Directory) -> None:
+def test_a_change_selects_one_of_several_values(directory: Directory) -> None:
     key = directory.made()
     for operation in (
         {"op": "replace", "path": 'emails[type eq "home"].value', "value": "home@example.org"},
@@ -118,7 +118,7 @@ def test_a_change_of_one_of_several_is_not_one_of_another(directory: Directory) 
     assert "emails" not in directory.patch(f"Users/{key}", {"op": "remove", "path": 'emails[type eq "work"]'})[1], "the twin"
 
 
-def test_a_put_leaves_what_it_does_not_say(directory: Directory) -> None:
+def test_a_put_keeps_attributes_that_it_does_not_have(directory: Directory) -> None:
     key = directory.made()
     status, found = directory.ask("PUT", f"Users/{key}", {"userName": "ada@example.org", "name": {"familyName": "King"}})
     assert status == 200 and found["externalId"] == "00u1" and found["name"] == {"givenName": "Ada", "familyName": "King"}
@@ -126,7 +126,7 @@ def test_a_put_leaves_what_it_does_not_say(directory: Directory) -> None:
     assert directory.ask("PUT", f"Users/{key}", person(active=False))[1]["active"] is False
 
 
-def test_a_person_who_is_deleted_is_closed_and_can_be_told_of_again(directory: Directory) -> None:
+def test_a_deleted_persons_account_is_closed_and_can_be_created_again(directory: Directory) -> None:
     key = directory.made()
     user = user_of(key)
     assert directory.ask("DELETE", f"Users/{key}") == (204, None)
@@ -140,7 +140,7 @@ def test_a_person_who_is_deleted_is_closed_and_can_be_told_of_again(directory: D
     assert user_of(other) != user, "a name changes hands, and with it no account"
 
 
-def test_who_was_told_of_signs_in_to_that_account_and_nobody_else_does(directory: Directory) -> None:
+def test_only_the_provisioned_person_signs_in_to_their_account(directory: Directory) -> None:
     key = directory.made()
     stranger = sign_in("00u9", name="ada@example.org")
     assert stranger != user_of(key), "the name is nobody's proof"
@@ -149,7 +149,7 @@ def test_who_was_told_of_signs_in_to_that_account_and_nobody_else_does(directory
     assert sign_in("00u1") == user_of(key)
 
 
-def test_who_signed_in_before_is_taken_up_with_the_account_that_they_have(directory: Directory) -> None:
+def test_a_person_who_signed_in_before_is_adopted_with_their_account(directory: Directory) -> None:
     user = sign_in("00u1", name="countess")
     key = directory.made()
     assert user_of(key) == user and User.objects.get(pk=user.pk).username == "countess", "their name is not the directory's to choose"
@@ -157,13 +157,13 @@ def test_who_signed_in_before_is_taken_up_with_the_account_that_they_have(direct
     assert not User.objects.get(pk=user.pk).is_active
 
 
-def test_an_account_that_waits_for_its_person_gets_no_key_of_staffs(directory: Directory) -> None:
+def test_staff_create_no_key_for_an_account_that_nobody_has_used(directory: Directory) -> None:
     """They would read with it what the person writes later."""
     assert not is_service_account(user_of(directory.made()))
     assert is_service_account(User.objects.create_user("service")), "the twin"
 
 
-def test_accounts_that_run_this_site_are_out_of_reach(directory: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_cannot_change_superusers_and_emergency_accounts(directory: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
     key, rescue = directory.made(), directory.made("rescue", "00u7")
     user_of(rescue)
     User.objects.filter(pk=user_of(key).pk).update(is_superuser=True)
@@ -186,7 +186,7 @@ def test_accounts_that_run_this_site_are_out_of_reach(directory: Directory, monk
     assert User.objects.get(username="keeper").provisioned_accounts.count() == 0, "a name here that is taken is not taken over"
 
 
-def test_the_last_who_looks_after_accounts_is_not_switched_off(directory: Directory) -> None:
+def test_the_last_account_manager_is_not_deactivated(directory: Directory) -> None:
     user = sign_in("00u1")
     key = directory.made()
     keeper = User.objects.get(username="keeper")
@@ -206,7 +206,7 @@ def test_one_directory_does_not_know_the_people_of_another(directory: Directory)
     assert user_of(another.made()) != user_of(key) and user_of(key).is_active
 
 
-def test_a_list_comes_in_pages(directory: Directory) -> None:
+def test_a_list_is_paginated(directory: Directory) -> None:
     keys = sorted(directory.made(f"person-{number}", f"00u{number}") for number in range(5))
     found = [directory.ask("GET", "Users", startIndex=str(start), count="2")[1] for start in (1, 3, 5, 7)]
     assert [[each["id"] for each in page["Resources"]] for page in found] == [keys[:2], keys[2:4], keys[4:], []]
@@ -215,7 +215,7 @@ def test_a_list_comes_in_pages(directory: Directory) -> None:
     assert len(directory.ask("GET", "Users", count="999999", startIndex="-3")[1]["Resources"]) == 5
 
 
-def test_the_token_is_made_by_the_operator_shown_once_and_taken_back(directory: Directory) -> None:
+def test_the_token_is_created_by_the_operator_shown_once_and_revoked(directory: Directory) -> None:
     said = StringIO()
     call_command("scim_token", "company", stdout=said)
     token = said.getvalue().strip()

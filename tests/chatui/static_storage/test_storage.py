@@ -1,4 +1,4 @@
-"""Collected files: what pages ask for is there, joined and under names with hashes, also what scripts load later."""
+"""Collected files: everything that pages request, or scripts load later, exists, bundled and with hashes in the names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def names(collected: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_every_import_now_or_later_is_of_a_file_that_is_there_under_a_name_with_a_hash(collected: Path) -> None:
+def test_every_import_is_of_an_existing_file_with_a_hash_in_its_name(collected: Path) -> None:
     seen = 0
     for name, hashed in names(collected).items():
         if not (name.startswith("js/") and name.endswith(".js")):
@@ -53,7 +53,7 @@ def test_what_templates_load_is_collected(collected: Path) -> None:
 
 
 @pytest.mark.slow
-def test_modules_are_served_as_parts_of_files_only_and_the_code_of_others_as_published(collected: Path) -> None:
+def test_modules_are_served_only_in_bundles_and_vendor_code_unchanged(collected: Path) -> None:
     found = names(collected)
     assert "js/chat.js" in found and "js/chat/composer.js" not in found
     for name in ("vendor/highlight/highlight.min.js", "vendor/katex/katex.min.js", "vendor/mermaid/mermaid.tiny.js"):
@@ -61,7 +61,7 @@ def test_modules_are_served_as_parts_of_files_only_and_the_code_of_others_as_pub
 
 
 @pytest.mark.slow
-def test_a_sheet_holds_what_it_imports_and_nothing_else_of_it_is_lost(collected: Path) -> None:
+def test_a_bundled_sheet_contains_its_imports_and_keeps_all_rules(collected: Path) -> None:
     text = (collected / names(collected)["css/chat.css"]).read_text(encoding="utf-8")
     assert "@import" not in text and "/*" not in text and ".composer" in text and "@media print" in text
     assert (collected / f"{names(collected)['css/chat.css']}.gz").is_file()
@@ -92,9 +92,9 @@ def test_a_start_collects_only_what_has_changed_since_the_last_one(small: Path) 
     assert "tan" in (small / "static" / names(small / "static")["css/one.css"]).read_text(encoding="utf-8")
 
 
-def test_what_was_collected_by_half_or_was_deleted_is_collected_again(small: Path) -> None:
+def test_partly_collected_or_deleted_files_are_collected_again(small: Path) -> None:
     assert collect_changed()
-    collecting.begin()  # and the process was killed
+    collecting.mark_incomplete()  # and the process was killed
     assert collect_changed()
     (small / "static" / "staticfiles.json").unlink()
     assert collect_changed()

@@ -1,4 +1,4 @@
-"""Exports: the forms of a download, the archive of everything, and what monitoring and error reports say."""
+"""Exports: the formats of a download, the archive of all conversations, and the content of metrics, logs and error reports."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_whole_download_is_the_branch_that_its_reader_has_open(exported: Conve
     assert "Because" in exports.transcript(exported, ada, Audience.END_USER)
 
 
-def test_whole_markdown_shows_every_frame_as_text_that_cannot_be_mistaken(exported: Conversation, ada: User) -> None:
+def test_whole_markdown_shows_every_frame_unambiguously(exported: Conversation, ada: User) -> None:
     whole = exports.transcript(exported, ada, Audience.DEBUG, Format.MARKDOWN)
     assert "## assistant · analysis\n\n`````text\nHIDDEN ``` and ```` fences\n`````" in whole
     assert "HIDDEN" not in exports.transcript(exported, ada, Audience.END_USER, Format.MARKDOWN)
@@ -100,7 +100,7 @@ def test_a_header_in_whole_markdown_is_text_and_a_hidden_frame_is_refused_for_an
 
 
 @pytest.mark.parametrize("name", ["", "x", "MARKDOWN", "html", "harmony", "..", "openchatml,json"])
-def test_an_unknown_format_is_not_there(name: str, exported: Conversation, ada: User) -> None:
+def test_an_unknown_format_is_not_found(name: str, exported: Conversation, ada: User) -> None:
     assert signed_in(ada).get(f"/c/{exported.pk}/download/?format={name}").status_code == 404
 
 
@@ -111,7 +111,7 @@ def test_a_link_of_an_earlier_version_that_says_form_still_works(name: str, expo
     assert kept["Content-Disposition"] == new["Content-Disposition"]
 
 
-def test_the_archive_holds_everything_of_one_person_to_read_and_to_take_elsewhere(exported: Conversation, ada: User, bela: User) -> None:
+def test_the_archive_has_all_conversations_of_a_person_in_two_formats(exported: Conversation, ada: User, bela: User) -> None:
     other = Conversation.objects.create(owner=bela, title="Bela's")
     transcripts.activate(other, bela, say(other, None, "Not Ada's", Header("user")))
     gone = Conversation.objects.create(owner=ada, title="Gone", deleted_at=exported.created_at)
@@ -127,14 +127,14 @@ def test_the_archive_holds_everything_of_one_person_to_read_and_to_take_elsewher
 @pytest.mark.parametrize(
     "title", ["", "../../etc/passwd", "/", "a/b\\c", "C:\\x", "\x00", "…", "." * 50, "x" * 120, "東京", "<b>", "a\nb", "CON", "🎉"]
 )
-def test_no_title_makes_a_name_that_leads_anywhere(title: str, ada: User) -> None:
+def test_no_title_makes_a_file_name_with_a_path(title: str, ada: User) -> None:
     row = Conversation.objects.create(owner=ada, title=title)
     name = exports.file_name(row)
     assert not set(name) & set('/\\:*?"<>|\n\x00.') and len(name) < 90
 
 
 @pytest.mark.parametrize("title", ["", "…", "<>", "---", "🎉"])
-def test_what_has_no_letter_in_its_title_is_called_a_conversation(title: str, ada: User) -> None:
+def test_a_title_without_letters_becomes_conversation(title: str, ada: User) -> None:
     row = Conversation.objects.create(owner=ada, title=title)
     assert exports.file_name(row) == f"{row.created_at:%Y-%m-%d}-conversation-{row.pk.hex[-8:]}"
 
@@ -190,7 +190,7 @@ async def test_a_slow_reader_of_an_archive_holds_no_connection_to_the_database(a
     # A thread of its own: another test may have left the connection of the common one in the middle of something.
     async with ThreadSensitiveContext():
         gone = await Conversation.objects.acreate(owner=ada, title="Gone meanwhile")
-        async for piece in archive.in_threads(archive.zipped(exports.everything(ada))):
+        async for piece in archive.in_threads(archive.zipped(exports.all_files(ada))):
             pieces.append(piece)
             held.append(await sync_to_async(lambda: connection.connection is not None)())
             await Conversation.objects.filter(pk=gone.pk).aupdate(deleted_at=gone.created_at)
@@ -199,7 +199,7 @@ async def test_a_slow_reader_of_an_archive_holds_no_connection_to_the_database(a
     assert len(unzipped(b"".join(pieces))) == 2
 
 
-def test_whoever_wants_everything_too_often_has_to_wait(bela: User) -> None:
+def test_the_archive_is_rate_limited(bela: User) -> None:
     client = signed_in(bela)
     assert [client.get("/download/").status_code for _ in range(7)] == [200] * 6 + [429]
 
@@ -214,13 +214,13 @@ def test_there_are_no_metrics_without_a_token_of_the_operators(settings: pytest_
 
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Bearer wrong", "Basic secret", "secret", "bearer secret", "Bearer secret2"])
-def test_a_wrong_token_is_told_nothing(header: str, settings: pytest_django.Settings) -> None:
+def test_a_wrong_token_learns_nothing(header: str, settings: pytest_django.Settings) -> None:
     with_token(settings, "secret")
     assert Client().get("/metrics", headers={"authorization": header}).status_code == 404
     assert Client().get("/metrics", headers={"authorization": "Bearer secret"}).status_code == 200
 
 
-def test_whoever_guesses_tokens_has_to_wait(settings: pytest_django.Settings) -> None:
+def test_guessing_metrics_tokens_is_limited(settings: pytest_django.Settings) -> None:
     with_token(settings, "secret")
     statuses = [Client().get("/metrics", headers={"authorization": f"Bearer {number}"}).status_code for number in range(11)]
     assert statuses == [404] * 10 + [429]
@@ -249,12 +249,12 @@ def raised(error: BaseException) -> BaseException:
         return caught
 
 
-def test_an_exception_is_told_by_its_kind_and_places() -> None:
+def test_an_exception_is_reported_by_its_type_and_location() -> None:
     told = error_reports.described(raised(ValueError("SECRET")))
     assert "builtins.ValueError" in told and "in raised" in told and "SECRET" not in told
 
 
-def test_what_led_to_it_and_what_is_in_a_group_is_told_the_same_way() -> None:
+def test_causes_and_members_of_exception_groups_are_reported_in_the_same_way() -> None:
     error = raised(RuntimeError("SECRET"))
     error.__cause__ = raised(KeyError("SECRET"))
     error.__cause__.__context__ = error
@@ -262,7 +262,7 @@ def test_what_led_to_it_and_what_is_in_a_group_is_told_the_same_way() -> None:
     assert "builtins.KeyError" in told and "which led to" in told and "KeyboardInterrupt" in told and "SECRET" not in told
 
 
-def test_codes_of_ours_and_words_about_files_and_settings_are_told() -> None:
+def test_our_codes_and_messages_about_files_and_settings_are_reported() -> None:
     assert str(Code.PARSE_HEADER) in error_reports.described(raised(ParseHeaderError("SECRET")))
     assert "SECRET" not in error_reports.described(raised(ParseHeaderError("SECRET")))
     assert "No such file" in error_reports.described(raised(FileNotFoundError(2, "No such file")))
@@ -275,7 +275,7 @@ def line_of(message: object, *args: object, exc_info: object = None) -> str:
     return PlacesFormatter("%(levelname)s %(name)s: %(message)s").format(record)
 
 
-def test_log_lines_hold_no_words_of_exceptions_in_whatever_place() -> None:
+def test_log_lines_never_contain_messages_of_exceptions() -> None:
     error = raised(ValueError("SECRET"))
     whole = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g("SECRET")\nValueError: SECRET\nSECRET'
     lines = [
@@ -288,7 +288,7 @@ def test_log_lines_hold_no_words_of_exceptions_in_whatever_place() -> None:
     assert "Exception inside application: ValueError" in lines[0] and "in raised" in lines[0] and 'File "a.py", line 3, in f' in lines[1]
 
 
-def test_what_asyncio_says_of_a_task_that_nobody_waited_for_quotes_no_exception() -> None:
+def test_asyncios_message_about_an_unawaited_task_quotes_no_exception() -> None:
     async def fails() -> None:
         raise ValueError("SECRET")
 
@@ -319,13 +319,13 @@ def test_no_token_of_a_share_link_is_logged() -> None:
     assert "Zm9v" not in reporter.get_traceback_text() and "GET /s/(token)/" in reporter.get_traceback_text()
 
 
-def test_other_log_lines_stay_as_they_are() -> None:
+def test_other_log_lines_are_unchanged() -> None:
     assert line_of("turn %s: %d of %d", "x", 1, 2) == "ERROR daphne: turn x: 1 of 2"
     assert line_of("100 %") == "ERROR daphne: 100 %"
     assert line_of("%(a)s", {"a": 1}) == "ERROR daphne: 1"
 
 
-def test_an_error_report_holds_no_variable_no_field_and_no_word() -> None:
+def test_an_error_report_has_no_variables_form_fields_or_messages() -> None:
     secret = "SECRET"
     request = RequestFactory().post("/c/x/?q=SECRET", {"text": secret}, HTTP_COOKIE="SECRET=SECRET")
     try:
@@ -336,7 +336,7 @@ def test_an_error_report_holds_no_variable_no_field_and_no_word() -> None:
         assert "SECRET" not in told and "ValueError" in told and "POST /c/x/" in told
 
 
-def test_whoever_asks_djangos_own_reporter_gets_no_variable_either(settings: pytest_django.Settings) -> None:
+def test_djangos_own_reporter_has_no_variables_either(settings: pytest_django.Settings) -> None:
     found = error_reports.NothingFilter()
     request = RequestFactory().post("/", {"text": "SECRET"})
     assert list(found.get_traceback_frame_variables(request, sys._getframe())) == []

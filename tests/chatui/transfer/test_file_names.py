@@ -1,4 +1,4 @@
-"""A download is named after its conversation, in every language, and by no name that a file system or a reader would mistake."""
+"""A download is named after its conversation, in every language, with a name that is safe for file systems and readers."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ def test_a_long_title_is_cut_between_characters(title: str) -> None:
         ('say "hi"\r\nSet-Cookie: a=b', 'attachment; filename="say hi Set-Cookie a=b.md"'),
     ]
 )
-def test_the_header_is_written_as_browsers_read_it(title: str, expected: str) -> None:
+def test_the_header_follows_the_rfcs(title: str, expected: str) -> None:
     assert attachment(title, ".md") == expected

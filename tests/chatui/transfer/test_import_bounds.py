@@ -1,4 +1,4 @@
-"""An import stops at its bounds while it is read, lets others write while it is written, and is there whole or not at all."""
+"""An import stops at its limits, does not block other writers, and is stored completely or not at all."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ HEADER = b"version: 2.2\n\n"
     ],
     ids=["strays", "ends", "frames", "starts", "no header", "objects", "lists", "numbers", "keys", "string"],
 )
-def test_five_megabytes_of_anything_stop_at_a_bound(made: Callable[[], bytes]) -> None:
+def test_every_kind_of_large_upload_stops_at_a_limit(made: Callable[[], bytes]) -> None:
     data = made()  # not where the test is collected: each process of a run would make them all
     assert 4_000_000 < len(data) <= upload.MAX_BYTES
     begun = time.process_time()
@@ -66,7 +66,7 @@ def test_five_megabytes_of_anything_stop_at_a_bound(made: Callable[[], bytes]) -
 
 
 @pytest.mark.parametrize("frames", [upload.MAX_FRAMES, upload.MAX_FRAMES + 1])
-def test_the_bound_is_exact(frames: int) -> None:
+def test_the_limit_is_exact(frames: int) -> None:
     data = HEADER + FRAME * frames
     if frames <= upload.MAX_FRAMES:
         assert len(upload.read(data).finished) == frames
@@ -75,13 +75,13 @@ def test_the_bound_is_exact(frames: int) -> None:
             upload.read(data)
 
 
-def test_as_many_messages_as_there_may_be_fit_into_json() -> None:
+def test_json_can_have_the_maximum_number_of_messages() -> None:
     message = b'{"role": "assistant", "channel": "final", "name": "a", "intent": "preamble", "content_type": "text", "content": "x"}'
     data = b'{"header": {"version": "2.2"}, "messages": [' + b",".join([message] * upload.MAX_FRAMES) + b"]}"
     assert len(upload.read(data).finished) == upload.MAX_FRAMES
 
 
-def test_a_header_in_brackets_is_no_json() -> None:
+def test_a_header_in_braces_is_not_json() -> None:
     assert len(upload.read(b"{version: 2.2}\n" + FRAME).finished) == 1
 
 
@@ -123,7 +123,7 @@ def in_a_thread(work: Callable[[], object]) -> Callable[[], None]:
     return run
 
 
-def test_what_is_kept_is_what_one_frame_after_the_other_would_be(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_import_in_several_batches_has_positions_parents_and_search_entries(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bulk_append, "BATCH_MESSAGES", 3)
     imported = import_transcript(ada, HEADER + FRAME * 10).conversation
     rows = list(Message.objects.filter(conversation=imported).order_by("position"))
@@ -134,7 +134,7 @@ def test_what_is_kept_is_what_one_frame_after_the_other_would_be(ada: User, monk
 
 
 @pytest.mark.parametrize("rows", [7, 40])
-def test_one_transaction_holds_a_batch_of_rows_and_of_characters(rows: int, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_transaction_is_limited_in_rows_and_characters(rows: int, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bulk_append, "BATCH_MESSAGES", rows)
     monkeypatch.setattr(bulk_append, "BATCH_CHARS", 1_000)
     sizes: list[int] = []
@@ -158,7 +158,7 @@ class Midway:
         self._renew(row)
 
 
-def test_a_half_written_import_is_not_there_for_anybody(ada: User, grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unfinished_import_is_invisible_to_everybody(ada: User, grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
 
     def look(row: Conversation) -> None:
@@ -186,7 +186,7 @@ def test_an_import_that_fails_in_the_middle_leaves_nothing(ada: User, monkeypatc
     assert not Conversation.objects.exists() and not Message.objects.exists() and not SearchEntry.objects.exists()
 
 
-def test_what_a_dead_process_left_is_swept_by_the_next_import_and_by_purge(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unfinished_imports_of_dead_processes_are_erased(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     def die(row: Conversation) -> None:
         raise DatabaseError
 
@@ -218,14 +218,14 @@ def test_an_import_whose_owner_is_erased_meanwhile_stops(ada: User, monkeypatch:
     assert not Conversation.objects.exists()
 
 
-def test_whoever_imports_too_often_has_to_wait_and_others_do_not(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_imports_are_rate_limited_per_person(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page._imports, "_attempts", 2)
     statuses = [post(signed_in(ada), HEADER + FRAME).status_code for _ in range(3)]
     assert statuses == [302, 302, 429]
     assert post(signed_in(bela), HEADER + FRAME).status_code == 302
 
 
-def test_a_request_is_read_into_memory_up_to_a_bound_and_never_onto_the_disk(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_upload_is_kept_in_memory_up_to_a_limit_and_never_on_disk(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.NamedTemporaryFile", None)
     response = post(signed_in(ada), HEADER + FRAME + b" " * 12_000_000)
     assert response.status_code == 400 and "E-X-TOO-LARGE" in response.content.decode()
@@ -241,7 +241,7 @@ def without_pieces(page: str) -> str:
     return re.sub(r"(?s)<template.*?</template>", "", page)
 
 
-def test_the_mark_of_an_import_outlives_every_name(ada: User) -> None:
+def test_an_import_remains_marked_when_it_is_renamed(ada: User) -> None:
     row = import_transcript(ada, HEADER + FRAME).conversation
     client = signed_in(ada)
     assert client.post(f"/c/{row.pk}/rename/", {"title": "My own work"}).status_code == 302
@@ -255,6 +255,6 @@ def test_the_mark_of_an_import_outlives_every_name(ada: User) -> None:
     assert "\nimported: true\n" in client.get(f"/c/{row.pk}/download/").content.decode()
 
 
-def test_what_was_written_here_has_no_such_mark(ada: User, conversation: Conversation) -> None:
+def test_other_conversations_are_not_marked_as_imported(ada: User, conversation: Conversation) -> None:
     assert "imported" not in without_pieces(signed_in(ada).get(f"/c/{conversation.pk}/").content.decode())
     assert "imported" not in signed_in(ada).get(f"/c/{conversation.pk}/download/").content.decode()

@@ -1,4 +1,4 @@
-"""Uploaded transcripts: what is kept, what stays hidden, and what is refused with the exact place."""
+"""Uploaded transcripts: what is imported, what is hidden, and what is refused, with the exact position of the problem."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_transcript_becomes_a_conversation_of_the_person_who_uploads_it(ada: U
     assert set(Message.objects.values_list("author", flat=True)) == {"import"}
 
 
-def test_what_was_downloaded_can_be_uploaded_again(ada: User) -> None:
+def test_a_download_can_be_imported(ada: User) -> None:
     upload(ada, DOCUMENT)
     first = signed_in(ada).get(f"/c/{Conversation.objects.get().pk}/download/").content
     Conversation.objects.all().delete()
@@ -69,7 +69,7 @@ def test_what_was_downloaded_can_be_uploaded_again(ada: User) -> None:
     assert signed_in(ada).get(f"/c/{Conversation.objects.get().pk}/download/").content == first
 
 
-def test_json_is_read_too(ada: User) -> None:
+def test_json_can_be_imported(ada: User) -> None:
     upload(ada, interchange.dump_json(ocml.parse(DOCUMENT)), "talk.json")
     assert Message.objects.count() == 7
 
@@ -101,11 +101,11 @@ def test_a_bad_file_is_refused_with_the_place_and_nothing_is_imported(text: str,
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"version: 2.2\n<|start|>user<|message|>\xff\x80<|end|>", b"\x00" * 100, b"[" * 50_000])
-def test_odd_bytes_are_no_fault_of_ours(data: bytes, ada: User) -> None:
+def test_unusual_bytes_cause_no_exception(data: bytes, ada: User) -> None:
     assert upload(ada, data).status_code in (200, 400)
 
 
-def test_what_can_be_kept_of_a_broken_transcript_is_kept_and_the_broken_part_is_hidden(ada: User) -> None:
+def test_a_broken_transcript_is_imported_with_its_broken_part_hidden(ada: User) -> None:
     broken = "<|start|>robot<|message|>CANARY<|end|>\n<|start|>assistant<|channel|>final<|message|>Ho"
     imported = import_transcript(ada, f"version: 2.2\n<|start|>user<|message|>Hi<|end|>\n{broken}".encode())
     assert imported.problems > 0
@@ -113,7 +113,7 @@ def test_what_can_be_kept_of_a_broken_transcript_is_kept_and_the_broken_part_is_
     assert "Hi" in page and "CANARY" not in page
 
 
-def test_what_can_be_kept_of_broken_json_is_kept_and_the_broken_part_is_hidden(ada: User) -> None:
+def test_broken_json_is_imported_with_its_broken_part_hidden(ada: User) -> None:
     messages = [{"role": "user", "content": "Hi"}, {"role": "robot", "content": "CANARY"}, {"role": "assistant", "content": ["CANARY"]}]
     imported = import_transcript(ada, json.dumps({"header": {"version": "2.2"}, "messages": messages}).encode())
     assert (imported.frames, imported.problems) == (3, 2)
@@ -121,7 +121,7 @@ def test_what_can_be_kept_of_broken_json_is_kept_and_the_broken_part_is_hidden(a
     assert "Hi" in page and "CANARY" not in page
 
 
-def test_problems_of_an_import_are_one_line_of_the_log_by_code_and_without_content(ada: User, caplog: pytest.LogCaptureFixture) -> None:
+def test_problems_of_an_import_are_logged_by_code_without_text(ada: User, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     broken = "<|start|>robot<|message|>SECRET<|end|>\n<|start|>tool name=functions.x<|message|>SECRET<|end|>\n"
     import_transcript(ada, f"version: 2.2\n<|start|>user<|message|>Hi<|end|>\n{broken}{broken}".encode())
@@ -130,7 +130,7 @@ def test_problems_of_an_import_are_one_line_of_the_log_by_code_and_without_conte
     assert "SECRET" not in caplog.text
 
 
-def test_values_that_a_strict_reading_takes_are_kept_as_they_were_read(grace: User) -> None:
+def test_values_that_strict_reading_accepts_are_stored_unchanged(grace: User) -> None:
     long = "n" * 3_000
     frames = (
         f"<|start|>user name={long}<|message|>Hi<|end|>\n"
@@ -174,7 +174,7 @@ def test_no_import_and_no_download_shows_more_than_the_file(grace: User) -> None
 
 
 @pytest.mark.parametrize("form", ["openchatml", "json"])
-def test_what_a_database_refuses_is_kept_with_marks_in_its_place(form: str, ada: User) -> None:
+def test_characters_that_a_database_refuses_are_replaced(form: str, ada: User) -> None:
     as_json = {"header": {"version": "2.2"}, "messages": [{"role": "user", "content": "a\x00b"}]}
     text = json.dumps(as_json) if form == "json" else "version: 2.2\n<|start|>user<|message|>a\x00b<|end|>"
     import_transcript(ada, text.encode())
@@ -199,7 +199,7 @@ def test_e_x_too_large_a_file_or_too_many_frames_are_refused(ada: User, monkeypa
     assert not Conversation.objects.exists()
 
 
-def test_an_answer_to_nothing_is_shown(ada: User) -> None:
+def test_an_answer_without_a_question_is_shown(ada: User) -> None:
     imported = import_transcript(ada, b"version: 2.2\n<|start|>assistant<|channel|>final<|message|>Welcome!<|end|>")
     assert "Welcome!" in signed_in(ada).get(f"/c/{imported.conversation.pk}/").content.decode()
 
@@ -211,7 +211,7 @@ def test_markup_in_a_file_is_as_harmless_as_anywhere(ada: User) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
-async def test_a_model_takes_no_orders_from_an_uploaded_file(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_model_gets_no_instructions_from_an_uploaded_file(ada: User, backend: ScriptedBackend) -> None:
     imported = await database_sync_to_async(import_transcript)(ada, DOCUMENT.encode())
     from uuid import uuid4
 

@@ -1,4 +1,4 @@
-"""Exports of ratings: what stands in a line, who may have it, what is recorded, and what hidden text needs."""
+"""Exports of ratings: the content of a line, who may export, what is recorded, and what is required for hidden channels."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ generation_settings:
 """
 
 
-def test_a_line_names_nobody_whom_an_imported_document_names(exported: Planted) -> None:
+def test_a_line_has_no_names_from_an_imported_document(exported: Planted) -> None:
     Conversation.objects.update(document_header=IMPORTED, imported_at=timezone.now(), imported_from="ChatGPT")
     Message.objects.filter(pk=exported.question.pk).update(text=f"<|start|>user name=lovelace<|message|>{QUESTION}<|end|>")
     [hidden] = of(has_hidden=True, reason=WHY["why"])
@@ -129,13 +129,13 @@ def test_reasoning_that_was_cut_off_is_in_no_training_example(exported: Planted)
     assert "It may be fi" in line["openchatml"], "whoever judges sees all of it"
 
 
-def test_a_cut_answer_is_judged_and_is_no_training_example(exported: Planted) -> None:
+def test_a_truncated_answer_is_exported_but_not_as_a_training_example(exported: Planted) -> None:
     Message.objects.filter(pk=exported.final.pk).update(is_complete=False)
     assert [line["is_complete"] for line in of()] == [False]
     assert of(format=Format.HARMONY) == []
 
 
-def test_it_can_be_chosen_by_day_thumb_model_and_back_end(ada: User, exported: Planted) -> None:
+def test_ratings_are_filtered_by_day_verdict_model_and_back_end(ada: User, exported: Planted) -> None:
     other = append(exported.conversation, exported.other_question, Header("assistant", channel="final"), "Yes.", exported.failed)
     Turn.objects.filter(pk=exported.failed.pk).update(model="other", choice="large/other")
     Turn.objects.filter(pk=exported.turn.pk).update(choice="small")
@@ -152,7 +152,7 @@ def test_it_can_be_chosen_by_day_thumb_model_and_back_end(ada: User, exported: P
     assert chosen(backend="lar") == chosen(model="gpt") == []
 
 
-def test_ratings_go_with_their_conversation(ada: User, exported: Planted) -> None:
+def test_ratings_of_deleted_conversations_are_not_exported(ada: User, exported: Planted) -> None:
     assert len(of()) == 1
     Conversation.objects.filter(pk=exported.conversation.pk).update(deleted_at=timezone.now())
     assert of() == [] and rating_exports.count(Filters()) == 0
@@ -162,13 +162,13 @@ def test_ratings_go_with_their_conversation(ada: User, exported: Planted) -> Non
     assert not Rating.objects.exists()
 
 
-def test_what_is_taken_back_while_an_export_is_sent_is_not_sent(exported: Planted) -> None:
+def test_ratings_removed_during_an_export_are_not_sent(exported: Planted) -> None:
     lines = rating_exports.export(SHELL, ExportOptions(Filters()))
     Rating.objects.all().delete()
     assert list(lines) == []
 
 
-def test_the_page_is_for_staff_with_the_permission_alone(ada: User, grace: User, judge: User, exported: Planted) -> None:
+def test_only_staff_with_the_permission_see_the_page(ada: User, grace: User, judge: User, exported: Planted) -> None:
     plain = make_person("plain", "export_ratings")
     for person in (ada, grace, plain):
         client = signed_in(person)
@@ -213,7 +213,7 @@ def test_one_of_the_two_permissions_is_not_enough(permission: str, exported: Pla
     assert AuditEvent.objects.get().code == Code.PERM_VISIBILITY
 
 
-def test_with_the_permission_they_come_and_each_conversation_is_recorded(reader: User, exported: Planted, canary: Canary) -> None:
+def test_an_export_of_hidden_channels_records_each_conversation(reader: User, exported: Planted, canary: Canary) -> None:
     assert 'name="hidden"' in signed_in(reader).get("/ratings/").content.decode()
     [line] = lines_of(signed_in(reader), format="harmony", **WHY)
     assert canary.found(line["harmony"]) and line["harmony"].endswith("<|return|>")
@@ -223,7 +223,7 @@ def test_with_the_permission_they_come_and_each_conversation_is_recorded(reader:
     assert each.detail == WHY["why"] and each.actor == reader
 
 
-def test_a_look_is_recorded_right_before_its_line_and_none_that_is_not_given(ada: User, exported: Planted, canary: Canary) -> None:
+def test_a_conversation_is_recorded_right_before_its_line_is_sent(ada: User, exported: Planted, canary: Canary) -> None:
     other = plant(ada, canary)
     rate(other.final, ada, "up")
     lines = rating_exports.export(SHELL, ExportOptions(Filters(), has_hidden=True, reason=WHY["why"]))
@@ -240,7 +240,7 @@ def test_a_look_is_recorded_right_before_its_line_and_none_that_is_not_given(ada
     assert looks() == [exported.conversation.pk, other.conversation.pk]
 
 
-def test_where_a_look_cannot_be_recorded_nothing_of_it_is_given(exported: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_conversation_that_cannot_be_recorded_is_not_sent(exported: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = rating_exports.export(SHELL, ExportOptions(Filters(), has_hidden=True, reason=WHY["why"]))
 
     def fails(*args: Any, **named: Any) -> None:
@@ -251,7 +251,7 @@ def test_where_a_look_cannot_be_recorded_nothing_of_it_is_given(exported: Plante
         next(lines)
 
 
-def test_owners_are_told_of_it_as_of_any_look(reader: User, ada: User, exported: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_owners_get_an_access_notice(reader: User, ada: User, exported: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"tell_owners": True})
     assert "A member of staff opened" not in signed_in(ada).get(f"/c/{exported.conversation.pk}/").content.decode()
     lines_of(signed_in(reader), **WHY)
@@ -267,7 +267,7 @@ def test_hidden_channels_need_a_reason(reader: User, exported: Planted) -> None:
     assert not AuditEvent.objects.exists()
 
 
-def test_where_a_second_person_approves_each_look_nobody_takes_many(
+def test_under_the_four_eyes_rule_hidden_channels_are_not_exported(
     reader: User, exported: Planted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change(monkeypatch, {"debug_approval": True})
@@ -278,12 +278,14 @@ def test_where_a_second_person_approves_each_look_nobody_takes_many(
 
 
 @pytest.mark.parametrize("asked", [{}, {"format": "pdf"}, {"format": "harmony", "since": "never"}])
-def test_what_the_page_does_not_offer_is_no_export(judge: User, exported: Planted, asked: dict[str, str]) -> None:
+def test_invalid_form_values_are_refused(judge: User, exported: Planted, asked: dict[str, str]) -> None:
     assert signed_in(judge).post("/ratings/", asked | {"verdict": ""}).status_code == 400
     assert not AuditEvent.objects.exists()
 
 
-def test_more_than_a_page_sends_is_refused(judge: User, ada: User, exported: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_that_is_too_large_for_the_page_is_refused(
+    judge: User, ada: User, exported: Planted, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("chatui.web.ratings.export.EXPORT_MOST", 0)
     refused = signed_in(judge).post("/ratings/", {"format": "openchatml"})
     assert refused.status_code == 400 and "More than 0 ratings." in refused.content.decode()

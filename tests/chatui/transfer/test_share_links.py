@@ -1,4 +1,4 @@
-"""Share links: what a reader gets, for how long, who makes and takes them back, and that every dead link looks like none."""
+"""Share links: what a reader sees, for how long, who creates and revokes links, and that invalid links look like unknown ones."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_anybody_with_the_link_reads_what_the_preview_showed(leaf: Message, ada:
     assert "Is &lt;b&gt;this&lt;/b&gt; shared?" in page and "It <strong>is</strong>." in page and "Let me <em>look</em>." in page
 
 
-def test_nothing_hidden_is_in_it_nor_what_was_written_for_the_person_who_asked(leaf: Message, ada: User) -> None:
+def test_a_snapshot_has_no_hidden_text_and_no_notes_for_the_owner(leaf: Message, ada: User) -> None:
     page = read(make(ada, leaf))
     assert "HIDDEN" not in page and "SUMMARY" not in page
 
@@ -123,7 +123,7 @@ def test_the_owner_is_named_only_if_they_want_it(leaf: Message, ada: User) -> No
     assert "Shared by Ada Byron" in read(make(ada, leaf, named="yes"))
 
 
-def test_its_answer_says_that_nobody_should_index_store_or_pass_it_on(leaf: Message, ada: User) -> None:
+def test_the_headers_forbid_indexing_caching_and_referrers(leaf: Message, ada: User) -> None:
     response = Client().get(f"/s/{make(ada, leaf).token}/")
     assert (
         response["X-Robots-Tag"] == "noindex, nofollow, noarchive" and '<meta name="robots" content="noindex">' in response.content.decode()
@@ -140,7 +140,7 @@ def test_a_snapshot_does_not_grow_when_the_conversation_goes_on(leaf: Message, c
     assert read(link) == before
 
 
-def test_what_is_shared_is_what_was_looked_at_though_the_conversation_went_on_meanwhile(leaf: Message, ada: User) -> None:
+def test_the_previewed_branch_is_shared_even_if_the_conversation_has_continued(leaf: Message, ada: User) -> None:
     page = signed_in(ada).get(f"/c/{leaf.conversation_id}/share/").content.decode()
     more = say(leaf.conversation, leaf, "LATER", Header("user"), Author.PERSON)
     transcripts.activate(leaf.conversation, ada, more)
@@ -148,7 +148,7 @@ def test_what_is_shared_is_what_was_looked_at_though_the_conversation_went_on_me
     assert shown and "LATER" not in read(make(ada, leaf, leaf=shown[1]))
 
 
-def test_a_link_ends_with_its_time(leaf: Message, ada: User) -> None:
+def test_a_link_expires(leaf: Message, ada: User) -> None:
     link = make(ada, leaf, days="1")
     assert not is_gone(link) and link.expires_at
     assert abs(link.expires_at - timezone.now() - timedelta(days=1)) < timedelta(minutes=1)
@@ -156,13 +156,13 @@ def test_a_link_ends_with_its_time(leaf: Message, ada: User) -> None:
     assert is_gone(link) and share_links.links(ada) == []
 
 
-def test_a_link_that_was_taken_back_is_gone(leaf: Message, ada: User) -> None:
+def test_a_revoked_link_is_not_found(leaf: Message, ada: User) -> None:
     link, other = make(ada, leaf), make(ada, leaf)
     assert signed_in(ada).post(f"/shares/{link.pk}/revoke/").status_code == 302
     assert is_gone(link) and not is_gone(other)
 
 
-def test_all_links_of_a_conversation_or_of_a_person_are_taken_back_at_once(leaf: Message, ada: User) -> None:
+def test_all_links_of_a_conversation_or_a_person_can_be_revoked(leaf: Message, ada: User) -> None:
     row = Conversation.objects.create(owner=ada, title="Another")
     elsewhere = say(row, None, "Hello", Header("user"), Author.PERSON)
     transcripts.activate(row, ada, elsewhere)
@@ -196,7 +196,7 @@ def test_the_link_of_a_person_who_was_removed_is_gone(leaf: Message, ada: User) 
 @pytest.mark.parametrize(
     "token", ["x", "A" * 22, "A" * 21, "A" * 23, "A" * 2000, "-" * 22, "_", "0", "..", "%2e%2e", "%00", "%20", "٣" * 22]
 )
-def test_no_shape_of_token_opens_anything(token: str, leaf: Message, ada: User) -> None:
+def test_malformed_tokens_are_not_found(token: str, leaf: Message, ada: User) -> None:
     make(ada, leaf)
     assert Client().get(f"/s/{token}/").status_code == 404
 
@@ -212,7 +212,7 @@ def test_no_two_links_have_the_same_token(leaf: Message, ada: User) -> None:
     assert len({make(ada, leaf).token for _ in range(10)}) == 10
 
 
-def test_links_that_never_were_that_ended_and_that_were_taken_back_are_the_same_bytes(leaf: Message, ada: User) -> None:
+def test_unknown_expired_and_revoked_links_get_the_same_response(leaf: Message, ada: User) -> None:
     ended, taken, binned = (make(ada, leaf) for _ in range(3))
     ShareLink.objects.filter(pk=ended.pk).update(expires_at=timezone.now() - timedelta(days=1))
     ShareLink.objects.filter(pk=taken.pk).update(revoked_at=timezone.now())
@@ -232,7 +232,7 @@ def guess(count: int) -> None:
         shares._misses.admit("127.0.0.1")
 
 
-def test_whoever_guesses_has_to_wait_and_others_do_not(leaf: Message, ada: User) -> None:
+def test_guessing_links_is_limited_per_address(leaf: Message, ada: User) -> None:
     link = make(ada, leaf)
     guess(57)
     statuses = [Client().get(f"/s/{number:022d}/").status_code for number in range(4)]
@@ -253,7 +253,7 @@ def test_nobody_shares_what_is_not_theirs(leaf: Message, ada: User, bela: User, 
     assert not ShareLink.objects.exists()
 
 
-def test_nobody_takes_back_the_link_of_somebody_else(leaf: Message, ada: User, bela: User) -> None:
+def test_nobody_revokes_other_peoples_links(leaf: Message, ada: User, bela: User) -> None:
     link = make(ada, leaf)
     client = signed_in(bela)
     assert client.post(f"/shares/{link.pk}/revoke/").status_code == 404
@@ -274,7 +274,7 @@ def test_a_leaf_of_another_conversation_or_a_hidden_one_is_not_shared(leaf: Mess
 
 
 @pytest.mark.parametrize("days", ["0", "-1", "31", "365", "x", "", "7.5", "9" * 30, "٣١"])
-def test_a_time_that_is_not_offered_makes_no_link(days: str, leaf: Message, ada: User) -> None:
+def test_a_lifetime_that_is_not_offered_is_refused(days: str, leaf: Message, ada: User) -> None:
     response = signed_in(ada).post(f"/c/{leaf.conversation_id}/share/", {"leaf": str(leaf.pk), "days": days})
     assert response.status_code == 404 and not ShareLink.objects.exists()
 
@@ -283,14 +283,12 @@ def test_a_time_that_is_not_offered_makes_no_link(days: str, leaf: Message, ada:
     ("most", "offered"),
     [(0, []), (1, [1]), (5, [1, 5]), (7, [7, 1]), (30, [7, 1, 30]), (90, [7, 1, 30, 90]), (-1, [7, 1, 30, share_links.FOR_EVER])],
 )
-def test_the_operator_limits_the_times_to_choose_from(most: int, offered: list[int], settings: pytest_django.Settings) -> None:
+def test_the_operator_limits_the_lifetimes_to_choose_from(most: int, offered: list[int], settings: pytest_django.Settings) -> None:
     limit(settings, share_max_days=most)
     assert share_links.days_to_choose() == offered
 
 
-def test_a_shorter_limit_ends_older_links_and_none_at_all_ends_every_one(
-    leaf: Message, ada: User, settings: pytest_django.Settings
-) -> None:
+def test_a_shorter_limit_applies_to_older_links(leaf: Message, ada: User, settings: pytest_django.Settings) -> None:
     link = make(ada, leaf, days="30")
     ShareLink.objects.update(created_at=timezone.now() - timedelta(days=6))
     limit(settings, share_max_days=5)
@@ -304,21 +302,21 @@ def test_a_shorter_limit_ends_older_links_and_none_at_all_ends_every_one(
     assert "/share/" not in client.get(f"/c/{leaf.conversation_id}/").content.decode(), "and it is not offered"
 
 
-def test_whoever_makes_links_too_often_has_to_wait(leaf: Message, ada: User) -> None:
+def test_creating_links_is_rate_limited(leaf: Message, ada: User) -> None:
     client, address = signed_in(ada), f"/c/{leaf.conversation_id}/share/"
     asked = {"days": "7", "leaf": str(leaf.pk)}
     assert [client.post(address, asked).status_code for _ in range(31)] == [302] * 30 + [429]
     assert ShareLink.objects.count() == 30
 
 
-def test_the_list_of_links_says_the_end_that_the_shortest_limit_sets(leaf: Message, ada: User, settings: pytest_django.Settings) -> None:
+def test_the_list_of_links_shows_the_earliest_expiry(leaf: Message, ada: User, settings: pytest_django.Settings) -> None:
     make(ada, leaf, days="30")
     limit(settings, share_max_days=1)
     (listed,) = share_links.links(ada)
     assert listed.ends_at == ShareLink.objects.get().created_at + timedelta(days=1)
 
 
-def test_a_link_for_ever_needs_an_operator_who_allows_it(leaf: Message, ada: User, settings: pytest_django.Settings) -> None:
+def test_a_link_without_expiry_needs_the_operators_permission(leaf: Message, ada: User, settings: pytest_django.Settings) -> None:
     limit(settings, share_max_days=-1)
     link = make(ada, leaf, days="0")
     ShareLink.objects.update(created_at=timezone.now() - timedelta(days=4000))
@@ -327,7 +325,7 @@ def test_a_link_for_ever_needs_an_operator_who_allows_it(leaf: Message, ada: Use
     assert is_gone(link)
 
 
-def test_links_for_signed_in_people_send_strangers_to_the_sign_in(
+def test_links_for_signed_in_people_redirect_others_to_the_sign_in(
     leaf: Message, ada: User, bela: User, settings: pytest_django.Settings
 ) -> None:
     link = make(ada, leaf)
@@ -338,7 +336,7 @@ def test_links_for_signed_in_people_send_strangers_to_the_sign_in(
     assert "It <strong>is</strong>." in read(link, signed_in(bela))
 
 
-def test_making_and_taking_back_are_recorded(leaf: Message, ada: User) -> None:
+def test_creating_and_revoking_are_recorded(leaf: Message, ada: User) -> None:
     first, _, _ = make(ada, leaf), make(ada, leaf), make(ada, leaf)
     signed_in(ada).post(f"/shares/{first.pk}/revoke/")
     signed_in(ada).post("/shares/revoke/")
@@ -347,7 +345,7 @@ def test_making_and_taking_back_are_recorded(leaf: Message, ada: User) -> None:
     assert [tuple(line) for line in lines] == [(action, "ada", leaf.conversation_id, "page") for action in expected]
 
 
-def test_if_the_line_cannot_be_written_there_is_no_link(leaf: Message, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_that_cannot_be_recorded_is_not_created(leaf: Message, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     def disk_is_full(*args: object, **kwargs: object) -> None:
         raise OSError("no space left")
 
@@ -368,7 +366,7 @@ def test_an_empty_conversation_is_not_shared(conversation: Conversation, ada: Us
     assert signed_in(ada).get(f"/c/{conversation.pk}/share/").status_code == 404
 
 
-def test_an_answer_that_was_cut_says_so(conversation: Conversation, ada: User) -> None:
+def test_a_truncated_answer_is_marked(conversation: Conversation, ada: User) -> None:
     question = say(conversation, None, "Well?", Header("user"), Author.PERSON)
     cut = transcripts.append(
         conversation,

@@ -490,7 +490,7 @@ async def test_who_may_not_use_the_model_any_more_is_told_so_and_nothing_is_begu
         raise model_choice.NoSuchModelError
 
     with monkeypatch.context() as patch, pytest.raises(AskRefusedError) as caught:
-        patch.setattr(model_choice, "chosen", refuse)
+        patch.setattr(model_choice, "validated", refuse)
         await begin(ada, continued(first))
     assert caught.value.code is model_choice.NoSuchModelError.code
     assert await Turn.objects.acount() == 1

@@ -41,7 +41,7 @@ def together(*steps):
             connection.ensure_connection()
             barrier.wait()
             step()
-        except closing.KeptOpenError:
+        except closing.CannotCloseError:
             pass
         except Exception as error:
             errors.append(repr(error))

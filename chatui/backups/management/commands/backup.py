@@ -13,14 +13,14 @@ from chatui.backups.files import BackupError
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 there is a backup; 1 there is none, or its audit log is broken."""
+    """Exit codes: 0 a backup was created; 1 none was created, or its audit log is broken."""
 
-    help = "Back up the SQLite database while it is in use. What is written is checked, and is for its owner alone to read."
+    help = "Back up the SQLite database while it is in use, and check the backup. Only the owner of the file can read it."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Adds the destination and the recipients."""
-        parser.add_argument("place", metavar="PLACE", nargs="?", help="a new file, or a directory in which one is named after the time")
+        """The destination and the recipients."""
+        parser.add_argument("place", metavar="PLACE", nargs="?", help="a new file, or a directory for a file that is named by the time")
         parser.add_argument(
             "--to",
             metavar="KEY",
@@ -28,15 +28,15 @@ class Command(BaseCommand):
             default=[],
             help="encrypt for this public key: age1…, ssh-…, or a file with one on each line; may be repeated",
         )
-        parser.add_argument("--new-key", metavar="FILE", help="only make a key, in a new file, and print its public half")
+        parser.add_argument("--new-key", metavar="FILE", help="only create a private key in a new file, and print its public key")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do it."""
+        """Create the key or the backup, and print the result."""
         if options["new_key"]:
             self._make_key(Path(options["new_key"]))
             return
         if not options["place"]:
-            raise CommandError("Say where the backup is to go: a new file, or a directory.")
+            raise CommandError("Name the destination of the backup: a new file, or a directory.")
         try:
             backup = creation.create(Path(options["place"]), encryption.recipients(options["to"]))
         except BackupError as error:
@@ -44,7 +44,7 @@ class Command(BaseCommand):
         head = backup.report.head
         self.stdout.write(f"{backup.path}: {backup.counts}.")
         if not backup.report.is_intact:
-            self.stderr.write("THE AUDIT LOG IS NOT INTACT: manage.py audit verify says where. The backup holds it as it is.")
+            self.stderr.write("THE AUDIT LOG IS NOT INTACT: manage.py audit verify shows where. The backup contains it unchanged.")
             sys.exit(1)
         self.stdout.write(f"The log is intact. Head: --number {head.number} --head {head.hash}" if head else "The log is empty.")
 
@@ -54,4 +54,4 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"{path} cannot be created: {error.strerror}.") from error
         self.stdout.write(public)
-        self.stderr.write(f"Keep {path} away from this machine: without it no backup for this key can be read, and with it all can.")
+        self.stderr.write(f"Store {path} away from this machine: without it, nobody can read backups for this key; with it, anybody can.")

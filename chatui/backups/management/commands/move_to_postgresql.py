@@ -12,23 +12,25 @@ from chatui.backups.files import BackupError
 
 
 class Command(BaseCommand):
-    """Either all of it is moved, or the PostgreSQL database is as empty as it was. The file stays as it is in any case."""
+    """Moves everything, or leaves the PostgreSQL database empty. Never changes the file."""
 
     help = "Copy everything from a SQLite file into the empty PostgreSQL database that CHATUI_DATABASE_URL names."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which file."""
+        """The SQLite file."""
         parser.add_argument("file", metavar="FILE", help="the SQLite file, such as var/chatui.sqlite3; no server may be running on it")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do it."""
+        """Move the data, and print what was moved."""
         try:
             moved = moving.move(Path(options["file"]), self.stdout.write)
         except BackupError as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"Moved: {moved.counts}; {sum(moved.rows.values()):,} rows in {len(moved.rows)} tables, as many as there were.")
         self.stdout.write(
-            "The audit log is intact." if moved.log.is_intact else "The audit log is NOT intact: manage.py audit verify says where."
+            f"Moved: {moved.counts}; {sum(moved.rows.values()):,} rows in {len(moved.rows)} tables, the same number as in the file."
         )
-        self.stdout.write(f"Keep {options['file']} until you have seen that all is well, then delete it; it still holds all its data.")
+        self.stdout.write(
+            "The audit log is intact." if moved.log.is_intact else "The audit log is NOT intact: manage.py audit verify shows where."
+        )
+        self.stdout.write(f"Keep {options['file']} until you have checked the result, then delete it: it still contains all data.")

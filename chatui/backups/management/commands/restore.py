@@ -1,4 +1,4 @@
-"""``manage.py restore``: replaces the SQLite database with a checked backup, without the people who were erased since."""
+"""``manage.py restore``: replaces the SQLite database with a backup, and erases the people again who were erased since."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from chatui.erasure.erasure_list import BadListError, Erasure
 
 
 class Command(BaseCommand):
-    """Either all of it is done, or the database is as it was."""
+    """Restores everything, or leaves the database unchanged."""
 
-    help = "Restore a backup of the SQLite database. No server may be running; the database that was there is kept beside it."
+    help = "Restore a backup of the SQLite database. No server may be running. The former database is kept next to the new one."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which backup, and what is known of it."""
+        """The backup, its key, and the people erased since."""
         parser.add_argument("file", metavar="FILE")
         parser.add_argument("--identity", metavar="FILE", help="file with the private key, if the backup is encrypted")
         parser.add_argument(
             "--erasures", metavar="FILE", action="append", help="list of erasures, as manage.py erasures export writes it; may be repeated"
         )
-        parser.add_argument("--without-erasures", action="store_true", help="there is no such list, and who was erased since comes back")
-        parser.add_argument("--accept-broken-log", action="store_true", help="restore although the audit log in it is not intact")
+        parser.add_argument("--without-erasures", action="store_true", help="there is no such list: people erased since will exist again")
+        parser.add_argument("--accept-broken-log", action="store_true", help="restore even if the audit log in the backup is not intact")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do it."""
+        """Restore the backup, and print the result."""
         lists = options["erasures"]
         try:
-            wanted = RestoreOptions(
+            restore_options = RestoreOptions(
                 encryption.identities(Path(options["identity"])) if options["identity"] else (),
                 None if lists is None else [erasure for name in lists for erasure in _read(Path(name))],
                 options["without_erasures"],
                 options["accept_broken_log"],
             )
-            restored = restoring.restore(Path(options["file"]), wanted)
+            restored = restoring.restore(Path(options["file"]), restore_options)
         except BackupError as error:
             raise CommandError(str(error)) from error
-        again = f" {restored.erased} who were erased since were erased again." if restored.erased else ""
+        again = f" People erased again, because they were erased since the backup: {restored.erased}." if restored.erased else ""
         self.stdout.write(f"Restored: {restored.counts}.{again} Everybody has to sign in again.")
-        if restored.taken_back is None:
-            self.stdout.write("Accounts that were closed, and keys and share links that were revoked since the backup, work again.")
-        elif restored.taken_back:
+        if restored.revoked_again is None:
+            self.stdout.write("Accounts that were closed, and keys and share links that were revoked since the backup, are valid again.")
+        elif restored.revoked_again:
             self.stdout.write(
-                f"Accounts, keys and share links closed or revoked again, as they were after the backup: {restored.taken_back}."
+                f"Accounts, keys and share links closed or revoked again, as they were since the backup: {restored.revoked_again}."
             )
         if restored.kept:
             self.stdout.write(
-                f"The database that was here is {restored.kept}. Delete it when you no longer need it; it still holds all its data."
+                f"The former database is {restored.kept}. Delete it when you no longer need it: it still contains all its data."
             )
 
 

@@ -1,4 +1,4 @@
-"""``manage.py close_account NAME``: closes an account, or opens it again with ``--reopen``. Recorded in the audit log."""
+"""``manage.py close_account NAME``: closes an account, or reopens it with ``--reopen``. Recorded in the audit log."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from chatui.offboarding import closing
 class Command(BaseCommand):
     """Exit codes: 0 done, or there was nothing to do; 1 there is no such account."""
 
-    help = "Close an account: sessions, sockets, answers, API keys, invitations and debug views end. Erases nothing by itself."
+    help = "Close an account: ends its sessions, sockets, answers, API keys, invitations and debug views. Erases nothing by itself."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The account."""
+        """The account, and whether to reopen it."""
         parser.add_argument("name", metavar="NAME", help="name of the account")
         parser.add_argument("--reopen", action="store_true", help="open a closed account again")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do it, and say so."""
+        """Close or reopen the account, and print the result."""
         person = User.objects.filter(username=options["name"]).first()
         if person is None:
             raise CommandError("There is no such account.")

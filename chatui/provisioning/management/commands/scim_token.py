@@ -14,21 +14,21 @@ from chatui.provisioning import tokens
 class Command(BaseCommand):
     """Exit codes: 0 done, 1 there is no such provider in the file, or no token to revoke."""
 
-    help = "Make the SCIM token of a provider; the one before stops. It is shown once."
+    help = "Create the SCIM token of a provider, and print it. It is not shown again. It replaces an earlier token."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Adds the provider and the options."""
+        """The provider, and what to do."""
         parser.add_argument("key", metavar="KEY", help="key of the provider in the file of CHATUI_SIGN_IN_FILE")
-        parser.add_argument("--revoke", action="store_true", help="take the token back instead")
+        parser.add_argument("--revoke", action="store_true", help="revoke the token instead")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Create or revoke the token, and print the result."""
         if options["revoke"]:
             if not tokens.revoke(SHELL, options["key"]):
                 raise CommandError("There is no token of this provider.")
-            self.stdout.write("Taken back.")
+            self.stdout.write("Revoked.")
             return
         provider = provider_of(options["key"])
         if provider is None:
             raise CommandError("There is no such provider in the file of CHATUI_SIGN_IN_FILE.")
-        self.stdout.write(tokens.make(SHELL, provider))
+        self.stdout.write(tokens.create(SHELL, provider))

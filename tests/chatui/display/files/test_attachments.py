@@ -135,7 +135,7 @@ async def test_no_share_link_and_no_transcript_has_a_file(ada: User, backend: Sc
         text = await database_sync_to_async(exports.transcript)(turn.conversation, ada, Audience.END_USER, file_format)
         assert "Done." in text and "plot" not in text
     rows = await database_sync_to_async(lambda: list(turn.conversation.messages.order_by("position")))()
-    shared = await database_sync_to_async(share_links._shown)([row for row in rows if row.is_visible], rows)
+    shared = await database_sync_to_async(share_links._shared_messages)([row for row in rows if row.is_visible], rows)
     assert "Done." in shared[-1].blocks[0].html and "plot" not in repr(shared)
 
 

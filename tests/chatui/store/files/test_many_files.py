@@ -50,7 +50,7 @@ def statements(task: Callable[[], object]) -> int:
 
 def test_the_list_of_earlier_files_the_archive_and_the_quota_ask_once_for_all(ada: User, talk: Conversation) -> None:
     fill(talk, MANY)
-    assert statements(lambda: sent_files.found(ada, "")) == 1
+    assert statements(lambda: sent_files.search(ada, "")) == 1
     assert statements(lambda: storage.bytes_of(ada.pk)) == 1 and storage.bytes_of(ada.pk) == MANY * 12
     kept = dict(files.for_archive(talk, "folder"))
     assert len(kept) == MANY and kept["folder/7.txt"] == b"000007", "the premise"

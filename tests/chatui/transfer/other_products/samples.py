@@ -1,4 +1,4 @@
-"""Synthetic exports of the three products, with a SECRET in every place that nobody may see."""
+"""Synthetic exports of the three products, with a SECRET in every place that must be hidden."""
 
 from __future__ import annotations
 

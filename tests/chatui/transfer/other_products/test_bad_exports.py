@@ -1,4 +1,4 @@
-"""Damaged, hostile and enormous exports: every one ends in a sentence, soon, with little memory, and without half a conversation."""
+"""Damaged, hostile and huge exports: each ends soon with a message, takes little memory, and leaves no partial conversation."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def node(text: str, parent: Any) -> dict[str, Any]:
     ],
     ids=["circle", "itself", "no such parent", "backwards"],
 )
-def test_trees_that_are_none_become_trees(nodes: dict[str, Any], texts: list[str], unplaced: int, ada: User) -> None:
+def test_broken_trees_are_repaired(nodes: dict[str, Any], texts: list[str], unplaced: int, ada: User) -> None:
     result = import_export(ada, mapping(**nodes))
     assert sorted(text for text in texts if Message.objects.filter(text__contains=f"<|message|>{text}<").exists()) == texts
     assert Message.objects.count() == len(texts) and result.left_out[Kind.UNPLACED] == unplaced
 
 
-def test_a_message_that_comes_twice_is_kept_once(ada: User) -> None:
+def test_a_duplicate_message_is_imported_once(ada: User) -> None:
     twice = {**samples.LIBRECHAT, "messages": [samples.LIBRECHAT["messages"][0]] * 3}
     assert import_export(ada, as_json(twice)).left_out[Kind.UNPLACED] == 2 and Message.objects.count() == 1
 
@@ -69,7 +69,7 @@ def test_a_recursive_export_of_librechat_is_the_same_tree(ada: User) -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, 7, True, "words", [], {}, [[]], {"a": 1}], ids=repr)
-def test_wrong_types_anywhere_are_no_fault_of_ours(wrong: Any, ada: User) -> None:
+def test_wrong_types_anywhere_cause_no_exception(wrong: Any, ada: User) -> None:
     """Each value of each product's sample is replaced in turn, down to the fifth level."""
 
     def changed(value: Any, depth: int) -> list[Any]:
@@ -105,22 +105,22 @@ def hidden_words_shown(exported: ExportedConversation | Kind) -> set[str]:
 @pytest.mark.parametrize(
     ("data", "kinds"),
     [
-        (b"[" + GOOD + b',{"mapping": {"a": NaN}}]', {Kind.TALK_UNREADABLE: 1}),
-        (b"[" + GOOD + b',{"mapping": {"a": ' + b"[" * 500 + b"]" * 500 + b"}}]", {Kind.TALK_UNREADABLE: 1}),
-        (b"[" + GOOD + b',{"mapping": {"a": "cut', {Kind.TALK_UNREADABLE: 1}),
-        (b"[" + GOOD + b',{"mapping": {}}, 7, "x", null, [1]]', {Kind.TALK_EMPTY: 1, Kind.TALK_UNREADABLE: 1}),
-        (b"[" + GOOD + b',{"mapping": {"a": [' + b"1," * 700_000 + b"1]}}]", {Kind.TALK_TOO_LARGE: 1}),
+        (b"[" + GOOD + b',{"mapping": {"a": NaN}}]', {Kind.CONVERSATION_UNREADABLE: 1}),
+        (b"[" + GOOD + b',{"mapping": {"a": ' + b"[" * 500 + b"]" * 500 + b"}}]", {Kind.CONVERSATION_UNREADABLE: 1}),
+        (b"[" + GOOD + b',{"mapping": {"a": "cut', {Kind.CONVERSATION_UNREADABLE: 1}),
+        (b"[" + GOOD + b',{"mapping": {}}, 7, "x", null, [1]]', {Kind.CONVERSATION_EMPTY: 1, Kind.CONVERSATION_UNREADABLE: 1}),
+        (b"[" + GOOD + b',{"mapping": {"a": [' + b"1," * 700_000 + b"1]}}]", {Kind.CONVERSATION_TOO_LARGE: 1}),
         (b"\xef\xbb\xbf [" + GOOD + b"] and more", {}),
     ],
     ids=["NaN", "depth", "cut", "empty", "values", "mark"],
 )
-def test_what_can_be_read_is_imported_and_the_rest_is_counted(data: bytes, kinds: dict[Kind, int], ada: User) -> None:
+def test_readable_conversations_are_imported_and_others_are_counted(data: bytes, kinds: dict[Kind, int], ada: User) -> None:
     result = import_export(ada, data)
     assert [row.title for row in result.conversations] == ["Baking bread"]
-    assert {kind: count for kind, count in result.left_out.items() if kind.startswith("talk") and count} == kinds
+    assert {kind: count for kind, count in result.left_out.items() if kind.startswith("conversation") and count} == kinds
 
 
-def test_bad_bytes_and_lone_surrogates_become_marks(ada: User) -> None:
+def test_invalid_bytes_and_lone_surrogates_become_replacement_characters(ada: User) -> None:
     text = as_json([{"title": "t\ud800", "mapping": {"\ud800": node("a\x00b\ud800", None)}, "current_node": "\ud800"}])
     import_export(ada, text.replace(b'"a\\u0000', b'"\xff\xfea\\u0000'))
     assert Message.objects.get().text == "<|start|>user<|message|>\ufffd\ufffda\ufffdb\ufffd<|end|>"
@@ -130,8 +130,8 @@ def test_bad_bytes_and_lone_surrogates_become_marks(ada: User) -> None:
 @pytest.mark.slow
 def test_a_conversation_with_too_many_messages_or_too_much_text_is_left_out(ada: User) -> None:
     many = {f"n{number}": node("x", f"n{number - 1}") for number in range(5_001)}
-    assert import_export(ada, mapping(**many)).left_out[Kind.TALK_TOO_LARGE] == 1
-    assert import_export(ada, mapping(a=node("x" * 3_000_001, None))).left_out[Kind.TALK_TOO_LARGE] == 1
+    assert import_export(ada, mapping(**many)).left_out[Kind.CONVERSATION_TOO_LARGE] == 1
+    assert import_export(ada, mapping(a=node("x" * 3_000_001, None))).left_out[Kind.CONVERSATION_TOO_LARGE] == 1
     assert not Conversation.objects.exists()
     del many["n5000"]
     assert len(import_export(ada, mapping(**many)).conversations) == 1, "the twin"
@@ -143,9 +143,9 @@ def test_an_answer_that_is_too_long_to_be_checked_is_hidden(ada: User) -> None:
     assert Message.objects.filter(is_visible=True).count() == 1
 
 
-def test_an_upload_that_takes_too_long_stops_and_says_so(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_upload_that_takes_too_long_stops_and_reports_it(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatui.transfer.export_imports.MAX_SECONDS", -1.0)
-    assert import_export(ada, as_json([samples.CHATGPT])).left_out == {Kind.TALK_LEFT: 1}
+    assert import_export(ada, as_json([samples.CHATGPT])).left_out == {Kind.CONVERSATION_POSTPONED: 1}
 
 
 def broken_zip() -> bytes:
@@ -176,7 +176,7 @@ def crowded() -> bytes:
     ],
     ids=["head", "zeros", "broken", "nothing", "crowded"],
 )
-def test_a_zip_that_cannot_be_read_is_refused_in_a_sentence(data: bytes, said: str, ada: User) -> None:
+def test_an_unreadable_zip_is_refused_with_a_message(data: bytes, said: str, ada: User) -> None:
     response = signed_in(ada).post("/import/", {"file": SimpleUploadedFile("x.zip", data)})
     page = response.content.decode()
     assert response.status_code == 400 and "Nothing was imported: " in page and said in page
@@ -222,13 +222,13 @@ def imported(person: User, data: bytes) -> None:
             upload.read(data)
 
 
-def test_more_brackets_than_are_looked_at_are_said(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_with_too_many_brackets_is_reported(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_items, "MAX_BRACKETS", GOOD.count(b"{") * 2 + GOOD.count(b"[") * 2 + 3)
     result = import_export(ada, b"[" + GOOD + b"," + as_json({**samples.CHATGPT, "title": "x"}) + b"]")
     assert (len(result.conversations), result.left_out[Kind.FILE_CUT]) == (1, 1)
 
 
-def test_a_request_is_read_up_to_the_bound_of_exports_for_people_and_to_less_for_strangers(ada: User) -> None:
+def test_uploads_of_anonymous_visitors_have_a_lower_limit(ada: User) -> None:
     export = json.dumps([samples.CHATGPT]).encode() + b" " * 12_000_000
     response = signed_in(ada).post("/import/", {"file": SimpleUploadedFile("x.json", export)})
     assert response.status_code == 200 and Conversation.objects.count() == 1

@@ -1,4 +1,4 @@
-"""Exports of ChatGPT, Open WebUI and LibreChat become conversations; what was hidden there, or is not known, is hidden here."""
+"""Exports of ChatGPT, Open WebUI and LibreChat become conversations; everything that was hidden there, or is unknown, is hidden here."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def upload(person: User, data: bytes, name: str = "export.json"):  # type: ignor
 
 
 @products
-def test_hidden_words_of_an_export_are_on_no_page_in_no_search_no_download_no_share_and_no_title(product: str, ada: User) -> None:
+def test_hidden_text_of_an_export_is_in_no_page_search_download_share_or_title(product: str, ada: User) -> None:
     data = as_json(EXPORTS[product])
     assert data.count(b"SECRET") > 12, "the premise: there is much to hide"
     pages = [upload(ada, data).content.decode()]
@@ -59,7 +59,7 @@ def test_hidden_words_of_an_export_are_on_no_page_in_no_search_no_download_no_sh
 
 
 @products
-def test_what_is_hidden_is_kept_for_staff_and_marked_with_its_origin(product: str, grace: User) -> None:
+def test_hidden_text_is_stored_for_staff_with_its_origin(product: str, grace: User) -> None:
     import_export(grace, as_json(EXPORTS[product]))
     row = Conversation.objects.get()
     assert row.imported_at and row.imported_from == product
@@ -72,7 +72,7 @@ def test_what_is_hidden_is_kept_for_staff_and_marked_with_its_origin(product: st
 
 
 @products
-def test_titles_models_and_dates_are_kept(product: str, ada: User) -> None:
+def test_titles_models_and_dates_are_imported(product: str, ada: User) -> None:
     import_export(ada, as_json(EXPORTS[product]))
     row = Conversation.objects.get()
     facts = {
@@ -125,13 +125,13 @@ def test_titles_models_and_dates_are_kept(product: str, ada: User) -> None:
         ("librechat", ["2 images were left out.", "1 message could not be read.", "1 tool result is hidden."]),
     ],
 )
-def test_the_person_reads_what_was_left_out_by_kind(product: str, said: list[str], ada: User) -> None:
+def test_the_page_reports_left_out_content_by_kind(product: str, said: list[str], ada: User) -> None:
     page = upload(ada, as_json(EXPORTS[product])).content.decode()
     assert "1 conversation was imported." in page and f"/c/{Conversation.objects.get().pk}/" in page
     assert [sentence for sentence in said if f"<li>{sentence}</li>" not in page] == []
 
 
-def test_the_zip_of_chatgpt_is_read_and_nothing_else_in_it(ada: User) -> None:
+def test_only_the_conversations_in_a_zip_of_chatgpt_are_read(ada: User) -> None:
     data = as_zip(user__json=as_json({"email": "SECRET"}), conversations__json=as_json([samples.CHATGPT]), chat__html=b"SECRET")
     page = upload(ada, data, "export.zip").content.decode()
     assert "1 conversation was imported." in page and Conversation.objects.get().title == "Baking bread"
@@ -165,46 +165,46 @@ def test_branches_are_versions_of_questions_and_answers(ada: User) -> None:
     assert row.title == "first question"
 
 
-def test_what_was_imported_before_is_not_imported_again_and_the_rest_is(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_upload_imports_only_the_rest(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatui.transfer.export_imports.MAX_CONVERSATIONS", 2)
     talks = [samples.CHATGPT | {"title": f"Number {number}"} for number in range(5)]
     reports = [import_export(ada, as_json(talks)) for _ in range(4)]
     assert [len(report.conversations) for report in reports] == [2, 2, 1, 0]
-    assert [report.left_out[Kind.TALK_LEFT] for report in reports] == [3, 1, 0, 0]
-    assert [report.left_out[Kind.TALK_HERE] for report in reports] == [0, 2, 4, 5]
+    assert [report.left_out[Kind.CONVERSATION_POSTPONED] for report in reports] == [3, 1, 0, 0]
+    assert [report.left_out[Kind.CONVERSATION_EXISTS] for report in reports] == [0, 2, 4, 5]
     deleted = Conversation.objects.get(title="Number 3")
     signed_in(ada).post(f"/c/{deleted.pk}/delete/")
     assert [row.title for row in import_export(ada, as_json(talks)).conversations] == ["Number 3"]
 
 
-def test_of_two_uploads_at_the_same_moment_the_one_that_ends_first_is_kept(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, reports = import_storage.keep, []
+def test_of_two_simultaneous_uploads_the_first_to_finish_is_stored(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, reports = import_storage.store_frames, []
 
     def other_upload_first(*args: Any) -> None:
-        monkeypatch.setattr(import_storage, "keep", whole)
-        monkeypatch.setattr(import_storage, "check_alone", lambda person: None)  # it looked before this one began
+        monkeypatch.setattr(import_storage, "store_frames", whole)
+        monkeypatch.setattr(import_storage, "check_no_other_import", lambda person: None)  # it looked before this one began
         reports.append(import_export(ada, as_json([samples.CHATGPT])))
         whole(*args)
 
-    monkeypatch.setattr(import_storage, "keep", other_upload_first)
+    monkeypatch.setattr(import_storage, "store_frames", other_upload_first)
     reports.append(import_export(ada, as_json([samples.CHATGPT])))
-    assert [(len(report.conversations), report.left_out[Kind.TALK_HERE]) for report in reports] == [(1, 0), (0, 1)]
+    assert [(len(report.conversations), report.left_out[Kind.CONVERSATION_EXISTS]) for report in reports] == [(1, 0), (0, 1)]
     assert list(Conversation.objects.all()) == reports[0].conversations and not Message.objects.exclude(
         conversation=reports[0].conversations[0]
     )
 
 
-def test_a_conversation_comes_back_from_the_bin_beside_a_second_import_of_it(ada: User) -> None:
+def test_a_conversation_can_be_restored_after_it_was_imported_again(ada: User) -> None:
     [first] = import_export(ada, as_json([samples.CHATGPT])).conversations
     client = signed_in(ada)
     client.post(f"/c/{first.pk}/delete/")
     assert import_export(ada, as_json([samples.CHATGPT])).conversations
     assert client.post(f"/c/{first.pk}/restore/").status_code == 302
     assert Conversation.objects.filter(deleted_at=None).count() == 2
-    assert import_export(ada, as_json([samples.CHATGPT])).left_out[Kind.TALK_HERE] == 1
+    assert import_export(ada, as_json([samples.CHATGPT])).left_out[Kind.CONVERSATION_EXISTS] == 1
 
 
-def test_one_persons_import_says_nothing_of_another_ones(ada: User, bela: User) -> None:
+def test_an_import_reveals_nothing_about_other_peoples_imports(ada: User, bela: User) -> None:
     import_export(ada, as_json([samples.CHATGPT]))
     assert len(import_export(bela, as_json([samples.CHATGPT])).conversations) == 1
 
@@ -221,7 +221,7 @@ def test_one_persons_import_says_nothing_of_another_ones(ada: User, bela: User) 
         ["SECRET"],
     ],
 )
-def test_a_title_with_anything_hidden_in_it_is_replaced(title: Any, ada: User) -> None:
+def test_a_title_with_hidden_text_is_replaced(title: Any, ada: User) -> None:
     import_export(ada, as_json([samples.OPEN_WEBUI | {"title": title, "chat": samples.OPEN_WEBUI["chat"] | {"title": title}}]))
     assert Conversation.objects.get().title == "Is the bread done?"
 
@@ -239,7 +239,7 @@ def test_a_title_with_anything_hidden_in_it_is_replaced(title: Any, ada: User) -
         "Fine.\n:::Thinking\nSECRET",
     ],
 )
-def test_an_answer_passes_the_guard_that_answers_of_servers_pass(text: str, ada: User) -> None:
+def test_an_imported_answer_passes_through_the_leak_guard(text: str, ada: User) -> None:
     mapping = gpt_mapping(gpt_message("user", "Are you fine?"), gpt_message("assistant", text))
     import_export(ada, as_json([{"mapping": mapping, "current_node": "n1"}]))
     shown = Message.objects.filter(is_visible=True).values_list("text", flat=True)
@@ -248,7 +248,7 @@ def test_an_answer_passes_the_guard_that_answers_of_servers_pass(text: str, ada:
     assert "SECRET" not in page and ("Fine." in page or "<|channel|>" in text)
 
 
-def test_an_honest_answer_with_colons_a_document_and_html_is_whole(ada: User) -> None:
+def test_a_harmless_answer_with_colons_a_document_and_html_is_complete(ada: User) -> None:
     text = 'Use `::` or ::: in Perl.\n\n:::artifact{title="x"}\nThe document\n:::\n\nA `<detail>` is no `<detailsx>`.'
     mapping = gpt_mapping(gpt_message("user", "Hi"), gpt_message("assistant", text))
     result = import_export(ada, as_json([{"mapping": mapping}]))
@@ -258,7 +258,7 @@ def test_an_honest_answer_with_colons_a_document_and_html_is_whole(ada: User) ->
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
 @products
-async def test_a_model_reads_nothing_of_an_export_but_what_was_said_and_takes_no_orders(
+async def test_a_model_sees_only_visible_messages_and_no_instructions_of_an_export(
     product: str, ada: User, backend: ScriptedBackend
 ) -> None:
     result = await database_sync_to_async(import_export)(ada, as_json(EXPORTS[product]))
@@ -272,13 +272,13 @@ async def test_a_model_reads_nothing_of_an_export_but_what_was_said_and_takes_no
     assert "SECRET" not in "".join(frame.body for frame in sent if frame.header.channel != "analysis")
 
 
-def test_a_transcript_of_ours_is_still_read_as_one(ada: User) -> None:
+def test_our_own_transcripts_are_not_taken_for_exports(ada: User) -> None:
     own = {"header": {"version": "2.2"}, "messages": [{"role": "user", "content": "Hi"}], "conversationId": "x"}
     assert not reading.is_export(json.dumps({**own, "header": {}}).encode()) and not reading.is_export(b"version: 2.2\n")
     assert upload(ada, as_json({key: own[key] for key in ("header", "messages")})).status_code == 302
 
 
-def test_dates_that_cannot_be_are_not_taken(ada: User) -> None:
+def test_impossible_dates_are_ignored(ada: User) -> None:
     for number, wrong in enumerate((9e18, -5, "tomorrow", True, [], "9999-01-01", 1e11 + 1)):
         exported = copy.deepcopy(samples.CHATGPT) | {"create_time": wrong, "update_time": wrong, "title": f"{number}"}
         [row] = import_export(ada, as_json([exported])).conversations

@@ -145,7 +145,7 @@ async def test_what_was_opened_goes_with_its_conversation_and_shows_in_shared_on
     known = await database_sync_to_async(opened_pages.of_conversation)(turn.conversation_id)
     assert list(known) == [0, 1] and known[0].url == ""
     rows = await database_sync_to_async(lambda: list(turn.conversation.messages.order_by("position")))()
-    shared = await database_sync_to_async(share_links._shown)([row for row in rows if row.is_visible], rows)
+    shared = await database_sync_to_async(share_links._shared_messages)([row for row in rows if row.is_visible], rows)
     assert "tea.example" in shared[-1].blocks[0].html and "†" not in shared[-1].blocks[0].html
     assert await ToolCall.objects.aexists()
     await database_sync_to_async(erasure.erase_conversation)(turn.conversation_id)

@@ -327,9 +327,9 @@ def test_its_page_says_what_it_is_and_has_no_title(ada: User) -> None:
 
 def test_an_archive_of_everything_does_not_have_it(ada: User) -> None:
     row = temporary(ada)
-    assert list(exports.everything(ada)) == []
+    assert list(exports.all_files(ada)) == []
     assert tell(ada, row, "keep") == 200
-    assert [name.rpartition(".")[2] for name, _ in exports.everything(ada)] == ["md", "ocml"]
+    assert [name.rpartition(".")[2] for name, _ in exports.all_files(ada)] == ["md", "ocml"]
 
 
 def test_moments_are_what_they_say() -> None:

@@ -22,7 +22,7 @@ from chatui.store.documents.texts import ExtractedText
 from chatui.store.files import storage
 from chatui.throttle import Throttle
 from chatui.transfer import scanning
-from chatui.transfer.one_at_a_time import UploadQueue
+from chatui.transfer.upload_queue import UploadQueue
 from chatui.web.content import uploads
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.documents.brought import brought
@@ -268,6 +268,6 @@ def test_no_connection_is_held_while_a_file_is_read(ada: User, monkeypatch: pyte
 
 
 def test_what_may_go_another_time_is_answered_so(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.transfer.file_intake._line", UploadQueue(most=0))
+    monkeypatch.setattr("chatui.transfer.file_intake._queue", UploadQueue(max_per_person=0))
     answer = upload(signed_in(ada))
     assert (answer.status_code, answer.json()["why"]) == (503, "busy") and not StoredFile.objects.exists()

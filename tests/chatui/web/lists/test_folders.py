@@ -220,11 +220,11 @@ def test_the_archive_of_everything_holds_the_persons_own_folders(ada: User, bela
     row = Conversation.objects.create(owner=ada, title="A", folder=work)
     Conversation.objects.create(owner=ada, title="B")
     Folder.objects.create(owner=bela, name="Hers")
-    *_, (name, text) = exports.everything(ada)
+    *_, (name, text) = exports.all_files(ada)
     told = {"name": "Work", "instructions": "Answer in Latin.", "conversations": [exports.file_name(row)]}
     assert (name, json.loads(text)) == ("folders.json", {"folders": [told]})
     Folder.objects.all().delete()
-    assert "folders.json" not in [name for name, _ in exports.everything(ada)]
+    assert "folders.json" not in [name for name, _ in exports.all_files(ada)]
 
 
 def test_what_is_written_is_bounded_and_holds_no_control_characters() -> None:

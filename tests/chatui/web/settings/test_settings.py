@@ -251,9 +251,9 @@ def test_a_name_that_came_in_two_long_parts_does_not_stand_in_the_way(ada: User)
 
 
 def test_the_archive_has_ones_own_settings(ada: User) -> None:
-    assert not [name for name, _ in exports.everything(ada) if name == "settings.json"]
+    assert not [name for name, _ in exports.all_files(ada) if name == "settings.json"]
     signed_in(ada).post("/settings/", WANTED)
-    found = dict(exports.everything(User.objects.get(pk=ada.pk)))
+    found = dict(exports.all_files(User.objects.get(pk=ada.pk)))
     assert json.loads(found["settings.json"])["instructions"] == "Be brief."
 
 

@@ -1,9 +1,9 @@
 """Bundles ES modules into a few files, so that a page loads with few requests and few bytes.
 
-A file holds the modules that exactly the same entries need, as bundlers split code: nothing is loaded that is not needed, and each module
-runs once, after those that it imports. A module becomes a function that returns what it exports. That means the same as long as nothing is
-imported in a circle, no export changes its value, and no module waits while it is loaded. What is not of that kind is refused. Modules that
-several entries need run before those of one entry: what a module does while it is loaded may rely on its own imports only.
+Each file contains the modules that exactly the same entries need (code splitting): nothing is loaded that is not needed, and each module
+runs once, after those that it imports. A module becomes a function that returns its exports. This is equivalent as long as there are no
+circular imports, no export changes its value, and no module uses top-level await; such scripts are refused. Modules that several entries
+need run before those of one entry, so code that runs while a module is loaded may rely only on the module's own imports.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from chatui.static_storage import shortened
+from chatui.static_storage import minify
 
 FOLDER = "js/joined"
 
 
-class JoinError(ValueError):
-    """A script cannot be joined. The message names it."""
+class BundleError(ValueError):
+    """A script cannot be bundled. The message names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A script without its comments, imports and the word ``export``. ``imports``: the names wanted of each module, in their order."""
+    """A parsed script. ``body``: without comments, imports and the word ``export``. ``imports``: each imported module with the imported
+    names, in order; ``dynamic``: the modules that it loads with ``import()``."""
 
     name: str
     body: str = field(repr=False)
@@ -33,16 +34,16 @@ class Module:
     exports: tuple[str, ...]
 
 
-def named_in(templates: str) -> set[str]:
+def scripts_in(templates: str) -> set[str]:
     """The scripts that these templates load."""
     return set(re.findall(r"""{% static ['"](js/[^'"]+\.js)['"] %}""", templates))
 
 
-def join(sources: Mapping[str, str], named: Iterable[str]) -> dict[str, str]:
+def bundle(sources: Mapping[str, str], named: Iterable[str]) -> dict[str, str]:
     """The files that browsers load, by name. ``sources``: all scripts, by name; ``named``: those that pages load.
 
     Raises:
-        JoinError: a script has an import or an export that is not understood, or imports in a circle.
+        BundleError: a script has an unsupported import or export, or there are circular imports.
     """
     modules = {name: _read(name, text) for name, text in sorted(sources.items())}
     _check_targets(modules)
@@ -50,15 +51,15 @@ def join(sources: Mapping[str, str], named: Iterable[str]) -> dict[str, str]:
     entries = sorted((set(modules) - imported) | set(named) | {target for module in modules.values() for target in module.dynamic})
     needs = {entry: _in_order(entry, modules) for entry in entries if entry in modules}
     if lost := set(modules) - {name for needed in needs.values() for name in needed}:
-        raise JoinError(f"{min(lost)}: imported in a circle that nothing loads")
-    return _Files(modules, needs).written()
+        raise BundleError(f"{min(lost)}: in a cycle of imports that nothing loads")
+    return _Files(modules, needs).texts()
 
 
 class _Places:
-    """Tells modules apart that may not be in one file. Two with the same place are in the same one.
+    """Computes which modules share a file: those with the same place.
 
-    A file's name has the hash of its content, and its content has the names of what it loads, at once or later. So no file may load, later,
-    one that needs it.
+    A file's name contains the hash of its content, and its content contains the names of the files that it loads, at once or dynamically.
+    So no file may dynamically load a file that needs it.
     """
 
     def __init__(self, modules: Mapping[str, Module], needs: Mapping[str, list[str]]) -> None:
@@ -67,30 +68,31 @@ class _Places:
         self._steps: dict[str, int] = {}
 
     def of(self, name: str) -> tuple[frozenset[str], int]:
-        """The entries that need a module. Of what a page begins with, only the pages count: what they load later finds it there. Where
-        something needs it that is loaded later, also how many steps it is from loading nothing more.
+        """The place of a module: the entries that need it, and a step. If pages need it from the start, only these pages count, because
+        modules that they load dynamically find it there. If dynamically loaded modules need it as well, the step is the longest chain of
+        dynamic imports from it.
         """
         users = frozenset(entry for entry in self._needs if name in self._needs[entry])
         pages = users - self._later
         return (pages or users), (self._step(name, ()) if pages and users & self._later else _NOTHING_LATER)
 
     def entry(self, place: tuple[frozenset[str], int]) -> str:
-        """The entry whose own file this is; empty where others need it."""
+        """The entry whose own file this is; empty if several entries share the file."""
         users, step = place
         return min(users) if len(users) == 1 and step == _NOTHING_LATER else ""
 
-    def _step(self, name: str, way: tuple[str, ...]) -> int:
-        if name in way:
-            raise JoinError(f"{name}: loads later what needs it")
+    def _step(self, name: str, path: tuple[str, ...]) -> int:
+        if name in path:
+            raise BundleError(f"{name}: dynamically loads a module that needs it")
         if name not in self._steps:
-            module, way = self._modules[name], (*way, name)
-            later = [1 + self._step(target, way) for target in module.dynamic]
-            self._steps[name] = max([0, *later, *(self._step(target, way) for target, _ in module.imports)])
+            module, path = self._modules[name], (*path, name)
+            later = [1 + self._step(target, path) for target in module.dynamic]
+            self._steps[name] = max([0, *later, *(self._step(target, path) for target, _ in module.imports)])
         return self._steps[name]
 
 
 class _Files:
-    """Which module is in which file. ``needs``: for each entry, its modules in the order in which they run."""
+    """Assigns modules to files, and writes the files. ``needs``: for each entry, its modules in the order in which they run."""
 
     def __init__(self, modules: dict[str, Module], needs: dict[str, list[str]]) -> None:
         self._modules, self._needs = modules, needs
@@ -105,12 +107,12 @@ class _Files:
         self._files = {places.entry(place) or f"{FOLDER}/{next(shared)}.js": group for place, group in groups.items()}
         self._file_of = {name: file for file, group in self._files.items() for name in group}
 
-    def written(self) -> dict[str, str]:
+    def texts(self) -> dict[str, str]:
         shared = {file: self._shared(file, group) for file, group in self._files.items() if file not in self._needs}
         return shared | {entry: self._entry(entry) for entry in self._needs}
 
     def _shared(self, file: str, group: list[str]) -> str:
-        return f"{self._written(file, group, ())}\nexport{{{','.join(self._variables[name] for name in group)}}};"
+        return f"{self._text(file, group, ())}\nexport{{{','.join(self._variables[name] for name in group)}}};"
 
     def _entry(self, entry: str) -> str:
         module = self._modules[entry]
@@ -118,11 +120,12 @@ class _Files:
         if self._files.get(entry) == self._needs[entry] == [entry]:
             return module.body + (f"\nexport{{{names}}};" if names else "")
         own = self._files.get(entry, [])
-        text = self._written(entry, own, [*self._needs[entry], entry])
+        text = self._text(entry, own, [*self._needs[entry], entry])
         return text + (f"\nexport const{{{names}}}={self._variables[entry]};" if names else "")
 
-    def _written(self, file: str, group: list[str], asked: Iterable[str]) -> str:
-        """``asked``: modules whose files are asked for at once, so that a browser learns of all of them in one step."""
+    def _text(self, file: str, group: list[str], asked: Iterable[str]) -> str:
+        """The text of a file with the modules of ``group``. ``asked``: modules whose files are imported at the top even if ``group`` does
+        not need them, so that a browser requests all files in one step."""
         wanted: dict[str, set[str]] = {self._file_of[name]: set() for name in asked}
         for target in [*(target for name in group for target, _ in self._modules[name].imports), *({file} & set(self._file_of))]:
             wanted.setdefault(self._file_of[target], set()).add(self._variables[target])
@@ -132,16 +135,16 @@ class _Files:
 
     def _function(self, module: Module, file: str) -> str:
         wanted = "".join(f"const{{{names}}}={self._variables[target]};" for target, names in module.imports if names)
-        told = f"return{{{','.join(module.exports)}}}" if module.exports else ""
-        return f"const {self._variables[module.name]}=(()=>{{{wanted}{self._moved(module, file)}\n{told}}})();"
+        returned = f"return{{{','.join(module.exports)}}}" if module.exports else ""
+        return f"const {self._variables[module.name]}=(()=>{{{wanted}{self._with_relative_imports(module, file)}\n{returned}}})();"
 
-    def _moved(self, module: Module, file: str) -> str:
-        """The body, with the addresses of what it loads later as they are seen from this file."""
+    def _with_relative_imports(self, module: Module, file: str) -> str:
+        """The body, with the paths of dynamic imports relative to this file."""
         return _DYNAMIC.sub(lambda found: f'import("{_relative(file, _resolved(module.name, found["path"]))}")', module.body)
 
 
 def _read(name: str, text: str) -> Module:
-    body = shortened.script(text)
+    body = minify.script(text)
     imports = []
     while found := _IMPORT.match(body):
         wanted = re.sub(r"\s+as\s+", ":", (found["names"] or "").strip().strip(","))
@@ -151,29 +154,30 @@ def _read(name: str, text: str) -> Module:
     for each in exports:
         body, count = re.subn(rf"\bexport ((?:async )?(?:function|class|const) {each}\b)", r"\1", body)
         if count != 1:
-            raise JoinError(f"{name}: the export of {each} is not understood")
-    written = (len(re.findall(rf"^{word}\b(?!\()", text, re.MULTILINE)) for word in ("import", "export"))
-    if [len(imports), len(exports)] != [*written]:
-        raise JoinError(f"{name}: only imports of names at the beginning, and exports of functions, classes and constants, are understood")
+            raise BundleError(f"{name}: the export of {each} is not supported")
+    counts = (len(re.findall(rf"^{word}\b(?!\()", text, re.MULTILINE)) for word in ("import", "export"))
+    if [len(imports), len(exports)] != [*counts]:
+        raise BundleError(f"{name}: only imports of names at the beginning, and exports of functions, classes and constants, are supported")
     if "import.meta" in body or len(re.findall(r"\bimport\b", body)) != len(_DYNAMIC.findall(body)):
-        raise JoinError(f"{name}: import.meta, and imports of anything but one address between double quotation marks, are not understood")
+        raise BundleError(f"{name}: import.meta, and import() of anything but one path in double quotation marks, are not supported")
     _check_statements(name, text)
-    return Module(name, body, tuple(imports), tuple(_ours(name, body)), tuple(exports))
+    return Module(name, body, tuple(imports), tuple(_dynamic_targets(name, body)), tuple(exports))
 
 
 def _check_statements(name: str, text: str) -> None:
-    """Our scripts begin each statement of a module at the beginning of a line, and what belongs to it is indented or closes it."""
-    if line := shortened.misread_line(text):
-        raise JoinError(f"{name}: a text of several lines, or a type within a text, is not understood: {line}")
-    for statement in re.split(r"\n(?![\s)}\]])", shortened.uncommented(text)):
+    """Refuse unsupported statements. Relies on the format of our scripts: each top-level statement starts at the beginning of a line, and
+    its other lines are indented or start with a closing bracket."""
+    if line := minify.unsafe_line(text):
+        raise BundleError(f"{name}: a string of several lines, or a type comment in a string, is not supported: {line}")
+    for statement in re.split(r"\n(?![\s)}\]])", minify.without_comments(text)):
         if re.search(r"\bawait\b", statement.partition("async")[0]):
-            raise JoinError(f"{name}: waiting while a module is loaded is not understood")
-        if statement.startswith("export const ") and "," in _without_parts(statement).partition(";")[0]:
-            raise JoinError(f"{name}: the export of several constants at once is not understood")
+            raise BundleError(f"{name}: top-level await is not supported")
+        if statement.startswith("export const ") and "," in _without_nested(statement).partition(";")[0]:
+            raise BundleError(f"{name}: the export of several constants at once is not supported")
 
 
-def _without_parts(statement: str) -> str:
-    """A statement without its texts and without what is between brackets."""
+def _without_nested(statement: str) -> str:
+    """A statement without its strings, its comments, and everything in brackets."""
     before, rest = "", _TEXT.sub("", statement)
     while before != rest:
         before, rest = rest, _BRACKETS.sub("", rest)
@@ -185,12 +189,12 @@ def _check_targets(modules: Mapping[str, Module]) -> None:
         for target, names in module.imports:
             wanted = {each.partition(":")[0].strip() for each in names.split(",")} - {""}
             if target in modules and (missing := wanted - {*modules[target].exports}):
-                raise JoinError(f"{name}: imports {min(missing)}, which {target} does not export")
+                raise BundleError(f"{name}: imports {min(missing)}, which {target} does not export")
         if missing := {*module.dynamic} - {*modules}:
-            raise JoinError(f"{name}: loads {min(missing)}, which is not there")
+            raise BundleError(f"{name}: loads {min(missing)}, which does not exist")
 
 
-def _ours(name: str, body: str) -> list[str]:
+def _dynamic_targets(name: str, body: str) -> list[str]:
     targets = [_resolved(name, found["path"]) for found in _DYNAMIC.finditer(body)]
     return [target for target in targets if target.startswith("js/")]
 
@@ -199,14 +203,14 @@ def _in_order(entry: str, modules: Mapping[str, Module]) -> list[str]:
     """The entry's modules, each after those that it imports."""
     found: dict[str, None] = {}
 
-    def visit(name: str, way: tuple[str, ...]) -> None:
-        if name in way:
-            raise JoinError(f"{name}: imported in a circle")
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        if name in path:
+            raise BundleError(f"{name}: in a cycle of imports")
         if name not in modules:
-            raise JoinError(f"{way[-1]}: imports {name}, which is not there")
+            raise BundleError(f"{path[-1]}: imports {name}, which does not exist")
         if name not in found:
             for target, _ in modules[name].imports:
-                visit(target, (*way, name))
+                visit(target, (*path, name))
             found[name] = None
 
     visit(entry, ())

@@ -1,7 +1,7 @@
 """Minifies our own scripts and style sheets: removes comments, indentation and empty lines, and shortens private names.
 
-These are a few patterns for code in the one format that this repository has, not a reader of the languages. Tests read each file with and
-without with TypeScript's own scanner, and with Chromium's, and find the same tokens, but for private names, and the same rules.
+These are regular expressions for the format of this repository's code, not parsers. Tests read each file before and after: scripts with
+TypeScript's scanner, which must find the same tokens except for private names, and sheets with Chromium, which must find the same rules.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from string import ascii_lowercase
 
 
 def script(text: str) -> str:
-    """A script without the comments that have their lines to themselves, without the types of expressions, with less white space and
-    with short private names.
+    """A script without comments on their own lines and without type comments in expressions, with less white space and with short private
+    names.
     """
-    lines = _SPACE.sub("\n", _private(_TYPE.sub("", uncommented(text)))).lstrip().split("\n")
-    # A template over several lines has lines that look like code.
+    lines = _SPACE.sub("\n", _with_short_private_names(_TYPE.sub("", without_comments(text)))).lstrip().split("\n")
+    # A template literal of several lines has lines that look like code.
     if any(line.count("`") % 2 for line in lines):
         return "\n".join(lines)
-    return "".join(_tightened(line) + ("" if _goes_on(line) else "\n") for line in lines[:-1]) + _tightened(lines[-1])
+    return "".join(_without_spaces(line) + ("" if _joins_next(line) else "\n") for line in lines[:-1]) + _without_spaces(lines[-1])
 
 
-def uncommented(text: str) -> str:
-    """A script without the comments that have their lines to themselves."""
+def without_comments(text: str) -> str:
+    """A script without comments on their own lines."""
     return _BLOCK.sub("", _LINE.sub("", text))
 
 
-def misread_line(text: str) -> str:
-    """The first line of a script that would not mean the same any more; empty where there is none. Some others are taken for one."""
-    for line in uncommented(text).splitlines():
+def unsafe_line(text: str) -> str:
+    """The first line of a script whose meaning minifying would change; empty if there is none. Has false positives."""
+    for line in without_comments(text).splitlines():
         types = [line[: found.start()] for found in _TYPE.finditer(line)]
         is_open = [line.count("`") % 2, line.endswith("\\"), *(before.count(mark) % 2 for before in types for mark in "\"'`")]
         if any(is_open):
@@ -40,15 +40,15 @@ def misread_line(text: str) -> str:
 
 
 def sheet(text: str) -> str:
-    """A style sheet without comments, without white space around braces, commas and ``>`` and after what ends a declaration or names its
-    property, and without the last semicolon of a rule."""
+    """A style sheet without comments, without white space around braces, semicolons, commas and ``>`` and after the colon of a property,
+    and without the last semicolon of a rule."""
     pieces = _STRING.split(_SPACE.sub("\n", _COMMENT.sub("", text)).lstrip())
     pieces[::2] = [_AFTER_NAME.sub(":", _BETWEEN_RULES.sub(r"\1", piece)).replace(";}", "}") for piece in pieces[::2]]
     return "".join(pieces)
 
 
-def _private(text: str) -> str:
-    """The most frequent private names of a script are the shortest: nothing outside of a class can see them."""
+def _with_short_private_names(text: str) -> str:
+    """Shorten the private names of a script, the most frequent ones most: nothing outside of a class uses them."""
     declared = {found[1] for found in _DECLARED.finditer(text)}
     counts = Counter(name for name in _PRIVATE.findall(text) if name in declared)
     short = {name: letters for (name, _), letters in zip(counts.most_common(), _short_names(), strict=False)}
@@ -60,18 +60,18 @@ def _short_names() -> Iterator[str]:
         yield from map("".join, product(ascii_lowercase, repeat=length))
 
 
-def _tightened(line: str) -> str:
-    """A line of a script without the blanks around what separates words anyway. Lines that may hold more than code and strings stay."""
+def _without_spaces(line: str) -> str:
+    """A line of a script without spaces around operators and punctuation. Lines that may have more than code and strings are unchanged."""
     pieces = _STRING.split(line)
-    # Whatever else holds text begins outside of a string.
+    # Other literals and comments begin with one of these marks outside of a string.
     if any(mark in piece for piece in pieces[::2] for mark in "`'/"):
         return line
     pieces[::2] = [_AROUND.sub(r"\1", piece) for piece in pieces[::2]]
     return "".join(pieces)
 
 
-def _goes_on(line: str) -> bool:
-    """Whether the end of a line of a script ends neither a statement, which a mark before it has not ended, nor a comment."""
+def _joins_next(line: str) -> bool:
+    """Whether the line break after a line of a script can be removed: it ends neither a comment nor a statement without a semicolon."""
     return line.endswith(("{", "(", "[", ",", ";")) and "//" not in line
 
 

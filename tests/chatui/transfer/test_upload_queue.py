@@ -1,4 +1,4 @@
-"""The line in which files wait: one of a person at a time, others beside it, and not too many."""
+"""The upload queue: one file of a person at a time, other people's at the same time, and a limit."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from uuid import uuid4
 
 import pytest
 
-from chatui.transfer.one_at_a_time import TooManyError, UploadQueue
+from chatui.transfer.upload_queue import QueueFullError, UploadQueue
 
 
-def test_files_of_a_person_wait_for_one_another_and_for_nobody_else() -> None:
+def test_files_wait_only_for_other_files_of_the_same_person() -> None:
     line, ada, bela = UploadQueue(), uuid4(), uuid4()
     inside, goes_on = threading.Event(), threading.Event()
 
@@ -32,17 +32,17 @@ def test_files_of_a_person_wait_for_one_another_and_for_nobody_else() -> None:
         assert lock.acquire(blocking=False), "the first one is done"
 
 
-def test_too_many_at_once_are_refused_and_none_is_remembered() -> None:
-    line, ada = UploadQueue(most=2), uuid4()
+def test_too_many_files_of_one_person_are_refused() -> None:
+    line, ada = UploadQueue(max_per_person=2), uuid4()
     with line.place(ada), line.place(ada):
-        with pytest.raises(TooManyError), line.place(ada):
+        with pytest.raises(QueueFullError), line.place(ada):
             pass
         with line.place(uuid4()):
             pass
     assert line._waiting == {}
 
 
-def test_too_many_of_all_people_are_refused() -> None:
-    line = UploadQueue(most_of_all=2)
-    with line.place(uuid4()), line.place(uuid4()), pytest.raises(TooManyError), line.place(uuid4()):
+def test_too_many_files_of_all_people_are_refused() -> None:
+    line = UploadQueue(max_waiting=2)
+    with line.place(uuid4()), line.place(uuid4()), pytest.raises(QueueFullError), line.place(uuid4()):
         pass

@@ -1,4 +1,4 @@
-"""Joined scripts do what the modules do that they are made of, and what could not is refused."""
+"""Bundled scripts behave like their modules, and scripts that could not are refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chatui.static_storage import joined_scripts, shortened
+from chatui.static_storage import minify, script_bundles
 from tests.support.places import ROOT
 from tests.tools import node
 
@@ -46,15 +46,15 @@ def run(files: dict[str, str], entry: str, place: Path) -> str:
 
 
 @pytest.mark.parametrize("entry", ["js/first.js", "js/second.js"])
-def test_joined_modules_run_once_in_their_order_and_know_the_same(entry: str, tmp_path: Path) -> None:
-    joined = joined_scripts.join(MODULES, ["js/plain.js"])
+def test_bundled_modules_run_once_in_order_and_share_state(entry: str, tmp_path: Path) -> None:
+    joined = script_bundles.bundle(MODULES, ["js/plain.js"])
     expected = run(MODULES, entry, tmp_path / "written")
     assert "shared runs" in expected and "one:1" in expected
     assert run(joined, entry, tmp_path / "joined") == expected
 
 
-def test_what_only_one_page_needs_is_in_its_file_and_what_is_loaded_later_is_not() -> None:
-    joined = joined_scripts.join(MODULES, [])
+def test_modules_of_one_page_are_in_its_file_unless_they_are_loaded_dynamically() -> None:
+    joined = script_bundles.bundle(MODULES, [])
     assert set(joined) == {"js/first.js", "js/second.js", "js/lazy.js", "js/plain.js", "js/joined/1.js"}
     assert "kept" in joined["js/first.js"] and "shared runs" in joined["js/joined/1.js"]
     assert '"told"' not in joined["js/first.js"] and '"told"' in joined["js/lazy.js"]
@@ -62,12 +62,12 @@ def test_what_only_one_page_needs_is_in_its_file_and_what_is_loaded_later_is_not
     assert joined["js/plain.js"] == 'document.title="no module";', "a script that is no module stays one"
 
 
-def test_a_script_that_is_loaded_later_and_also_imported_runs_once(tmp_path: Path) -> None:
+def test_a_script_that_is_both_imported_and_loaded_dynamically_runs_once(tmp_path: Path) -> None:
     modules = {
         "js/a.js": 'import { b } from "./b.js";\nlog(b(), (await_ => await_)(1));\nimport("./b.js").then((m) => log(m.b()));\n',
         "js/b.js": "let n = 0;\nexport function b() {\n  return ++n;\n}\n",
     }
-    assert run(joined_scripts.join(modules, []), "js/a.js", tmp_path) == "1 1\n2\n"
+    assert run(script_bundles.bundle(modules, []), "js/a.js", tmp_path) == "1 1\n2\n"
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,9 @@ def test_a_script_that_is_loaded_later_and_also_imported_runs_once(tmp_path: Pat
         'const text = "/** @x */ y";\n',
     ],
 )
-def test_what_would_mean_something_else_when_it_is_joined_is_refused(text: str) -> None:
-    with pytest.raises(joined_scripts.JoinError):
-        joined_scripts.join({"js/a.js": text, "js/b.js": "export const b = 1;\n"}, [])
+def test_scripts_whose_meaning_bundling_would_change_are_refused(text: str) -> None:
+    with pytest.raises(script_bundles.BundleError):
+        script_bundles.bundle({"js/a.js": text, "js/b.js": "export const b = 1;\n"}, [])
 
 
 SAME = """
@@ -139,28 +139,28 @@ def same(pairs: dict[str, list[str]]) -> Any:
 
 
 @pytest.mark.slow
-def test_leaving_out_comments_and_white_space_leaves_every_token_of_our_scripts() -> None:
+def test_minifying_keeps_every_token_of_our_scripts() -> None:
     scripts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in (ROOT / "static/js").rglob("*.js")}
     assert len(scripts) > 80
-    assert same({name: [text, shortened.script(text)] for name, text in scripts.items()}) == []
+    assert same({name: [text, minify.script(text)] for name, text in scripts.items()}) == []
     assert same({"other": ["a = b + /x y/.test(c)", "a = b + /xy/.test(c)"], "same": ["a  = 1 // b", "a=1"]}) == ["other"]
     mixed = {"mixed": ["class A { #a; #b; c() { return this.#a; } }", "class A { #b; #a; c() { return this.#a; } }"]}
     assert same(mixed) == ["mixed"]
 
 
-def test_a_private_name_is_short_and_what_only_looks_like_one_stays() -> None:
+def test_only_private_names_are_shortened() -> None:
     text = "class A {\n  #name = 1;\n  static async #other() {}\n"
     text += '  get() {\n    return [this.#name, "#name", "a #part", `#${this.#other}`];\n  }\n}\n'
     short = 'class A {#a=1;static async #b(){}\nget(){return[this.#a,"#name","a #part",`#${this.#b}`];}\n}\n'
-    assert shortened.script(text).replace(" ", "") == short.replace(" ", "")
+    assert minify.script(text).replace(" ", "") == short.replace(" ", "")
 
 
-def test_blanks_go_from_lines_with_strings_and_lines_are_joined_but_for_what_ends_in_a_comment() -> None:
+def test_spaces_and_line_breaks_are_removed_except_in_strings_and_after_comments() -> None:
     text = 'a = { "b/c": `d`, };\ne = [ "f/g", "it\'s" ]; // h;\ni = "/" + k; // { not, joined;\nl = "m // n";\nreturn\no();\n'
-    assert shortened.script(text) == (
+    assert minify.script(text) == (
         'a = { "b/c": `d`, };e = [ "f/g", "it\'s" ]; // h;\ni = "/" + k; // { not, joined;\nl="m // n";\nreturn\no();'
     )
-    assert shortened.script('p = [ "q/r", "it\'s" ];\n') == 'p=["q/r","it\'s"];'
+    assert minify.script('p = [ "q/r", "it\'s" ];\n') == 'p=["q/r","it\'s"];'
 
 
 @pytest.mark.parametrize(
@@ -175,16 +175,16 @@ def test_blanks_go_from_lines_with_strings_and_lines_are_joined_but_for_what_end
         'const load = () => import("./b.js");\n',
     ],
 )
-def test_what_means_the_same_is_not_refused(text: str) -> None:
-    assert joined_scripts.join({"js/a.js": text, "js/b.js": "export const b = 1;\n"}, [])
+def test_equivalent_scripts_are_not_refused(text: str) -> None:
+    assert script_bundles.bundle({"js/a.js": text, "js/b.js": "export const b = 1;\n"}, [])
 
 
 @pytest.mark.slow
-def test_our_own_scripts_can_be_joined_and_each_file_can_be_read(tmp_path: Path) -> None:
+def test_our_scripts_can_be_bundled_and_each_file_can_be_parsed(tmp_path: Path) -> None:
     scripts = (ROOT / "static/js").rglob("*.js")
     sources = {path.relative_to(ROOT / "static").as_posix(): path.read_text(encoding="utf-8") for path in scripts}
     pages = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "templates").rglob("*.html"))
-    joined = joined_scripts.join(sources, joined_scripts.named_in(pages))
+    joined = script_bundles.bundle(sources, script_bundles.scripts_in(pages))
     assert {"js/chat.js", "js/site.js", "js/debug.js", "js/share.js", "js/page/diagrams.js"} <= set(joined)
     for name, text in joined.items():
         (tmp_path / "read.mjs").write_text(text, encoding="utf-8")
@@ -195,6 +195,6 @@ def test_our_own_scripts_can_be_joined_and_each_file_can_be_read(tmp_path: Path)
     assert len(policies) == 1, "two would make the browser refuse the second"
 
 
-def test_what_loads_nothing_but_itself_is_told() -> None:
-    with pytest.raises(joined_scripts.JoinError, match="circle"):
-        joined_scripts.join({"js/a.js": "", "js/b.js": 'import "./c.js";\n', "js/c.js": 'import "./b.js";\n'}, [])
+def test_a_cycle_of_imports_that_nothing_loads_is_refused() -> None:
+    with pytest.raises(script_bundles.BundleError, match="cycle"):
+        script_bundles.bundle({"js/a.js": "", "js/b.js": 'import "./c.js";\n', "js/c.js": 'import "./b.js";\n'}, [])
