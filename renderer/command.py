@@ -164,7 +164,7 @@ def _whole_report(options: Mapping[str, Any], terminal: Terminal) -> tuple[docum
         return document.Report(None, len(found), first, len(whole.problems), refused), lambda: whole.transcript.frames
     repaired = "the frame was repaired, or is hidden, because of this"
     problems = tuple(
-        Problem(item.error, repaired if item.complete else "the frame is not whole", item.location) for item in found if item.error
+        Problem(item.error, repaired if item.complete else "the frame is incomplete", item.location) for item in found if item.error
     )
     return document.Report(None, len(found), problems, len(problems), len(problems)), lambda: tuple(item.frame for item in found)
 
@@ -196,7 +196,7 @@ def _convert(options: Mapping[str, Any], terminal: Terminal) -> int:
     if record is not None and options["side_record"]:
         Path(options["side_record"]).write_text(record.to_json(), encoding="utf-8")
     elif record is not None:
-        terminal.err("Harmony has no place for call ids, intents and names. --side-record PATH keeps them.\n")
+        terminal.err("Harmony cannot represent call ids, intents and names. --side-record PATH stores them.\n")
     terminal.out(text)
     return GOOD
 

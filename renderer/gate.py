@@ -111,7 +111,7 @@ def show(frame: Frame, audience: Audience, own: Collection[str] = ()) -> Visible
         VisibilityError: the frame is hidden from this audience, so the caller should not have called this.
     """
     if not may_see(frame.header, audience, own):
-        raise VisibilityError("a hidden frame was asked for")
+        raise VisibilityError("the caller requested a frame that is hidden from this audience")
     return VisibleText(frame.body)
 
 

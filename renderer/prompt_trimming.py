@@ -1,5 +1,7 @@
-"""Trims a conversation to the length of a prompt: the last turn stays, then documents, then the most recent messages. Documents take
-precedence over messages: people attach one to ask several questions about it.
+"""Trims a conversation to the length of a prompt.
+
+The last turn always stays, then documents, then the most recent messages. Documents take precedence over messages, because people attach
+one to ask several questions about it.
 """
 
 from __future__ import annotations

@@ -231,7 +231,7 @@ def _earlier(frame: Frame, record: SideRecord | None, index: int) -> MessageReco
 def _kept(before: MessageRecord) -> tuple[list[Piece], Terminator]:
     header = pieces_of_text(before.harmony)
     if any(isinstance(piece, Marker) and piece not in _IN_A_HEADER for piece in header):
-        raise SideRecordError("the side record has a header that holds another control token than a header may")
+        raise SideRecordError("a header of the side record contains a control token that is not allowed in a header")
     return header, before.stop
 
 

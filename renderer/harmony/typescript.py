@@ -54,7 +54,7 @@ def literal(value: Json) -> str:
             return "{" + ",".join(f"{literal(str(key))}:{literal(item)}" for key, item in value.items()) + "}"
         case Sequence():
             return "[" + ",".join(map(literal, value)) + "]"
-    raise TypeError(f"{type(value).__name__} is no JSON value")
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
 def _object(schema: Mapping[str, Json], indent: str, depth: int) -> str:

@@ -113,7 +113,7 @@ def block_html(block: Block, source: str, definitions: Definitions) -> SafeHtml:
         return plain(source)
     try:
         return _sanitized(markdown.to_html(block.tokens, definitions))
-    except Exception:  # noqa: BLE001 - the parser reads hostile text: whatever it stumbles over, a reader gets the text, never a half-made page
+    except Exception:  # noqa: BLE001 - the parser reads hostile text: if it fails in any way, the reader gets the plain text
         return plain(source)
 
 
@@ -124,7 +124,7 @@ def with_pending(head: SafeHtml, text: str) -> SafeHtml:
 
 
 def with_text(shown: SafeHtml, text: str, tag: str) -> SafeHtml:
-    """The HTML after ``text`` was appended to the last ``tag`` element (``code`` or ``pre``) of what was shown."""
+    """The HTML with ``text`` appended to the last ``tag`` element (``code`` or ``pre``) of ``shown``."""
     at = shown.html.rindex(f"</{tag}>")
     return SafeHtml(shown.html[:at] + escape(text, quote=False) + shown.html[at:])
 

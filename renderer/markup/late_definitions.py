@@ -8,7 +8,7 @@ from renderer.markup.tails import cost_of
 
 
 class Waiting:
-    """Closed blocks that wait for definitions, by label. ``cost``: of rendering them all again."""
+    """Closed blocks that wait for definitions, by label. ``cost``: what rendering them all again costs."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, tuple[Block, str, set[str]]] = {}

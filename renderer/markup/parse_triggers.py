@@ -13,9 +13,10 @@ _NUMBERED = re.compile(r"[0-9]{1,9}[.)](?:[ \t]|$)")
 
 
 class Trigger:
-    """Tells from each new line whether parsing may close a block. If it misses one, the block only closes later.
+    """Decides from each new line whether parsing may close a block. If it misses one, the block only closes later.
 
-    After a parse that closed nothing, a large block is parsed again only when it has grown by a quarter: the work stays in proportion.
+    After a parse that closed nothing, a large block is parsed again only when it has grown by a quarter, so that the total work stays
+    proportional to its size.
     """
 
     def __init__(self, block: Block | None = None, size: int = 0, *, undecided: bool = False) -> None:
@@ -27,7 +28,7 @@ class Trigger:
 
     @property
     def is_fence(self) -> bool:
-        """Whether only the end of a fence makes parsing worth while."""
+        """Whether only the end of a fence makes parsing worthwhile."""
         return self._kind == "fence"
 
     def takes(self, line: str) -> bool:

@@ -1,5 +1,7 @@
-"""Finds summary lines that address the reader or judge somebody. Such a line asks the reader for something, or gives a number to call or
-something to click. A person who trusts the product might follow it, but a summary only reports what was done.
+"""Finds summary lines that address the reader or judge somebody.
+
+A line that addresses the reader asks for something, or names a number to call or something to click. A person who trusts the product might
+do it, while a summary should only report what was done.
 """
 
 from __future__ import annotations

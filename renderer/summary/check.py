@@ -23,25 +23,25 @@ _READ_TOGETHER = 3
 class Reason(StrEnum):
     """Why a line is not shown. The values are sentences for staff."""
 
-    EMPTY = "it says nothing"
+    EMPTY = "it is empty"
     LINES = "it has more than one line"
     LENGTH = "it is too long"
-    UNSEEN = "it holds characters that are not seen, or letters in disguise"
-    MARKERS = "it holds control tokens or words of the Harmony format"
-    ADDRESS = "it holds an address, or a file name that is not in the visible text"
-    CODE = "it holds code or markup"
-    ADDRESSED = "it speaks to the reader, asks for something, or names a place to call or click"
-    JUDGED = "it suspects, insults or blames somebody, or tells of deceit"
+    UNSEEN = "it contains invisible or look-alike characters"
+    MARKERS = "it contains control tokens or words of the Harmony format"
+    ADDRESS = "it contains an address, or a file name that is not in the visible text"
+    CODE = "it contains code or markup"
+    ADDRESSED = "it addresses the reader, asks for something, or names a place to call or click"
+    JUDGED = "it suspects, insults or blames somebody, or mentions deceit"
     REFUSAL = "it is a refusal"
-    POLICY = "it speaks of instructions, rules or permission"
+    POLICY = "it mentions instructions, rules or permission"
     SCRIPT = "it uses a script that the visible text does not use"
     LANGUAGE = "it is in another language than the visible text"
     COPY = "it copies hidden text"
-    SECRET = "it holds a number, key or random word that is not in the visible text"  # noqa: S105 - a sentence
-    ENCODED = "it holds hidden text in a simple cipher"
-    NAME = "it names what only the system or developer message names"
-    RETOLD = "it retells the system or developer message"
-    WORD = "it holds a word that is neither in the visible text nor a plain one"
+    SECRET = "it contains a number, key or random word that is not in the visible text"  # noqa: S105 - a sentence
+    ENCODED = "it contains hidden text in a simple cipher"
+    NAME = "it contains a name that is only in hidden text"
+    RETOLD = "it paraphrases the system or developer message"
+    WORD = "it contains a word that is neither in the visible text nor a common one"
     REVIEW = "the model that reviews summaries did not allow it"
 
 

@@ -14,7 +14,7 @@ from renderer.gate import Audience, VisibleText, show
 from renderer.summary.check import Reason
 
 ASIDE = Header(Role.ASSISTANT, Channel.ANALYSIS, name=SUMMARY_NAME, intent=Intent.DEBUG)
-"""The header of what only staff see: blocked lines with their reasons, and summaries that a model server sent."""
+"""The header of frames that only staff see: blocked lines with their reasons, and summaries that a model server sent."""
 
 _KEPT_OF_BLOCKED = 500
 

@@ -50,7 +50,7 @@ class Grams:
         self._rest = ""
 
     def feed(self, text: str) -> None:
-        """More of the text that is indexed."""
+        """Add more of the text to index."""
         text = self._rest + text
         begins = range(0, len(text) - self._size + 1, self._step)
         self._known.update(hash(text[begin : begin + self._size]) for begin in begins)
@@ -85,16 +85,16 @@ class HiddenText(NamedWords):
         """The content of each sentence of the system and developer messages."""
         self.order_words: set[str] = set()
         self.instruction_forms: set[str] = set()
-        """The base words of these words; for scripts without spaces, each pair of adjacent characters."""
+        """The base words of ``order_words``; for scripts without spaces, each pair of adjacent characters."""
         self.names: set[str] = set()
-        """Names and quoted words of those messages."""
+        """Names and quoted words of the system and developer messages."""
         self.forms: set[str] = set()
-        """The base words of its words."""
+        """The base words of all hidden words."""
         self.skeletons: set[str] = set()
         self.letter_sets: set[str] = set()
         """The letters of these forms, sorted: a word with two letters swapped has the same."""
         self.pairs: set[str] = set()
-        """As of visible text."""
+        """Each pair of adjacent characters, as in ``SeenText``."""
         self.digits: set[str] = set()
         """Runs of digits of longer numbers (``spellings.digits``), however they are separated or spelled."""
         self.pinyin: set[str] = set()
@@ -109,7 +109,7 @@ class HiddenText(NamedWords):
         self._lettered = 0
 
     def feed(self, text: str) -> None:
-        """More of a hidden frame."""
+        """Add more of a hidden frame."""
         self._pending.append(text)
         self._size += len(text)
         if self._size >= _BATCH:
@@ -181,12 +181,12 @@ class HiddenText(NamedWords):
 
 
 class SeenText:
-    """What people can see anyway: their questions and the visible messages. A summary may mention all of it."""
+    """The text that people can see: their questions and the visible messages. A summary may mention all of it."""
 
     def __init__(self) -> None:
         self.words: set[str] = set()
         self.parts: set[str] = set()
-        """The words, and what stands side by side with a script without spaces: "17" of "17\u304c"."""
+        """The words, and the parts of words that mix scripts with and without spaces: "17" of "17\u304c"."""
         self.stems: set[str] = set()
         self.forms: set[str] = set()
         """The base words of these words."""
@@ -212,7 +212,7 @@ class SeenText:
         self.language_counts: Counter[str] = Counter()
 
     def feed(self, text: str) -> None:
-        """One whole visible message, or a part of one that ends at a space."""
+        """Add one whole visible message, or a part of one that ends at a space."""
         words = disguises.words(text)
         for word in set(words) - self.words:
             self._index_word(word)

@@ -1,6 +1,6 @@
 """Guesses the language of a line from its stop words.
 
-It only has to detect that a text is not in the expected language.
+It only has to detect when a text is not in the expected language.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def has_hidden_name(line: str, hidden: HiddenText, seen: SeenText) -> bool:
 
 
 def builds_name(lines: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
-    """Whether a name is split across the last two lines, or spelled by letters of words or lines; or too many letters stand alone."""
+    """Whether a name is split across the last two lines, or spelled by letters of words or lines, or there are too many single letters."""
     words = [word for line in lines for word in disguises.words(line)]
     if any(_holds_name(row, hidden, seen, least) for row, least in letters.streams(lines)):
         return True

@@ -34,7 +34,7 @@ _NAMES_SPELLED = (
     "serenity clement soledad trinidad caridad piedad natividad felicidad asuncion concepcion encarnacion visitacion ascension"
 )
 _NAMES_ALIKE = frozenset(_NAMES_SPELLED.split())
-"""Names that have these endings nevertheless."""
+"""Names that have these endings."""
 _HEXADECIMAL = re.compile("[a-f]{6,}")
 
 

@@ -16,7 +16,9 @@ _VOWELS = re.compile("[aeiouy]")
 
 
 def holds_secret(line: str, seen: SeenText) -> bool:
-    """Whether ``line`` contains one that is not in the visible text. A single digit counts: many lines could spell a number."""
+    """Whether ``line`` contains a key, code or number that is not in the visible text. A single digit counts: many lines could spell a
+    number.
+    """
     words = disguises.words(line)
     if sum(len(word) == 1 and word.isascii() and word.isalpha() for word in words) > _MOST_LETTERS_APART:
         return True

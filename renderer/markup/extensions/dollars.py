@@ -31,7 +31,7 @@ _NAMED_TEXT = re.compile(
 )
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?|[^A-Za-z])")
 _SURE = re.compile(r"\\[A-Za-z]{2,}|[_^]\{|\^[-+*]?\w|[A-Za-z]_\w(?!\w)")
-"""Characters that hardly anything but TeX contains."""
+"""Characters that are rare outside TeX."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _NAMES = frozenset(
     [

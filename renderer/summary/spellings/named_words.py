@@ -17,22 +17,22 @@ class NamedWords:
         self.certain_names: set[str] = set()
         """Names and words that certainly are names: in quotes, after a title, or parts of an identifier."""
         self.wide_names: set[str] = set()
-        """Those in scripts without spaces."""
+        """The certain names in scripts without spaces."""
         self.name_heads: set[str] = set()
         """The beginnings of names."""
         self.named_after: dict[str, set[str]] = {}
-        """Words with a capital, and the words with one before them: "Fischer" after "Peter"."""
+        """For each capitalized word, the capitalized words directly before it: "Fischer" after "Peter"."""
         self.sounds: set[tuple[str, str]] = set()
         """The sounds of possible names (``spellings.sounds``)."""
         self.small: set[str] = set()
-        """Words that are written without a capital."""
+        """Words in lower case."""
         self.with_article: set[str] = set()
-        """Those that follow an article: names seldom do."""
+        """The words that follow an article: names seldom do."""
         self.german_nouns: set[str] = set()
         self.korean_descriptions: set[str] = set()
 
     def index_names(self, text: str) -> None:
-        """More text. Names in it may already have been in earlier text."""
+        """Index more text, which may overlap with earlier text."""
         names, certain_names = written.names(text), written.certain_names(text)
         self.spelled_names |= names
         self.certain_names |= certain_names

@@ -40,7 +40,7 @@ _GERMAN_NOUN = re.compile(
     r"[Jj]ede[rsnm]?|[Dd]iese[rsnm]?|[Oo]hne|[Zz]u viel)"
     r"\s+(?:[a-z\u00df-\u00ff]+e[nrsm]?\s+)?([A-Z\u00c4\u00d6\u00dc][a-z\u00df-\u00ff]{3,30})\b"
 )
-"""A noun after words that never precede a name. German capitalizes it like a name."""
+"""A noun after words that never precede a name. German capitalizes nouns and names alike."""
 
 
 def quoted_words(text: str) -> list[list[str]]:
@@ -105,7 +105,7 @@ def korean_descriptions(text: str) -> set[str]:
 
 
 def side_by_side(text: str) -> list[tuple[str, str]]:
-    """Each two folded words with a capital next to each other within a sentence: "Peter", "Fischer"."""
+    """Each pair of adjacent capitalized words within a sentence, folded: "Peter", "Fischer"."""
     found: list[tuple[str, str]] = []
     for part in SENTENCE_END.split(text):
         for match in _CAPITALS.finditer(part.lstrip(" \t-*#>\u2022")):
