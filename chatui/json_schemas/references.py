@@ -9,15 +9,15 @@ from chatui.json_schemas.checking import SCHEMA_DEPTH, SchemaUnusableError
 
 MOST_VALUES = 4000
 MOST_CHARS = 1_000_000
-"""So many values, with so many characters, may come of it: each level of references can double them."""
+"""The most values and characters of a schema with its references inlined: each level of references can double them."""
 _LEFT_OUT = ("$defs", "definitions", "$schema", "$id", "$anchor", "$dynamicAnchor", "$comment")
 
 
 def written_out(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema without references, and without what only they need.
+    """The schema with its references inlined, and without the keys that only they need.
 
     Raises:
-        SchemaUnusableError: one leads elsewhere, to nothing or back to itself, or too much comes of them.
+        SchemaUnusableError: a reference is to another document, to nothing or to itself, or the result is too large.
     """
     written = _Writer(schema).of(schema, 0, ())
     return dict(written) if isinstance(written, Mapping) else {}
@@ -29,11 +29,11 @@ class _Writer:
         self._left, self._chars_left = MOST_VALUES, MOST_CHARS
 
     def of(self, value: Any, depth: int, trail: tuple[str, ...]) -> Any:
-        """``trail``: the references on the way here."""
+        """A copy of ``value`` with its references inlined. ``trail``: the references that led here."""
         self._left -= 1
         self._chars_left -= len(value) if isinstance(value, str) else sum(map(len, value)) if isinstance(value, Mapping) else 0
         if min(self._left, self._chars_left) < 0 or depth > 2 * SCHEMA_DEPTH:
-            raise SchemaUnusableError("its schema is too large when its references are written out")
+            raise SchemaUnusableError("its schema is too large when its references are inlined")
         if isinstance(value, list):
             return [self.of(each, depth + 1, trail) for each in value]
         if not isinstance(value, Mapping):
@@ -54,11 +54,11 @@ class _Writer:
         for part in target[1:].split("/")[1:]:
             name = part.replace("~1", "/").replace("~0", "~")
             if not isinstance(place, Mapping) or name not in place:
-                raise SchemaUnusableError("its schema refers to what there is not")
+                raise SchemaUnusableError("its schema refers to something that does not exist")
             place = place[name]
         return place
 
 
 def _is_keyword(schema: Mapping[str, Any]) -> bool:
-    """Whether this is a schema, and not the mapping of its properties, one of which may be called ``definitions``."""
+    """Whether this mapping is a schema rather than the value of ``properties``, where ``definitions`` could be the name of a property."""
     return any(isinstance(schema.get(name), str | list) for name in ("type", "anyOf", "allOf", "oneOf", "enum", "$schema", "$id"))

@@ -76,7 +76,7 @@ def _find() -> Findings:
 def _state(check: Callable[[], bool]) -> State:
     try:
         return State.GOOD if check() else State.FAILED
-    except Exception:  # noqa: BLE001 - whatever it is, the thing is not there, and more is nobody's business who asks
+    except Exception:  # noqa: BLE001 - whatever the error is, the requirement is not met, and a caller is told nothing more
         return State.FAILED
 
 

@@ -20,7 +20,7 @@ _SHOWN_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting in force. ``value``: as text, empty for a secret and for unset settings. ``is_set``: it is set in the environment."""
+    """A setting in force. ``value`` is text; it is empty for secrets and unset settings. ``is_set``: it is set in the environment."""
 
     name: str
     value: str
@@ -31,7 +31,7 @@ class Setting:
 
 
 def found_by(words: str) -> list[tuple[SettingGroup, list[Setting]]]:
-    """The settings with all the words in their name, value or meaning, under their headings. Values of secrets are not searched."""
+    """The settings that contain all these words in their name, value or meaning, by group. Values of secrets are not searched."""
     wanted = words.casefold().split()
     named: dict[str, list[Setting]] = {}
     for setting in settings_in_force():

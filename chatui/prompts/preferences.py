@@ -8,8 +8,9 @@ _PLACE = "{preferences}"
 
 
 def worded(instructions: str) -> str:
-    """The product's text with the person's instructions in it, each of their lines marked: text cannot leave its lines, so it cannot forge
-    others. Control markers are not changed here. Every back end escapes them in all text, or encodes text so that it cannot produce any.
+    """The product's text with the person's instructions in it. Each of their lines is marked, so that none can pass for a line of ours.
+
+    Control markers are not changed here. Every back end escapes them in all text, or encodes text so that it cannot produce any.
     """
     return _marked("preferences", _PLACE, instructions)
 

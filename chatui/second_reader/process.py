@@ -15,10 +15,10 @@ from pathlib import Path
 SECONDS = 20.0
 """How long a batch may take. Loading takes half a second; an unbroken run of 80,000 characters would take half a minute."""
 COMMAND = (sys.executable, "-I", str(Path(__file__).with_name("worker.py")))
-# What a Python needs to start. The environment's keys and passwords are none of its business, and it finds no way to the network.
+# The variables that Python needs to start. The process gets no other: no keys, no passwords, and no way to the network.
 _NEEDED = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR")
 _one_at_a_time = threading.Lock()
-"""Each takes 150 MB and a processor: several addresses that are examined at once, beside people's answers, wait for each other."""
+"""Each process takes 150 MB and a processor, which people's answers need as well. So simultaneous examinations wait for each other."""
 _NOWHERE = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
 
 
@@ -28,7 +28,7 @@ class SecondReaderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message as openai-harmony knows it. ``content_type`` is ``<|constrain|>json`` where it is a constraint."""
+    """A message in openai-harmony's terms. A constraint is a ``content_type`` such as ``<|constrain|>json``."""
 
     role: str
     name: str | None = None
@@ -65,8 +65,9 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The token ids that openai-harmony wrote. ``ids``: of each message, None if it cannot be written. ``kept``: of the whole without
-    what openai-harmony drops by itself; empty if it cannot be written."""
+    """The token ids that openai-harmony wrote. ``ids``: those of each message, None if it cannot be written. ``kept``: those of the whole
+    conversation, from which openai-harmony drops reasoning by itself; empty if it cannot be written.
+    """
 
     ids: tuple[tuple[int, ...] | None, ...] = field(repr=False)
     kept: tuple[int, ...] = field(repr=False)
@@ -76,7 +77,7 @@ class Written:
 class SecondReader:
     """openai-harmony. ``rank_file`` finds the vocabulary file on this machine, None if there is none; nothing is ever downloaded.
 
-    One runs at a time in this process; ``seconds`` count from the asking.
+    One process runs at a time. ``seconds`` includes the wait for the previous one.
     """
 
     rank_file: Callable[[], Path | None]
@@ -133,7 +134,7 @@ class SecondReader:
                 self.command,
                 input=lines.encode(),
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,  # a crash prints what it was about
+                stderr=subprocess.DEVNULL,  # a crash report may quote the conversation
                 env=environment,
                 timeout=max(end - time.monotonic(), 0.0),
                 check=False,

@@ -15,7 +15,7 @@ _FIELDS = {"role": "role", "name": "name", "channel": "channel", "recipient": "r
 
 
 def compare_readings(ours: Sequence[Frame], theirs: Sequence[Said]) -> Iterator[Difference]:
-    """The differences in order; both read the same ids. A header at the end without a body is no message for either."""
+    """The differences in order; both read the same ids. A header without a body at the end does not count as a message."""
     ours, theirs = _without_cut_header(list(ours), list(theirs))
     for number, (frame, said) in enumerate(zip(ours, theirs, strict=False), 1):
         yield from (Difference(kind, number, detail) for kind, detail in _differing(frame, said))
@@ -24,20 +24,20 @@ def compare_readings(ours: Sequence[Frame], theirs: Sequence[Said]) -> Iterator[
 
 
 def as_message(frame: Frame) -> Message:
-    """A frame as a message of openai-harmony, with everything that such a message can hold."""
+    """A frame as a message of openai-harmony, with everything that such a message can represent."""
     header = frame.header
     kind = f"{CONSTRAIN}{header.constrain}" if header.constrain is not None else header.content_type
     return Message(header.role, header.name, header.channel, header.recipient, kind, frame.body)
 
 
 def shown(said: Sequence[Said]) -> str:
-    """All text that people would see with openai-harmony's reading."""
+    """All text that people would see if openai-harmony's reading were used."""
     return "".join(one.text for one in said if isinstance(one, Message) and may_see(_header(one), Audience.END_USER))
 
 
 def _header(message: Message) -> Header:
     is_preamble = message.channel == Channel.COMMENTARY and message.content_type is None
-    # Harmony always has a channel: what has none is no answer of a model's, though a stored frame without one would be.
+    # In Harmony, a message without a channel is not an answer; a stored frame without a channel would be.
     channel = message.channel if message.channel is not None or message.role != Role.ASSISTANT else "none"
     return Header(message.role, channel, message.recipient, intent=Intent.PREAMBLE if is_preamble else None)
 

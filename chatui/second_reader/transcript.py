@@ -57,11 +57,11 @@ def compare_all(transcripts: Sequence[Sequence[Frame]], vocabulary: Vocabulary, 
 
 
 def _meant(frame: Frame) -> Message:
-    """The message with which openai-harmony writes what we write."""
+    """The message for which openai-harmony should write the same ids as we do."""
     frame = hip1.as_written(frame)
     message = as_message(frame)
     is_tool, is_constraint = message.role == Role.TOOL, frame.header.constrain is not None
-    is_called = frame.terminator is Terminator.CALL  # openai-harmony ends a message to all as a call, and so do we where it is one
+    is_called = frame.terminator is Terminator.CALL  # openai-harmony ends every message to "all" as a call; we do so only for calls
     recipient = None if message.recipient == "all" and not is_called else message.recipient
     channel = Channel.FINAL.value if message.channel is None and message.role == Role.ASSISTANT else message.channel
     return replace(
@@ -82,7 +82,7 @@ def _segments(ids: Sequence[int], vocabulary: Vocabulary) -> list[tuple[int, ...
 
 def _compare_writings(frames: Sequence[Frame], ours: Sequence[tuple[int, ...]], plain: Written, meant: Written) -> Iterator[Difference]:
     if len(ours) != len(frames):
-        yield Difference(Kind.WRITTEN_OTHERWISE, 0, "another number of messages")
+        yield Difference(Kind.WRITTEN_OTHERWISE, 0, "a different number of messages")
         return
     for number, (frame, ids, as_is, as_meant) in enumerate(zip(frames, ours, plain.ids, meant.ids, strict=True), 1):
         if ids != as_is:
@@ -117,7 +117,7 @@ def _dropped(frames: Sequence[Frame], plain: Written) -> Difference | None:
     first_answer = next((place for place, frame in enumerate(frames) if frame.header.channel == Channel.FINAL), 0)
     spent = [place for place in range(first_answer) if frames[place].header.channel == Channel.ANALYSIS]
     if plain.kept != _joined(plain, [place for place in range(len(frames)) if place not in set(spent)]):
-        return Difference(Kind.WRITTEN_OTHERWISE, 0, "the whole is not its messages")
+        return Difference(Kind.WRITTEN_OTHERWISE, 0, "the conversation as a whole differs from its messages")
     return Difference(Kind.REASONING_KEPT, 0, f"{len(spent)} of {len(frames)} messages")
 
 

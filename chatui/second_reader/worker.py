@@ -21,7 +21,7 @@ import openai_harmony as harmony
 
 START = 200_006
 NICENESS = 10
-# How openai-harmony's sentences begin, and our word for each. What stands behind them quotes the header.
+# The beginnings of openai-harmony's error messages, and our word for each. The rest of a message quotes the header.
 PROBLEMS = {
     "Unknown role": "unknown-role",
     "unexpected tokens remaining in message header": "words-left-in-header",
@@ -34,7 +34,7 @@ _REFUSALS = (harmony.HarmonyError, OverflowError, RuntimeError, TypeError, Value
 
 
 def main() -> None:
-    """Load the vocabulary, then answer each line of input, after everything that the machine has to do for people."""
+    """Load the vocabulary, then answer each line of input, with low priority so that people's requests go first."""
     os.nice(NICENESS)
     try:
         encoding = harmony.load_harmony_encoding("HarmonyGptOss")

@@ -1,7 +1,7 @@
 """Sends spans to the operator's collector with OpenTelemetry, from a background thread.
 
-A collector that is away, slow or hostile costs the spans and one line in the log: the queue is bounded, the body of an answer is not read,
-and a redirect is not followed.
+If the collector is unavailable, slow or hostile, only spans are lost, and one line is logged: the queue is bounded, response bodies are not
+read, and redirects are not followed.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from chatui.tracing.spans import NAMES, Kind, Span, SpanAttributes
 log = logging.getLogger(__name__)
 
 MOST_WAITING = 2048
-"""Spans; a newer one pushes out the oldest."""
+"""The most spans in the queue. If it is full, a new span replaces the oldest."""
 MOST_AT_ONCE = 256
 PAUSE_SECONDS = 2.0
-"""How long spans wait to be sent together."""
+"""How long spans are collected before they are sent together."""
 SEND_SECONDS = 5.0
 LATE_SECONDS = 15.0
-"""What takes longer than this hangs: the time for sending begins anew with each byte of an answer."""
+"""A request that takes longer than this hangs: SEND_SECONDS starts again with each byte of the response."""
 MOST_CHARS = 200
 
 _KINDS = {kind: trace.SpanKind[kind.upper()] for kind in get_args(Kind)}
 
 
 class Collector:
-    """The tracer that sends what it measures. ``stop`` once, when the process ends."""
+    """The tracer that sends its spans. Call ``stop`` once, when the process ends."""
 
     def __init__(self, url: str, headers: Mapping[str, str], share: float, *, tells_model_servers: bool) -> None:
-        """``url`` with its path. ``share``: of the traces, from 0 to 1."""
-        # They repeat a failure with each try, and quote what the collector answered.
+        """``url`` includes the path. ``share``: which part of the traces is sent, from 0 to 1."""
+        # These loggers report every failed attempt, and quote the collector's response.
         for name in ("opentelemetry", "urllib3"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         inner = OTLPSpanExporter(url, headers=dict(headers), timeout=SEND_SECONDS, session=_Session())
@@ -73,7 +73,7 @@ class Collector:
             try:
                 yield measured
             except (CancelledError, GeneratorExit):
-                raise  # somebody pressed Stop, or left
+                raise  # somebody pressed Stop, or disconnected
             except BaseException as error:
                 inner.set_attribute("error.type", type(error).__name__)
                 inner.set_status(trace.StatusCode.ERROR)
@@ -91,8 +91,8 @@ class Collector:
         return carrier
 
     def stop(self, seconds: float) -> None:
-        """Send what waits, for so long at most."""
-        # In a thread: the provider itself would wait for half a minute.
+        """Send the queued spans, for at most ``seconds``."""
+        # In a thread, because the provider itself would wait for half a minute.
         ending = threading.Thread(target=self._provider.shutdown, name="traces end", daemon=True)
         ending.start()
         ending.join(seconds)
@@ -114,7 +114,7 @@ class _Measured(Span):
 
 
 class Watch(SpanExporter):
-    """Hands batches on, and tells the operator when that begins to fail and when it is over."""
+    """Passes batches on, and logs when the collector becomes unavailable and when it is available again."""
 
     def __init__(self, inner: SpanExporter) -> None:
         self._inner = inner
@@ -128,21 +128,21 @@ class Watch(SpanExporter):
         self._sending_since = time.monotonic()
         try:
             result = self._inner.export(spans)
-        except Exception:  # noqa: BLE001 - whatever a collector can make this raise costs spans and nothing else
+        except Exception:  # noqa: BLE001 - whatever error a collector can cause here, only spans may be lost
             result = SpanExportResult.FAILURE
         self._sending_since = None
         if result is SpanExportResult.SUCCESS:
             self._is_back()
         else:
             self._lost += len(spans)
-            self._is_away("it does not take them")
+            self._is_away("it does not accept them")
         return result
 
-    def look(self) -> None:
-        """Notice a collector that never comes to an end."""
+    def check_for_hang(self) -> None:
+        """Notice a collector whose response never ends."""
         since = self._sending_since
         if since is not None and time.monotonic() - since > LATE_SECONDS:
-            self._is_away("it does not finish its answer")
+            self._is_away("it does not finish its response")
 
     def _is_away(self, why: str) -> None:
         with self._lock:
@@ -164,7 +164,7 @@ class Watch(SpanExporter):
 
 
 class _Processor(BatchSpanProcessor):
-    """OpenTelemetry's, with a look at the collector for each span."""
+    """OpenTelemetry's processor, which also checks at each span whether the collector hangs."""
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch, MOST_WAITING, PAUSE_SECONDS * 1000, MOST_AT_ONCE, SEND_SECONDS * 1000)
@@ -172,12 +172,12 @@ class _Processor(BatchSpanProcessor):
 
     def on_end(self, span: ReadableSpan) -> None:
         """See OpenTelemetry."""
-        self._watch.look()
+        self._watch.check_for_hang()
         super().on_end(span)
 
 
 class _Session(requests.Session):
-    """Reads the head of an answer and nothing of its body, keeps no cookies, and knows no proxies or passwords of the environment."""
+    """Reads only the head of a response, stores no cookies, and ignores proxies and passwords in the environment."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -189,7 +189,7 @@ class _Session(requests.Session):
         response = super().request(*args, **(options | {"stream": True, "allow_redirects": False}))
         response.close()
         if not response.ok or response.is_redirect:
-            response.headers.pop("retry-after", None)  # a later batch tries again: nobody has to be waited for
+            response.headers.pop("retry-after", None)  # the next batch tries again anyway
         if response.is_redirect:
-            response.status_code = HTTPStatus.BAD_GATEWAY  # OpenTelemetry takes it for success
+            response.status_code = HTTPStatus.BAD_GATEWAY  # OpenTelemetry would treat a redirect as success
         return response

@@ -15,11 +15,11 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _NOT_MEASURED = ("/static/", "/healthz", "/readyz", "/metrics")
-"""What comes every few seconds, or costs next to nothing."""
+"""The beginnings of paths that are requested every few seconds, or cost next to nothing."""
 
 
 def measured(application: Application) -> Application:
-    """The application with a span around each request; itself, where nobody collects them."""
+    """The application with a span around each request; the application itself if tracing is off."""
     if not spans.are_on():
         return application
 
@@ -42,7 +42,7 @@ def measured(application: Application) -> Application:
 
 
 def _route(path: str) -> str:
-    """Never the path: it has names of groups, and secrets of links."""
+    """The URL pattern of a path. The path itself is never recorded: it can contain names of groups and secrets of links."""
     try:
         return f"/{resolve(path).route}"
     except Resolver404:

@@ -34,4 +34,4 @@ def waiting() -> list[asyncio.Future[None]]:
 def _forget(booked: asyncio.Future[None]) -> None:
     _booked.discard(booked)
     if not booked.cancelled() and (error := booked.exception()) is not None:
-        log.warning("what the product asked for itself could not be booked (%s)", type(error).__name__)
+        log.warning("the tokens of one of the product's own requests could not be booked (%s)", type(error).__name__)

@@ -19,7 +19,7 @@ from chatui.usage.counting import Attribution, Charge
 
 
 def asked_of(turn: Turn) -> Attribution:
-    """Who asked for a turn, and when. Reads nothing."""
+    """Who asked for a turn, and when. Runs no query."""
     return Attribution(turn.asked_by_id, periods.of(turn.started_at).day, turn.key_id, turn.reserved_tokens)
 
 
@@ -41,9 +41,8 @@ def hold(people: Collection[UUID]) -> None:
 
 
 def book(key: UUID, asked: Attribution, charge: Charge) -> None:
-    """Book a request of the product itself, as a write:
-
-    ``key`` is its entry's, so that the write may run twice. Nothing is booked for a person who was erased meanwhile.
+    """Book a request of the product itself, as a write. ``key`` is the primary key of its entry, so that the write may run twice. If the
+    person was erased meanwhile, nothing is booked.
     """
     person = User.objects.select_for_update(of=("self",), no_key=True).filter(pk=asked.person_id).values_list("pk").first()
     if person is None or UsageEntry.objects.filter(pk=key).exists():

@@ -110,7 +110,7 @@ class Tail:
         self.may_define = self.may_define or ":" in text
 
     def show(self, source: Callable[[], str]) -> BlockOpen | BlockText | None:
-        """The event to send for this update, or None. ``source`` returns the block's whole text; it is called only if the block is rendered."""
+        """The event to send for this update, or None. ``source`` returns the block's whole text; called only if the block is rendered."""
         if not self._fresh:
             return None
         if self._code is not None:

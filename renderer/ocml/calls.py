@@ -56,7 +56,7 @@ class Reply:
     def raise_for_error(self) -> None:
         """Raise ToolTimeoutError or ToolCancelledError if the reply reports one."""
         if self.error is not None:
-            raise Problem(self.error, _TOLD[self.error]).error()
+            raise Problem(self.error, _TOOL_ERROR_HINTS[self.error]).error()
 
 
 def read_call(frame: Frame) -> Call:
@@ -163,10 +163,13 @@ def body_faults(frame: Frame) -> Iterator[CallFault]:
     elif frame.header.role == Role.TOOL and ("E-TOOL-" in frame.body or "\\u" in frame.body):  # JSON may write a letter as an escape
         code = read_reply(frame).error
         if code is not None:
-            yield CallFault(code, _TOLD[code], 0, False, False)
+            yield CallFault(code, _TOOL_ERROR_HINTS[code], 0, False, False)
 
 
-_TOLD = {Code.TOOL_TIMEOUT: "a reply reports that its tool took too long", Code.TOOL_CANCELLED: "a reply reports that its call was cancelled"}
+_TOOL_ERROR_HINTS = {
+    Code.TOOL_TIMEOUT: "a reply reports that its tool took too long",
+    Code.TOOL_CANCELLED: "a reply reports that its call was cancelled",
+}
 
 
 def _call_faults(frame: Frame) -> Iterator[CallFault]:
