@@ -1,7 +1,7 @@
-"""The product's own error codes, each with the message that people see: a closed list beside the eight of the specification.
+"""The product's own error codes, each with the message that people see: a closed list, in addition to the eight of the specification.
 
-A code follows an error from the database to the page. Its message never quotes a transcript. It is in English, for logs and commands; what
-people read is its translation (``chatui.languages.sentences``).
+An error keeps its code from the database to the page. The message never quotes a transcript. It is in English, for logs and commands;
+people read its translation (``chatui.languages.sentences``).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class ProductCode(ErrorCode):
 
 
 def counted(codes: Iterable[ErrorCode]) -> str:
-    """Codes with how often each came, for a line of the log; empty where there is none."""
+    """The codes with the number of times that each occurs, for a log line; empty if there are none."""
     return ", ".join(f"{code} × {count}" for code, count in sorted(Counter(codes).items()))
 
 
@@ -80,7 +80,7 @@ def code_of(value: str) -> ErrorCode:
 
 
 def noop(sentence: str) -> str:
-    """Marks a sentence for translators. Django has the same, but back ends, which use these codes, know no Django."""
+    """Marks a sentence for translators. Django has the same function, but back ends use these codes and must not import Django."""
     return sentence
 
 

@@ -135,7 +135,7 @@ class Guess:
         self._places: list[tuple[_Place, bool]] = []
 
     def take(self, place: _Place) -> bool:
-        """Count it there, too; False if another one was faster."""
+        """Also count it in ``place``. Returns False if another guess was faster."""
         has_gate = place.take()
         if has_gate is None:
             return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 import unicodedata
 from functools import cache
 
-# Unicode's Default_Ignorable_Code_Point, which Python's tables lack: characters that are drawn as nothing.
+# Unicode's Default_Ignorable_Code_Point, which Python's tables lack: characters that are invisible.
 _IGNORABLE = (
     (0x00AD, 0x00AD),
     (0x034F, 0x034F),
@@ -73,7 +73,7 @@ def _prototypes() -> dict[str, str]:
     The library lists each pair both ways. A character listed with only one other is a variant of that one; a character listed with several
     is itself the prototype. Of two that are listed only with each other, either will do, as long as it is always the same one.
     """
-    # Here, because it takes 7 MB, which only a process that makes accounts needs.
+    # Imported here, because it takes 7 MB, and only a process that creates accounts needs it.
     from confusable_homoglyphs import confusables
 
     table: dict[str, str] = {}
@@ -88,5 +88,5 @@ def _prototypes() -> dict[str, str]:
 
 
 def _bare(shown: str) -> str:
-    # The library has left in the marks that Unicode's file puts around right-to-left letters.
+    # The library does not remove the marks that Unicode's file puts around right-to-left letters.
     return shown.replace("\u200e", "") or shown
