@@ -146,7 +146,7 @@ def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
     seen = [document.parse_frame(message.text) for message in messages if not _is_instruction(message)]
     job = replace(
         job_of(turn),
-        frames=(*instructions.frames_of(turn, program), *history.seen_again(seen)),
+        frames=(*instructions.frames_of(turn, program), *history.frames_for_prompt(seen)),
         today=None if program else instructions.today(turn.asked_by),
         place_id=place_id,
         turns_left_out=left_out,

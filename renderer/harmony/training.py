@@ -14,7 +14,7 @@ from renderer.frames import Frame, Header, Intent, Role, Terminator
 from renderer.harmony.hip1 import as_written, pieces_of_frame
 from renderer.harmony.pieces import Marker, Piece, escaped, text_of_pieces
 from renderer.harmony.system_messages import DeveloperMessage, SystemMessage
-from renderer.history import seen_again
+from renderer.history import frames_for_prompt
 from renderer.tokens import Token
 
 _INSTRUCTIONS = (Role.SYSTEM, Role.DEVELOPER)
@@ -54,7 +54,7 @@ def _history(frames: Sequence[Frame]) -> tuple[Frame, ...]:
     """The frames up to a question, as a prompt contains them. A final answer is appended while they are selected, so that the reasoning of
     all earlier turns is omitted, even of a turn that ended without an answer.
     """
-    return seen_again([*frames, Frame(Header(Role.ASSISTANT, "final"), "", Terminator.END)])[:-1] if frames else ()
+    return frames_for_prompt([*frames, Frame(Header(Role.ASSISTANT, "final"), "", Terminator.END)])[:-1] if frames else ()
 
 
 def _pieces(frame: Frame) -> list[Piece]:

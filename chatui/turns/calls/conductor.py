@@ -97,7 +97,7 @@ class Conductor:
         if self.handing.hand_back():
             return None
         self._failed_rounds += not has_run
-        frames = history.seen_again((*self._job.frames, *self._frames.written))
+        frames = history.frames_for_prompt((*self._job.frames, *self._frames.written))
         # Once one of our tools has run, the model may answer: if it still had to call tools, it never could.
         must_call = request.must_call and not has_run
         return replace(request, frames=frames, cut_answer=None, given_back=dict(self._given_back), must_call=must_call)

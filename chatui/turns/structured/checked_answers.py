@@ -86,7 +86,7 @@ class CheckedAnswers:
         fault, body = self._fault
         self._fault, self._has_retried = None, True
         message = f"{Code.BODY_CONSTRAINT_VIOLATION}: {fault}\n\n{prompts.read('another_try')}"
-        frames = history.seen_again((*self._job.frames, *written, Frame(ANSWER, body)))
+        frames = history.frames_for_prompt((*self._job.frames, *written, Frame(ANSWER, body)))
         return replace(request, frames=(*frames, Frame(Header(Role.USER), message)), tools=(), given_back={}, cut_answer=None)
 
     def verdict(self, outcome: Outcome) -> Outcome:
