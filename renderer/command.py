@@ -30,7 +30,7 @@ BROKEN = 1
 UNUSABLE = 2
 DIFFERENT = 3
 FLAGGED = 4
-MOST_KEPT_BYTES = 4 << 20
+MAX_BUFFERED_BYTES = 4 << 20
 """Larger OpenChatML text is checked while it is read, without holding all of it in memory."""
 
 _AUDIENCES = {"end-user": Audience.END_USER, "staff": Audience.DEBUG}
@@ -138,19 +138,19 @@ def _report_lines(name: str, report: document.Report) -> Iterator[str]:
 
 def _streamed_report(options: Mapping[str, Any]) -> tuple[document.Report, Content | None]:
     """Check OpenChatML text while it is read. The text is retained for the second parser if it is short enough."""
-    kept = bytearray()
+    buffered = bytearray()
 
-    def passed_on(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    def buffering(pieces: Iterator[bytes]) -> Iterator[bytes]:
         for piece in pieces:
-            if len(kept) <= MOST_KEPT_BYTES:
-                kept.extend(piece)
+            if len(buffered) <= MAX_BUFFERED_BYTES:
+                buffered.extend(piece)
             yield piece
 
     with _opened(options["file"]) as file:
-        report = document.check(passed_on(_pieces(file)), fragment=options["fragment"])
-    if len(kept) > MOST_KEPT_BYTES:
+        report = document.check(buffering(_pieces(file)), fragment=options["fragment"])
+    if len(buffered) > MAX_BUFFERED_BYTES:
         return report, None
-    return report, lambda: document.read_leniently(bytes(kept), fragment=options["fragment"]).transcript.frames
+    return report, lambda: document.read_leniently(bytes(buffered), fragment=options["fragment"]).transcript.frames
 
 
 def _whole_report(options: Mapping[str, Any], terminal: Terminal) -> tuple[document.Report, Content | None]:

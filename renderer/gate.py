@@ -71,10 +71,10 @@ def why_hidden(header: Header) -> str | None:
         return "It is addressed to a tool or a program, not to people."
     if header.intent is not None and not is_preamble(header):
         return _WHY_INTENT.get(header.intent, "Nobody knows this intent, and what is not known is hidden.")
-    return _why_persons(header) if header.role == Role.USER else _why_models(header)
+    return _why_user_message_is_hidden(header) if header.role == Role.USER else _why_assistant_message_is_hidden(header)
 
 
-def _why_persons(header: Header) -> str | None:
+def _why_user_message_is_hidden(header: Header) -> str | None:
     """The rows of the table for messages from people."""
     if is_document(header):
         return "It is a document that came with a question; its owner reads it where the file is."
@@ -83,7 +83,7 @@ def _why_persons(header: Header) -> str | None:
     return None if header.intent is None else "A person's message has no intent; this one says that it has."
 
 
-def _why_models(header: Header) -> str | None:
+def _why_assistant_message_is_hidden(header: Header) -> str | None:
     """The rows of the table for messages from a model to people, without an intent or as a preamble."""
     if header.channel in (None, Channel.FINAL):
         return None
@@ -218,7 +218,7 @@ class Gate:
         self.audience = audience
         self._own = frozenset(own)
         self._open_is_visible = False
-        self._said_working = False
+        self._has_sent_working = False
 
     def admit(self, event: RawEvent) -> VisibleEvent | None:
         """What this audience may see of ``event``, or None. Text outside an open visible frame is dropped."""
@@ -226,11 +226,11 @@ class Gate:
             case FrameOpened(header=header):
                 self._open_is_visible = may_see(header, self.audience, self._own)
                 if self._open_is_visible:
-                    self._said_working = False
+                    self._has_sent_working = False
                     return VisibleOpened(header if self.audience is Audience.DEBUG else _outline(header))
-                if self._said_working:
+                if self._has_sent_working:
                     return None
-                self._said_working = True
+                self._has_sent_working = True
                 return Working()
             case FrameText(text=text):
                 return VisibleDelta(VisibleText(text)) if self._open_is_visible and text else None

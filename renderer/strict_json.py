@@ -33,7 +33,7 @@ def loads(text: str, *, exact: bool = False) -> JsonValue:
     if _is_too_deep(text):
         raise JsonError("the value is nested too deeply")
     try:
-        value: JsonValue = json.loads(text, parse_constant=_no_constant, **(_EXACT if exact else _CLOSE))
+        value: JsonValue = json.loads(text, parse_constant=_no_constant, **(_EXACT if exact else _ROUNDED))
     except json.JSONDecodeError as error:
         raise JsonError("the text is not valid JSON", error.pos) from None
     return value
@@ -111,5 +111,5 @@ def _exact_integer(digits: str) -> int:
 _LARGEST = 1.7976931348623157e308
 _DIGITS = 4000
 _NOT_ZERO = re.compile(r"[-0.]*[1-9]")
-_CLOSE: dict[str, Any] = {"parse_float": _finite, "parse_int": _integer}
+_ROUNDED: dict[str, Any] = {"parse_float": _finite, "parse_int": _integer}
 _EXACT: dict[str, Any] = {"parse_float": _exact_float, "parse_int": _exact_integer, "object_pairs_hook": _object}

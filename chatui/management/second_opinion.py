@@ -10,7 +10,7 @@ from chatui.model_servers import vocabulary
 from chatui.second_reader.differences import Difference, Kind
 from chatui.second_reader.process import SecondReader, SecondReaderError
 from chatui.second_reader.transcript import Comparison, compare
-from renderer.command import MOST_KEPT_BYTES
+from renderer.command import MAX_BUFFERED_BYTES
 from renderer.errors import OpenChatMLError
 from renderer.frames import Frame
 from renderer.harmony.vocabulary import VocabularyError
@@ -65,7 +65,7 @@ def second_opinion(frames: Callable[[], tuple[Frame, ...]] | None, second: Secon
     the second reader finishes or times out.
     """
     if frames is None:
-        return Opinion(why=f"it is larger than {MOST_KEPT_BYTES >> 20} MB")
+        return Opinion(why=f"it is larger than {MAX_BUFFERED_BYTES >> 20} MB")
     data_dir = environment().data_dir
     second = second or SecondReader(lambda: vocabulary.find(data_dir))
     try:

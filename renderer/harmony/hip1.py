@@ -277,12 +277,12 @@ def _cut_out(text: str, record: SideRecord) -> Iterator[Finished]:
         if not text.startswith(before, position) or end < 0 or len(body) != kept.characters:
             raise SideRecordError(f"the side record belongs to another text; they differ in message {index + 1}")
         yield Finished(Frame(kept.header, body, kept.terminator))
-        position = _behind_layout(text, end + len(after))
+        position = _after_white_space(text, end + len(after))
     if position != len(text):
         raise SideRecordError("the side record belongs to a shorter text")
 
 
-def _behind_layout(text: str, position: int) -> int:
+def _after_white_space(text: str, position: int) -> int:
     while position < len(text) and text[position].isspace():
         position += 1
     return position

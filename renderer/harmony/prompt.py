@@ -72,8 +72,8 @@ def build_within(prompt: Prompt, vocabulary: Vocabulary, limit: int | None, *, l
     ending = _ending(prompt.cut_answer, vocabulary)
     most = None if limit is None else limit - len(opening) - len(ending)
     found = trim(after, lambda frame: len(ids(frame)), most, least=least)
-    talk = [id_ for frame in found.frames for id_ in ids(frame)]
-    return Fitted([*opening, *talk, *ending], found.turns_left_out, found.is_least)
+    conversation = [id_ for frame in found.frames for id_ in ids(frame)]
+    return Fitted([*opening, *conversation, *ending], found.turns_left_out, found.is_least)
 
 
 def _ending(cut_answer: Frame | None, vocabulary: Vocabulary) -> list[int]:

@@ -9,10 +9,10 @@ from renderer.markup import links
 
 def normalize(text: str) -> str:
     """Line ends as ``\\n``; U+FFFD for what a page cannot contain (control characters, lone surrogates)."""
-    return _UNHOLDABLE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return _FORBIDDEN.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-_UNHOLDABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 def code_text(text: str) -> str:

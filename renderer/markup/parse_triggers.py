@@ -6,7 +6,7 @@ import re
 
 from renderer.markup.markdown import Block
 
-SMALL = 2048
+SMALL_WORK = 2048
 """Work below this many characters is not worth saving."""
 _STARTER = re.compile(r"[-+*=#>`~|:$\\_\[0-9]|.*\|")
 _NUMBERED = re.compile(r"[0-9]{1,9}[.)](?:[ \t]|$)")
@@ -23,7 +23,7 @@ class Trigger:
         self._kind = "undecided" if undecided else block.kind if block else ""
         self._markup = block.tokens[0].markup if block else ""
         self._size = size
-        self._worthwhile = size * 5 // 4 if size > SMALL else 0
+        self._worthwhile = size * 5 // 4 if size > SMALL_WORK else 0
         self._count = 0
 
     @property
@@ -31,7 +31,7 @@ class Trigger:
         """Whether only the end of a fence makes parsing worthwhile."""
         return self._kind == "fence"
 
-    def takes(self, line: str) -> bool:
+    def add_line(self, line: str) -> bool:
         """Add this line, and return whether to parse now."""
         self._size += parsing_work(line)
         self._count += 1

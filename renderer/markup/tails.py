@@ -93,7 +93,7 @@ class Tail:
         self._added: list[str] = []
         self._sentence: Sentence | None = None
 
-    def stay_plain(self) -> None:
+    def show_as_plain_text(self) -> None:
         """Show everything as plain text from now on, because the block is too large to render."""
         self._plain = True
 

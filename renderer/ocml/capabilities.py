@@ -38,7 +38,7 @@ def hints(header: Mapping[str, object]) -> list[str]:
     return found
 
 
-def covering(header: Mapping[str, object], frames: Iterable[Frame]) -> dict[str, object]:
+def with_used_names(header: Mapping[str, object], frames: Iterable[Frame]) -> dict[str, object]:
     """The keys of a document header, with the roles and channels that frames use and its capabilities do not list added to them."""
     listing = header.get("capabilities")
     if not isinstance(listing, Mapping):

@@ -186,17 +186,17 @@ class _Message:
             self._fault("a message has an unknown key")
 
     def _header(self, message: dict[str, JsonValue]) -> Header:
-        said = {key: self._text(message, key) for key in _TEXTS}
-        for key, value in said.items():
+        values = {key: self._text(message, key) for key in _TEXTS}
+        for key, value in values.items():
             if value is not None and not frame_header.VALUE.fullmatch(value):
                 self._fault("a value that is not allowed in a header")
-                said[key] = None
-        role = said.pop("role")
+                values[key] = None
+        role = values.pop("role")
         if role is None:
             self._fault("a message without a role")
             return BROKEN
         # The header is written as text and read by the one parser for frame headers, so that both formats obey the same rules.
-        text = frame_header.spelled(Header(role, recipient=said.pop("to"), **said))
+        text = frame_header.spelled(Header(role, recipient=values.pop("to"), **values))
         if len(text) > frame_header.HEADER_LIMIT:
             self._fault("the frame header is too long")
             return BROKEN

@@ -70,7 +70,7 @@ def _asks(words: list[str], none: frozenset[str]) -> bool:
     return False
 
 
-def judges(line: str, seen: SeenText) -> bool:
+def judges_somebody(line: str, seen: SeenText) -> bool:
     """Whether ``line`` has a judging word that is not in the visible text. A summary describes work, and judging is not work."""
     for word in disguises.words(line):
         if (word in _WHOLE or word.startswith(_BEGINNINGS)) and word not in seen.words and endings.forms(word).isdisjoint(seen.forms):

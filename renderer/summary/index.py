@@ -83,9 +83,9 @@ class HiddenText(NamedWords):
         self.long_words: set[str] = set()
         self.instructions: list[frozenset[str]] = []
         """The content of each sentence of the system and developer messages."""
-        self.order_words: set[str] = set()
+        self.instruction_words: set[str] = set()
         self.instruction_forms: set[str] = set()
-        """The base words of ``order_words``; for scripts without spaces, each pair of adjacent characters."""
+        """The base words of ``instruction_words``; for scripts without spaces, each pair of adjacent characters."""
         self.names: set[str] = set()
         """Names and quoted words of the system and developer messages."""
         self.forms: set[str] = set()
@@ -136,8 +136,8 @@ class HiddenText(NamedWords):
         self.feed(text)
         self.settle(is_end=True)
         self.instructions += _sentences(text)
-        self.order_words.update(disguises.words(text))
-        self.instruction_forms.update(*map(_forms, self.order_words))
+        self.instruction_words.update(disguises.words(text))
+        self.instruction_forms.update(*map(_forms, self.instruction_words))
         self.names.update(written.names(text) | written.quoted(text))
 
     def holds(self, run: tuple[str, ...]) -> bool:
@@ -255,7 +255,7 @@ def stems(text: str) -> frozenset[str]:
     for word in disguises.words(text):
         run = disguises.wide(word)
         found.update(run[begin : begin + 2] for begin in range(len(run) - 1))
-        if not run and len(word) >= 3 and word not in languages.SMALL_WORDS:
+        if not run and len(word) >= 3 and word not in languages.STOP_WORDS:
             found.add(_stem(word))
     return frozenset(found)
 

@@ -61,12 +61,12 @@ def has_hidden_name(line: str, hidden: HiddenText, seen: SeenText) -> bool:
     return _names_from_instructions(words, hidden, seen) or _names_from_reasoning(words, hidden, seen) or _quotes(line, seen)
 
 
-def builds_name(lines: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
+def reveals_name_together(lines: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
     """Whether a name is split across the last two lines, or spelled by letters of words or lines, or there are too many single letters."""
     words = [word for line in lines for word in disguises.words(line)]
     if any(_holds_name(row, hidden, seen, least) for row, least in letters.streams(lines)):
         return True
-    if letters.has_spaced_letters(lines, seen.words, languages.SMALL_WORDS) or hidden.letters.share(letters.initials(lines)):
+    if letters.has_spaced_letters(lines, seen.words, languages.STOP_WORDS) or hidden.letters.share(letters.initials(lines)):
         return True
     at_seam = "".join(words)[-_LONGEST_CUT_UP - sum(map(len, disguises.words(lines[-1]))) :]
     return _is_split_by_letters(at_seam, words, hidden, seen)

@@ -82,7 +82,7 @@ def is_topic(word: str, hidden: HiddenText) -> bool:
 
 def _may_sound_as_name(run: str, hidden: HiddenText, seen: SeenText) -> bool:
     """Whether Chinese characters may transcribe a hidden name written in Latin letters. Their actual pronunciation is not known here."""
-    return sounds.writes_sounds(run) and any(name.isascii() and name not in seen.words for name in hidden.spelled_names)
+    return sounds.may_transcribe_name(run) and any(name.isascii() and name not in seen.words for name in hidden.spelled_names)
 
 
 def _is_near_hidden(run: str, line: str, hidden: HiddenText) -> bool:

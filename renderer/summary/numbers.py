@@ -21,10 +21,10 @@ _MOST_PUNCTUATION = 8
 _PUNCTUATION_RUN = re.compile(r"([^\w\s])\1\1|(?:[^\w\s]\s*){4}")
 
 
-def counts(line: str) -> bool:
+def may_encode_count(line: str) -> bool:
     """Whether ``line`` repeats a word or a character so often that the count could be the message."""
     every = disguises.words(line)
-    alike = Counter(word for word in every if word not in languages.SMALL_WORDS)
+    alike = Counter(word for word in every if word not in languages.STOP_WORDS)
     if max(alike.values(), default=0) > _MOST_ALIKE or any(one == other for one, other in pairwise(every)):
         return True
     signs = sum(unicodedata.category(character)[0] in "PS" for character in line)
@@ -50,7 +50,7 @@ def _unseen_small(line: str, seen: SeenText) -> list[int]:
     return small_values + [value for pair in counted if pair not in seen.pairs for value in small_numbers(pair)]
 
 
-def builds_up(lines: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
+def reveals_number_together(lines: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
     """Whether visible numbers, joined over all lines, or the lengths of words form part of a hidden number.
 
     Each number may be visible, but their order is the message ("44 steps", "17 notes").

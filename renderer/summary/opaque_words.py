@@ -15,7 +15,7 @@ _MOST_NUMBERS = 300
 _VOWELS = re.compile("[aeiouy]")
 
 
-def holds_secret(line: str, seen: SeenText) -> bool:
+def contains_secret(line: str, seen: SeenText) -> bool:
     """Whether ``line`` contains a key, code or number that is not in the visible text. A single digit counts: many lines could spell a
     number.
     """

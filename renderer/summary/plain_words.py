@@ -67,7 +67,7 @@ def listed(language: str) -> Words:
 
 def is_plain(word: str, allowed: frozenset[str], instructions: AbstractSet[str] = frozenset()) -> bool:
     """Whether a folded word of Latin or Cyrillic letters is on the list of one of these languages."""
-    if word in SMALL_WORDS or any(word in languages.small_words(language) for language in allowed):
+    if word in SMALL_WORDS or any(word in languages.stop_words(language) for language in allowed):
         return True
     is_in_instructions = not instructions.isdisjoint(endings.forms(word))
     if word.endswith(_ABSTRACT) and not is_in_instructions:

@@ -173,7 +173,7 @@ def sounds_like_name(word: str, known: set[tuple[str, str]]) -> bool:
     return len(coarse) >= min(least, _LEAST_FOREIGN) and any((other, coarse) in known for other in _OTHERS if other != f"~{script}")
 
 
-def writes_sounds(word: str) -> bool:
+def may_transcribe_name(word: str) -> bool:
     """Whether Chinese characters may transcribe a foreign name."""
     return len(word) >= _LEAST_FOREIGN and _SOUND_SIGNS.issuperset(word)
 

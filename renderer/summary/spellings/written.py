@@ -55,8 +55,8 @@ def certain_names(text: str) -> set[str]:
     found |= introduced.names(text)
     found.update("".join(disguises.words(name[0])) for name in _IDENTIFIER.finditer(text))
     hyphened = (disguises.words(name[0]) for name in _HYPHENED.finditer(text))
-    found.update("".join(parts) for parts in hyphened if languages.SMALL_WORDS.isdisjoint(parts))
-    return {word for word in found if (len(word) >= 3 or disguises.wide(word)) and word not in languages.SMALL_WORDS}
+    found.update("".join(parts) for parts in hyphened if languages.STOP_WORDS.isdisjoint(parts))
+    return {word for word in found if (len(word) >= 3 or disguises.wide(word)) and word not in languages.STOP_WORDS}
 
 
 def names(text: str) -> set[str]:
@@ -70,16 +70,16 @@ def names(text: str) -> set[str]:
                 names.update(disguises.words(match[0]))
     parts = (part for word in disguises.words(text) for part in disguises.by_width(word))
     names.update(part for part in parts if len(part) >= 3 and any(map(str.isdigit, part)))
-    return _telling(names)
+    return _distinctive(names)
 
 
 def quoted(text: str) -> set[str]:
     """The text between any two quotation marks, including text between the end of one quotation and the beginning of the next."""
-    return _telling(word for match in _QUOTED.finditer(text) for word in disguises.words(match[1]))
+    return _distinctive(word for match in _QUOTED.finditer(text) for word in disguises.words(match[1]))
 
 
-def _telling(words: Iterable[str]) -> set[str]:
-    return {word for word in words if len(word) >= 3 and word not in languages.SMALL_WORDS}
+def _distinctive(words: Iterable[str]) -> set[str]:
+    return {word for word in words if len(word) >= 3 and word not in languages.STOP_WORDS}
 
 
 def small(text: str) -> set[str]:
@@ -110,6 +110,6 @@ def side_by_side(text: str) -> list[tuple[str, str]]:
     for part in SENTENCE_END.split(text):
         for match in _CAPITALS.finditer(part.lstrip(" \t-*#>\u2022")):
             first, second = disguises.folded(match[1]), disguises.folded(match[2])
-            if match[1][0].isupper() and match[2][0].isupper() and match.start() and first not in languages.SMALL_WORDS:
+            if match[1][0].isupper() and match[2][0].isupper() and match.start() and first not in languages.STOP_WORDS:
                 found.append((first, second))
     return found

@@ -624,7 +624,7 @@ def test_endings_do_not_make_another_word(word: str) -> None:
 
 
 def test_small_words_say_nothing() -> None:
-    assert stems("the of and with") == frozenset() and {"the", "der", "les"} <= languages.SMALL_WORDS
+    assert stems("the of and with") == frozenset() and {"the", "der", "les"} <= languages.STOP_WORDS
 
 
 @pytest.mark.parametrize("line", [*GOOD, "Weighed (a) + b - c!", "Thought about 5 & 6"])
