@@ -35,7 +35,7 @@ from django.db.models.sql import DeleteQuery, InsertQuery, UpdateQuery
 
 M = TypeVar("M", bound=Model)
 
-MOST_ROWS = 8
+MAX_ROWS = 8
 """The most rows in one INSERT; more take several statements."""
 
 
@@ -63,7 +63,7 @@ def parameters(model: type[Model], names: Iterable[str]) -> dict[str, Parameter]
     return {name: Parameter(name, found[name]) for name in names}
 
 
-class _Place:
+class _Slot:
     """A parameter in a statement that is compiled for one connection."""
 
     __slots__ = ("_connection", "_field", "_has_native_uuids", "known", "name")
@@ -94,30 +94,30 @@ def _known(field: Any, vendor: str) -> Iterator[type]:
         yield int
 
 
-class _Text:
+class _CompiledSql:
     """The SQL of a statement, compiled for one connection."""
 
     def __init__(self, connection: Any, sql: str, parameters: Iterable[Any], compiler: Any, converters: Any = None) -> None:
         self.sql = sql
         self.compiler = compiler
         self.converters = converters
-        self._places = [_Place(each, connection) if isinstance(each, Parameter) else each for each in parameters]
+        self._slots = [_Slot(each, connection) if isinstance(each, Parameter) else each for each in parameters]
 
     def filled(self, values: Mapping[Any, object]) -> list[Any]:
         """The parameters of the statement, with these values. Raises KeyError if one is missing."""
-        return [each.prepared(values[each.name]) if type(each) is _Place else each for each in self._places]
+        return [each.prepared(values[each.name]) if type(each) is _Slot else each for each in self._slots]
 
 
-def _text(connection: Any, key: tuple[object, ...], word: Callable[[Any], _Text]) -> _Text:
+def _compiled(connection: Any, key: tuple[object, ...], compile_it: Callable[[Any], _CompiledSql]) -> _CompiledSql:
     """The connection's compiled statement for this key; it is compiled at the first use."""
-    kept: dict[tuple[object, ...], _Text] = vars(connection).setdefault("compiled_statements", {})
-    found = kept.get(key)
+    cached: dict[tuple[object, ...], _CompiledSql] = vars(connection).setdefault("compiled_statements", {})
+    found = cached.get(key)
     if found is None:
-        found = kept[key] = word(connection)
+        found = cached[key] = compile_it(connection)
     return found
 
 
-class Query(Generic[M]):
+class CompiledQuery(Generic[M]):
     """A SELECT. ``build`` returns its queryset, with parameters: of models without related ones, or of ``values_list``."""
 
     def __init__(self, build: Callable[[], QuerySet[M, Any]]) -> None:
@@ -141,22 +141,22 @@ class Query(Generic[M]):
         """The rows of a queryset of ``values_list``."""
         return [tuple(row) for row in self._read(values)[1]]
 
-    def _read(self, values: Mapping[str, object]) -> tuple[_Text, Sequence[Sequence[Any]]]:
+    def _read(self, values: Mapping[str, object]) -> tuple[_CompiledSql, Sequence[Sequence[Any]]]:
         connection = connections[DEFAULT_DB_ALIAS]
-        text = _text(connection, (self,), self._word)
+        text = _compiled(connection, (self,), self._compile)
         with connection.cursor() as cursor:
             cursor.execute(text.sql, text.filled(values))
             rows = cursor.fetchall()
         return text, list(text.compiler.apply_converters(rows, text.converters)) if text.converters else rows
 
-    def _word(self, connection: Any) -> _Text:
+    def _compile(self, connection: Any) -> _CompiledSql:
         compiler = self._build().query.get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
         converters = compiler.get_converters([column for column, _, _ in compiler.select[: compiler.col_count]])
-        return _Text(connection, sql, parameters, compiler, converters)
+        return _CompiledSql(connection, sql, parameters, compiler, converters)
 
 
-class Change:
+class CompiledUpdate:
     """An UPDATE of one table. ``build`` returns the queryset of the rows, and the changed columns, with parameters."""
 
     def __init__(self, build: Callable[[], tuple[QuerySet[Any, Any], Mapping[str, object]]]) -> None:
@@ -165,22 +165,22 @@ class Change:
     def run(self, **values: object) -> int:
         """Execute it. Returns how many rows were changed."""
         connection = connections[DEFAULT_DB_ALIAS]
-        text = _text(connection, (self,), self._word)
+        text = _compiled(connection, (self,), self._compile)
         with connection.cursor() as cursor:
             cursor.execute(text.sql, text.filled(values))
             return int(cursor.rowcount)
 
-    def _word(self, connection: Any) -> _Text:
+    def _compile(self, connection: Any) -> _CompiledSql:
         rows, changes = self._build()
         query: UpdateQuery = rows.query.chain(UpdateQuery)  # type: ignore[assignment]
         query.add_update_values(dict(changes))
         query.annotations = {}
         compiler = query.get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
-        return _Text(connection, sql, parameters, compiler)
+        return _CompiledSql(connection, sql, parameters, compiler)
 
 
-class Removal:
+class CompiledDelete:
     """A DELETE of rows to which no other table refers. ``build`` returns the queryset of the rows, with parameters."""
 
     def __init__(self, build: Callable[[], QuerySet[Any, Any]]) -> None:
@@ -189,17 +189,17 @@ class Removal:
     def run(self, **values: object) -> None:
         """Delete the rows."""
         connection = connections[DEFAULT_DB_ALIAS]
-        text = _text(connection, (self,), self._word)
+        text = _compiled(connection, (self,), self._compile)
         with connection.cursor() as cursor:
             cursor.execute(text.sql, text.filled(values))
 
-    def _word(self, connection: Any) -> _Text:
+    def _compile(self, connection: Any) -> _CompiledSql:
         compiler = self._build().query.chain(DeleteQuery).get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
-        return _Text(connection, sql, parameters, compiler)
+        return _CompiledSql(connection, sql, parameters, compiler)
 
 
-class Insertion(Generic[M]):
+class CompiledInsert(Generic[M]):
     """An INSERT of new rows of a model. ``fixed``: columns with the same expression in every row. Generated keys are not read back.
 
     ``unique`` and ``update``: if a row with the same values in the ``unique`` columns exists, its ``update`` columns are changed instead.
@@ -217,12 +217,12 @@ class Insertion(Generic[M]):
 
     def run(self, rows: Sequence[M]) -> None:
         """Insert the rows. Call it inside a transaction, because this may take several statements."""
-        for start in range(0, len(rows), MOST_ROWS):
-            self._insert(rows[start : start + MOST_ROWS])
+        for start in range(0, len(rows), MAX_ROWS):
+            self._insert(rows[start : start + MAX_ROWS])
 
     def _insert(self, rows: Sequence[M]) -> None:
         connection = connections[DEFAULT_DB_ALIAS]
-        text = _text(connection, (self, len(rows)), lambda connection: self._word(connection, len(rows)))
+        text = _compiled(connection, (self, len(rows)), lambda connection: self._compile(connection, len(rows)))
         values: dict[Any, object] = {}
         for number, row in enumerate(rows):
             attributes = vars(row)
@@ -233,7 +233,7 @@ class Insertion(Generic[M]):
         for row in rows:
             vars(row._state).update(adding=False, db=DEFAULT_DB_ALIAS)
 
-    def _word(self, connection: Any, count: int) -> _Text:
+    def _compile(self, connection: Any, count: int) -> _CompiledSql:
         named = self._model._meta.get_field
         query = InsertQuery(
             self._model,
@@ -250,4 +250,4 @@ class Insertion(Generic[M]):
         query.insert_values(self._fields, rows, raw=True)  # type: ignore[arg-type]  # it reads nothing but their columns
         compiler = query.get_compiler(connection=connection)
         [(sql, parameters)] = compiler.as_sql()
-        return _Text(connection, sql, parameters, compiler)
+        return _CompiledSql(connection, sql, parameters, compiler)

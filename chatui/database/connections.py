@@ -19,7 +19,7 @@ STEPS_BETWEEN_CHECKS = 50_000
 """How many steps SQLite's virtual machine takes between two checks of the deadline: about a millisecond."""
 
 
-def give_back() -> None:
+def release_request_connection() -> None:
     """Release this request's connection while it waits for something other than the database: PostgreSQL has a limited number of them."""
     if not connection.in_atomic_block:
         connection.close()

@@ -59,7 +59,7 @@ class Outages:
     def __init__(self) -> None:
         self._last = float("-inf")
 
-    def note(self) -> None:
+    def record(self) -> None:
         """Record that the database does not respond now."""
         self._last = time.monotonic()
 

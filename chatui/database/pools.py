@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 2.0
-"""The pauses between two attempts of ``run_patiently``, in seconds."""
+"""The pauses between two attempts of ``run_with_retries``, in seconds."""
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class Pool:
         finally:
             done.cancel()  # nobody waits for it any more; a job that already runs continues until its deadline
 
-    async def run_patiently(self, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    async def run_with_retries(self, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         """As ``run``, repeated until the database can do it. Only for work that may run twice."""
         pause = FIRST_PAUSE
         while True:

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-MOST_WRITES = 50
+MAX_WRITES = 50
 """The most writes in one transaction."""
 LOCK_SECONDS = 0.2
 """How long a statement waits for a lock. Then its write is tried again later, and others go first."""
@@ -124,12 +124,12 @@ class Writer:
         """Remove the writes that can run now from the queue, in order. A write that must follow one that still waits, waits too."""
         batch: list[_Entry] = []
         rest: list[_Entry] = []
-        held: set[Hashable] = set()
+        blocked: set[Hashable] = set()
         for entry in self._waiting:
-            if len(batch) == MOST_WRITES or entry.not_before > now or entry.order in held:
+            if len(batch) == MAX_WRITES or entry.not_before > now or entry.order in blocked:
                 rest.append(entry)
                 if entry.order is not None:
-                    held.add(entry.order)
+                    blocked.add(entry.order)
             else:
                 batch.append(entry)
         self._waiting = rest
@@ -144,17 +144,17 @@ class Writer:
                 self._settle([], [(batch[0], error)])
                 return
             # Perhaps one of them is the cause. Each runs in its own transaction, so that it does not delay the others.
-            held: set[Hashable] = set()
+            blocked: set[Hashable] = set()
             for position, entry in enumerate(batch):
-                if entry.order is not None and entry.order in held:
+                if entry.order is not None and entry.order in blocked:
                     self._put_back([entry], error)
-                elif not self._alone(entry):
-                    held.add(entry.order)
+                elif not self._write_alone(entry):
+                    blocked.add(entry.order)
                 if self._is_failing:
                     self._put_back(batch[position + 1 :], error)
                     return
 
-    def _alone(self, entry: _Entry) -> bool:
+    def _write_alone(self, entry: _Entry) -> bool:
         """Run one write in its own transaction. Returns whether it is settled, so that it need not be tried again."""
         try:
             done, failed = self._write([entry])
@@ -167,22 +167,22 @@ class Writer:
         """Run a transaction. Returns the committed writes with their results, and those that failed without affecting the others."""
         done: list[tuple[_Entry, Any]] = []
         failed: list[tuple[_Entry, BaseException]] = []
-        held: dict[Hashable, Exception] = {}
+        blocked: dict[Hashable, Exception] = {}
         self._is_failing = True
         try:
             with transaction.atomic():
                 self._is_failing = False  # the database responds, and no other process has the lock
                 for entry in batch:
                     try:
-                        if entry.order in held:
-                            raise held[entry.order]
+                        if entry.order in blocked:
+                            raise blocked[entry.order]
                         done.append((entry, self._with_savepoint(entry, len(batch))))
                     except Exception as error:
                         if len(batch) == 1 or transaction.get_connection().needs_rollback or not _is_of_one_write(error):
                             raise
                         failed.append((entry, error))
                         if entry.order is not None and is_transient(error):
-                            held[entry.order] = error
+                            blocked[entry.order] = error
         except Exception as error:
             raise _TransactionError from error
         return done, failed
@@ -196,7 +196,7 @@ class Writer:
     def _settle(self, done: list[tuple[_Entry, Any]], failed: Iterable[tuple[_Entry, BaseException]]) -> None:
         for entry, result in done:
             measures.DATABASE_SECONDS.labels("writes").observe(time.monotonic() - entry.posted_at)
-            _tell(entry, entry.future.set_result, result)
+            _resolve(entry, entry.future.set_result, result)
         if done and self._is_in_trouble:
             self._is_in_trouble = False
             log.warning("the database accepts writes again")
@@ -204,14 +204,14 @@ class Writer:
             if is_transient(error):
                 self._put_back([entry], error)
             else:
-                _tell(entry, entry.future.set_exception, error)
+                _resolve(entry, entry.future.set_exception, error)
 
     def _put_back(self, entries: list[_Entry], error: BaseException) -> None:
         """Try again later, or give up."""
         now = time.monotonic()
         for entry in entries:
             if now >= entry.give_up_at or (is_full(error) and entry.give_up_at != float("inf")):
-                _tell(entry, entry.future.set_exception, busy_error(error))
+                _resolve(entry, entry.future.set_exception, busy_error(error))
                 continue
             entry.not_before = now + entry.pause * random.uniform(0.5, 1.0)  # noqa: S311 - so that processes do not collide again; no secret
             entry.pause = min(2 * entry.pause, LONGEST_PAUSE)
@@ -226,13 +226,13 @@ def _is_of_one_write(error: BaseException) -> bool:
     return not is_transient(error) or ends_one_statement(error)
 
 
-def _tell(entry: _Entry, tell: Callable[[Any], None], value: Any) -> None:
-    def tell_now() -> None:
+def _resolve(entry: _Entry, resolve: Callable[[Any], None], value: Any) -> None:
+    def resolve_now() -> None:
         if not entry.future.done():
-            tell(value)
+            resolve(value)
 
     if not entry.loop.is_closed():
-        entry.loop.call_soon_threadsafe(tell_now)
+        entry.loop.call_soon_threadsafe(resolve_now)
 
 
 writer = Writer()

@@ -19,7 +19,7 @@ from renderer.frames import Role
 _CHARS_PER_TOKEN = 3.6
 
 
-def to_reserve(text: str, before: int) -> int:
+def tokens_to_reserve(text: str, before: int) -> int:
     """How many tokens a question may take: the estimate for its text, ``before`` for the earlier conversation, and an answer."""
     return before + int(weight(text)) + (environment().max_answer_tokens or ANSWER_TOKENS)
 

@@ -17,11 +17,11 @@ log = logging.getLogger(__name__)
 _booked: set[asyncio.Future[None]] = set()
 
 
-def post(asked: Attribution, charge: Charge, *, order: Hashable = None, patience: float | None = None) -> None:
+def post(attribution: Attribution, charge: Charge, *, order: Hashable = None, patience: float | None = None) -> None:
     """Book a charge with the writer (``Writer.post``), without waiting. Reservations of turns stay unchanged."""
     if not charge.spent.tokens:
         return
-    booked = writer.post(settling.book, new_key(), replace(asked, reserved_tokens=None), charge, order=order, patience=patience)
+    booked = writer.post(settling.book, new_key(), replace(attribution, reserved_tokens=None), charge, order=order, patience=patience)
     _booked.add(booked)
     booked.add_done_callback(_forget)
 

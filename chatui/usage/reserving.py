@@ -53,14 +53,14 @@ def reserve(person: User, limits: Limits, tokens: int) -> Reserved:
         LimitReachedError: a limit is reached, or the question does not fit beside the running answers.
     """
     period = now()
-    if not _held(person, limits, tokens, period):
+    if not _try_to_reserve(person, limits, tokens, period):
         _begin(person, period)
-        if not _held(person, limits, tokens, period):
+        if not _try_to_reserve(person, limits, tokens, period):
             raise _reached(person, limits, period)
     return Reserved(tokens, limit_status.warning(limits, limit_status.used_by(person, period), period))
 
 
-def _held(person: User, limits: Limits, tokens: int, period: Period) -> bool:
+def _try_to_reserve(person: User, limits: Limits, tokens: int, period: Period) -> bool:
     """Run the statement that decides. Returns whether the tokens and the answer are reserved now."""
     within = Q(person=person)
     for name, limit, wanted in (("tokens", limits.day_tokens, tokens), ("turns", limits.day_turns, 1)):

@@ -44,7 +44,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """No throttle, outage or limit left over from another test."""
     monkeypatch.setattr(outages, "_last", float("-inf"))
     cache.clear()
-    limits.forget()
+    limits.clear_cache()
 
 
 @pytest.fixture

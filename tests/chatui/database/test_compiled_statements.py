@@ -13,7 +13,7 @@ from django.db.models.sql.compiler import SQLCompiler
 from django.utils import timezone
 
 from chatui.accounts import sessions
-from chatui.database.compiled_statements import MOST_ROWS, Change, Insertion, Parameter, Query, Removal, _Place
+from chatui.database.compiled_statements import MAX_ROWS, CompiledDelete, CompiledInsert, CompiledQuery, CompiledUpdate, Parameter, _Slot
 from chatui.models import ActiveLeaf, Conversation, Message, Turn, TurnPiece, UsageEntry, User
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
@@ -42,7 +42,7 @@ def test_a_query_reads_what_the_orm_reads(ada: User, bela: User) -> None:
     mine = [Conversation.objects.create(owner=ada, title="Sums", sampled_with={"effort": "low"}) for _ in range(2)]
     Conversation.objects.create(owner=ada, title="Other")
     theirs = Conversation.objects.create(owner=bela, title="Sums")
-    query = Query(_titled)
+    query = CompiledQuery(_titled)
     for owner, expected in ((ada, mine), (bela, [theirs]), (ada, mine)):
         found = query.models(owner=owner.pk, title="Sums")
         assert found == expected
@@ -50,20 +50,20 @@ def test_a_query_reads_what_the_orm_reads(ada: User, bela: User) -> None:
         assert [row.sampled_with for row in found] == [row.sampled_with for row in expected]
         assert all(row.get_deferred_fields() == {"document_header"} and not row._state.adding for row in found)
     assert query.models(owner=uuid4(), title="Sums") == []
-    pairs = Query(lambda: _titled().values_list("pk", "has_news"))
+    pairs = CompiledQuery(lambda: _titled().values_list("pk", "has_news"))
     assert pairs.tuples(owner=ada.pk, title="Sums") == [(row.pk, False) for row in mine]
 
 
 def test_a_value_is_never_part_of_the_statement(ada: User) -> None:
     Conversation.objects.create(owner=ada, title="Sums")
     hostile = "' OR ''='"
-    assert Query(_titled).models(owner=ada.pk, title=hostile) == []
+    assert CompiledQuery(_titled).models(owner=ada.pk, title=hostile) == []
     kept = Conversation.objects.create(owner=ada, title=hostile)
-    assert Query(_titled).models(owner=ada.pk, title=hostile) == [kept]
+    assert CompiledQuery(_titled).models(owner=ada.pk, title=hostile) == [kept]
 
 
 def test_a_value_that_is_missing_is_an_error_and_not_the_value_of_an_earlier_call(ada: User) -> None:
-    query = Query(_titled)
+    query = CompiledQuery(_titled)
     query.models(owner=ada.pk, title="Sums")
     with pytest.raises(KeyError):
         query.models(owner=ada.pk)
@@ -77,7 +77,7 @@ def test_a_statement_is_worded_once_for_each_connection(ada: User, monkeypatch: 
         return as_sql(compiler, *arguments, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(SQLCompiler, "as_sql", counted)
-    query = Query(_titled)
+    query = CompiledQuery(_titled)
 
     def read() -> int:
         try:
@@ -95,7 +95,7 @@ def test_a_statement_is_worded_once_for_each_connection(ada: User, monkeypatch: 
 def test_a_change_says_how_many_rows_it_changed(ada: User) -> None:
     rows = [Conversation.objects.create(owner=ada, title="Sums") for _ in range(2)]
     title = Conversation._meta.get_field("title")
-    change = Change(lambda: (_titled(), {"title": Parameter("new", title), "sampled_with": Parameter("with", JSON)}))
+    change = CompiledUpdate(lambda: (_titled(), {"title": Parameter("new", title), "sampled_with": Parameter("with", JSON)}))
     assert change.run(**{"owner": ada.pk, "title": "Sums", "new": "Products", "with": {"seed": 1}}) == 2
     assert change.run(**{"owner": ada.pk, "title": "Sums", "new": "Products", "with": None}) == 0
     assert change.run(**{"owner": ada.pk, "title": "Products", "new": "Sums", "with": None}) == 2
@@ -106,7 +106,7 @@ def test_a_change_says_how_many_rows_it_changed(ada: User) -> None:
 JSON = Conversation._meta.get_field("sampled_with")
 
 
-@pytest.mark.parametrize("count", [1, 2, MOST_ROWS, MOST_ROWS + 1, 3 * MOST_ROWS + 2])
+@pytest.mark.parametrize("count", [1, 2, MAX_ROWS, MAX_ROWS + 1, 3 * MAX_ROWS + 2])
 def test_rows_are_kept_as_they_are(conversation: Conversation, count: int) -> None:
     found = questions(conversation, count)
     assert [transcripts.frame_of(row).body for row in found] == [f"Question {number}?" for number in range(count)]
@@ -122,7 +122,7 @@ def test_a_row_that_is_there_is_changed_instead(ada: User, conversation: Convers
 
 
 def test_a_column_may_be_an_expression_in_every_row(ada: User) -> None:
-    insertion = Insertion(Conversation, title=Value("Fixed"))
+    insertion = CompiledInsert(Conversation, title=Value("Fixed"))
     row = Conversation(owner=ada, title="own")
     insertion.run([row])
     assert not row._state.adding
@@ -159,7 +159,7 @@ def test_a_removal_deletes_what_the_orm_deletes_and_no_more(ada: User) -> None:
     turns = [store(ada, Ask(Kind.SEND, uuid4(), "low", text="Hello")).turn for _ in range(2)]
     for number, each in enumerate((*turns, turns[0])):
         TurnPiece.objects.create(turn=each, number=number, frame=uuid4(), text="x")
-    removal = Removal(lambda: TurnPiece.objects.filter(turn=Parameter("turn", UUIDField())))
+    removal = CompiledDelete(lambda: TurnPiece.objects.filter(turn=Parameter("turn", UUIDField())))
     for _ in range(2):
         removal.run(turn=turns[0].pk)
         assert [piece.turn_id for piece in TurnPiece.objects.all()] == [turns[1].pk]
@@ -170,7 +170,7 @@ def test_what_is_taken_as_it_is_is_what_the_orm_makes_of_it(model: type[Model]) 
     connection, values = connections["default"], [None, "", "text", True, False, 0, 7, TurnState.RUNNING, uuid4(), b"bytes", timezone.now()]
     taken = 0
     for field in model._meta.concrete_fields:
-        place = _Place(Parameter("value", field), connection)
+        place = _Slot(Parameter("value", field), connection)
         for value in values:
             if type(value) in place.known:
                 made, ours = field.get_db_prep_save(value, connection), place.prepared(value)

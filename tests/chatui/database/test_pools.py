@@ -77,7 +77,7 @@ async def test_no_statement_begins_behind_the_deadline(pool: Pool, ada: User) ->
 
     with pytest.raises(DatabaseBusyError):
         await pool.run(late)
-    assert await pool.run_patiently(Conversation.objects.count) == 0
+    assert await pool.run_with_retries(Conversation.objects.count) == 0
 
 
 async def test_the_event_loop_goes_on_while_others_wait_for_a_lock(pool: Pool, ada: User) -> None:
@@ -101,5 +101,5 @@ async def test_patient_work_is_tried_until_the_database_can_do_it_and_no_longer(
         raise left.pop(0)
 
     with pytest.raises(ValueError, match="its own fault"):
-        await pool.run_patiently(fail)
+        await pool.run_with_retries(fail)
     assert left == []

@@ -138,7 +138,7 @@ async def test_a_turn_has_the_last_model_that_was_told_where_its_last_sample_was
 
 async def test_a_turn_whose_process_died_is_booked_by_the_sweep_once(ada: User) -> None:
     await database_sync_to_async(UsageLimit.objects.create)(day_turns=5)
-    limits.forget()
+    limits.clear_cache()
 
     @database_sync_to_async
     def died() -> None:
@@ -171,7 +171,7 @@ async def test_erasing_a_conversation_books_what_still_runs_and_keeps_what_was_b
 
 async def test_the_end_of_a_turn_locks_the_count_before_the_conversation_as_its_start_does(ada: User) -> None:
     await database_sync_to_async(UsageLimit.objects.create)(day_turns=5)
-    limits.forget()
+    limits.clear_cache()
 
     @database_sync_to_async
     def changed_tables(work: Callable[[], object]) -> list[str]:
@@ -260,7 +260,7 @@ async def test_the_ledger_is_what_the_server_counted_over_many_turns(ada: User, 
     server = Counting()
     monkeypatch.setattr("chatui.model_servers.connected.backend", lambda choice="": server)
     await database_sync_to_async(UsageLimit.objects.create)(month_turns=100_000)
-    limits.forget()
+    limits.clear_cache()
     crashed = 0
     for number in range(example_count(250)):
         turns = [(await running.ask(ada, ask(f"Question {number}"))).turn for _ in range(4)]

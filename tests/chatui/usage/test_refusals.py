@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 @database_sync_to_async
 def limit(**numbers: int) -> None:
     UsageLimit.objects.create(**numbers)
-    limits.forget()
+    limits.clear_cache()
 
 
 async def test_a_page_is_told_what_until_when_and_whom_to_ask(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:

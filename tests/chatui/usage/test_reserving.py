@@ -35,7 +35,7 @@ def today(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def limit(group: Group | None = None, **numbers: int | None) -> UsageLimit:
-    limits.forget()
+    limits.clear_cache()
     return UsageLimit.objects.create(group=group, **numbers)
 
 
@@ -102,10 +102,10 @@ def test_a_new_day_and_a_new_month_begin_at_nothing(ada: User) -> None:
     held = Limits(day_turns=1, month_turns=3)
     yesterday = DAY.day - timedelta(days=1)
     UsageCount.objects.create(person=ada, day=yesterday, month=DAY.month, day_turns=1, month_turns=2)
-    assert reserving._held(ada, held, 100, DAY)
+    assert reserving._try_to_reserve(ada, held, 100, DAY)
     UsageCount.objects.update(reserved_turns=0, reserved_tokens=0, month_turns=3)
-    assert not reserving._held(ada, held, 100, DAY)
-    assert reserving._held(ada, held, 100, Period(datetime(2026, 12, 1, tzinfo=UTC).date()))
+    assert not reserving._try_to_reserve(ada, held, 100, DAY)
+    assert reserving._try_to_reserve(ada, held, 100, Period(datetime(2026, 12, 1, tzinfo=UTC).date()))
 
 
 @pytest.mark.django_db
@@ -116,7 +116,7 @@ def test_tokens_hold_beside_each_other_only_what_fits(ada: User) -> None:
         store(ada, ask())
     rule.day_tokens = 9000
     rule.save()
-    limits.forget()
+    limits.clear_cache()
     store(ada, ask())
     assert row(ada).reserved_turns == 2
 
@@ -167,7 +167,7 @@ def test_the_largest_of_ones_groups_counts_of_each_kind_by_itself(ada: User, bel
     limit(None, day_turns=1)
     limit(small, day_turns=5, day_tokens=None, month_turns=70)
     limit(large, day_turns=9, day_tokens=100, month_turns=60)
-    limits.forget()
+    limits.clear_cache()
     assert limits_of(ada) == Limits(day_turns=9, day_tokens=None, month_turns=70)
     assert limits_of(bela) == Limits(day_turns=1), "who is in none of them has those for everybody"
 
