@@ -28,7 +28,7 @@ class Opinion:
     @property
     def is_bad(self) -> bool:
         """Whether there is an unexpected difference."""
-        return self.comparison is not None and not self.comparison.is_as_meant
+        return self.comparison is not None and not self.comparison.is_as_intended
 
     def as_json(self) -> dict[str, object]:
         """One object of plain values."""
@@ -38,7 +38,7 @@ class Opinion:
         return {
             "compared": True,
             "equal": not compared.differences,
-            "as_meant": compared.is_as_meant,
+            "as_meant": compared.is_as_intended,
             "tokens": compared.tokens,
             "differences": [_as_json(difference) for difference in compared.differences],
         }
@@ -54,7 +54,7 @@ class Opinion:
             return
         grouped = _grouped(compared.differences)
         ways = f"{len(grouped)} way{'' if len(grouped) == 1 else 's'}"
-        yield f"openai-harmony differs in {ways}, {'all on purpose' if compared.is_as_meant else 'NOT all on purpose'}"
+        yield f"openai-harmony differs in {ways}, {'all on purpose' if compared.is_as_intended else 'NOT all on purpose'}"
         for (kind, detail), numbers in grouped.items():
             text = f"{kind.sentence.removesuffix('.')} ({detail})." if detail else kind.sentence
             yield f"  {'on purpose' if kind.is_on_purpose else 'DIFFERS'}: {kind.value}{_where(numbers)}: {text}"

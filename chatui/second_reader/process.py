@@ -45,7 +45,7 @@ class Unreadable:
     problem: str
 
 
-Said = Message | Unreadable
+ReadMessage = Message | Unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class SecondReader:
     seconds: float = SECONDS
     command: Sequence[str] = COMMAND
 
-    def read(self, completions: Sequence[Read]) -> list[tuple[Said, ...]]:
+    def read(self, completions: Sequence[Read]) -> list[tuple[ReadMessage, ...]]:
         """The messages of each request. Blocks for at most ``seconds``.
 
         Raises:
@@ -96,13 +96,15 @@ class SecondReader:
         """The token ids of each conversation. Blocks and raises as ``read``."""
         return self.write_and_read(conversations, ())[0]
 
-    def write_and_read(self, conversations: Sequence[Write], completions: Sequence[Read]) -> tuple[list[Written], list[tuple[Said, ...]]]:
+    def write_and_read(
+        self, conversations: Sequence[Write], completions: Sequence[Read]
+    ) -> tuple[list[Written], list[tuple[ReadMessage, ...]]]:
         """Write and read with one process. Blocks and raises as ``read``."""
         to_write = [{"write": [_plain(message) for message in one.messages]} for one in conversations]
         to_read = [{"read": list(one.ids), "completion": one.is_completion} for one in completions]
         answers = self._answers([*to_write, *to_read])
         written = [_written(answer, len(one.messages)) for answer, one in zip(answers, conversations, strict=False)]
-        return written, [_said(answer) for answer in answers[len(to_write) :]]
+        return written, [_messages(answer) for answer in answers[len(to_write) :]]
 
     def within(self, seconds: float) -> SecondReader:
         """A copy whose time limit is at most ``seconds``."""
@@ -116,11 +118,11 @@ class SecondReader:
         try:
             answers = [json.loads(line) for line in output.splitlines()]
         except (ValueError, RecursionError) as error:
-            raise _senseless() from error
+            raise _invalid_answer() from error
         if answers == [{"error": "vocabulary"}]:
             raise SecondReaderError("openai-harmony does not accept the installed vocabulary.")
         if len(answers) != len(requests):
-            raise _senseless()
+            raise _invalid_answer()
         return answers
 
     def _run(self, lines: str, rank_file: Path) -> bytes:
@@ -164,15 +166,15 @@ def _plain(message: Message) -> dict[str, str | None]:
     }
 
 
-def _said(answer: object) -> tuple[Said, ...]:
+def _messages(answer: object) -> tuple[ReadMessage, ...]:
     match answer:
         case {"messages": list(messages), **rest} if not rest:
             return tuple(map(_message, messages))
-    raise _senseless()
+    raise _invalid_answer()
 
 
-def _message(told: object) -> Said:
-    match told:
+def _message(raw: object) -> ReadMessage:
+    match raw:
         case {"problem": str(problem), **rest} if not rest:
             return Unreadable(problem)
         case {
@@ -184,21 +186,21 @@ def _message(told: object) -> Said:
             "text": str(text),
         }:
             return Message(role, name, channel, recipient, content_type, text)
-    raise _senseless()
+    raise _invalid_answer()
 
 
 def _written(answer: object, messages: int) -> Written:
     match answer:
         case {"ids": list(ids), "kept": kept} if len(ids) == messages:
             return Written(tuple(None if one is None else _ids(one) for one in ids), _ids(kept))
-    raise _senseless()
+    raise _invalid_answer()
 
 
-def _ids(told: object) -> tuple[int, ...]:
-    if not isinstance(told, list) or not all(type(number) is int for number in told):
-        raise _senseless()
-    return tuple(told)
+def _ids(raw: object) -> tuple[int, ...]:
+    if not isinstance(raw, list) or not all(type(number) is int for number in raw):
+        raise _invalid_answer()
+    return tuple(raw)
 
 
-def _senseless() -> SecondReaderError:
+def _invalid_answer() -> SecondReaderError:
     return SecondReaderError("openai-harmony gave an invalid answer.")

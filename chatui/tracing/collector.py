@@ -46,30 +46,30 @@ _KINDS = {kind: trace.SpanKind[kind.upper()] for kind in get_args(Kind)}
 class Collector:
     """The tracer that sends its spans. Call ``stop`` once, when the process ends."""
 
-    def __init__(self, url: str, headers: Mapping[str, str], share: float, *, tells_model_servers: bool) -> None:
+    def __init__(self, url: str, headers: Mapping[str, str], share: float, *, propagates_to_model_servers: bool) -> None:
         """``url`` includes the path. ``share``: which part of the traces is sent, from 0 to 1."""
         # These loggers report every failed attempt, and quote the collector's response.
         for name in ("opentelemetry", "urllib3"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         inner = OTLPSpanExporter(url, headers=dict(headers), timeout=SEND_SECONDS, session=_Session())
-        self._watch = Watch(inner)
+        self._exporter = MonitoredExporter(inner)
         resource = Resource.create({"service.name": "chatui", "service.version": __version__})
         self._provider = TracerProvider(sampler=ParentBased(TraceIdRatioBased(share)), resource=resource, shutdown_on_exit=False)
-        self._provider.add_span_processor(_Processor(self._watch))
+        self._provider.add_span_processor(_Processor(self._exporter))
         self._tracer = self._provider.get_tracer("chatui", __version__)
-        self._propagator = TraceContextTextMapPropagator() if tells_model_servers else None
+        self._propagator = TraceContextTextMapPropagator() if propagates_to_model_servers else None
 
-    def span(self, name: str, kind: Kind, said: SpanAttributes) -> AbstractContextManager[Span]:
+    def span(self, name: str, kind: Kind, attributes: SpanAttributes) -> AbstractContextManager[Span]:
         """See Tracer."""
-        return self._span(name, kind, said)
+        return self._span(name, kind, attributes)
 
     @contextmanager
-    def _span(self, name: str, kind: Kind, said: SpanAttributes) -> Iterator[Span]:
+    def _span(self, name: str, kind: Kind, attributes: SpanAttributes) -> Iterator[Span]:
         # An exception's message may quote hidden text, so OpenTelemetry is not to record it.
         opened = self._tracer.start_as_current_span(name, kind=_KINDS[kind], record_exception=False, set_status_on_exception=False)
         with opened as inner:
             measured = _Measured(inner)
-            measured.note(**said)
+            measured.set_attributes(**attributes)
             try:
                 yield measured
             except (CancelledError, GeneratorExit):
@@ -104,16 +104,16 @@ class _Measured(Span):
     def __init__(self, inner: trace.Span) -> None:
         self._inner = inner
 
-    def note(self, **said: Any) -> None:
+    def set_attributes(self, **attributes: Any) -> None:
         """See Span."""
-        for name, value in said.items():
+        for name, value in attributes.items():
             if value is not None and value != "":
                 self._inner.set_attribute(NAMES[name], value if isinstance(value, int | float) else str(value)[:MOST_CHARS])
-        if said.get("code") or said.get("answered", 0) >= 500:
+        if attributes.get("code") or attributes.get("response_status", 0) >= 500:
             self._inner.set_status(trace.StatusCode.ERROR)
 
 
-class Watch(SpanExporter):
+class MonitoredExporter(SpanExporter):
     """Passes batches on, and logs when the collector becomes unavailable and when it is available again."""
 
     def __init__(self, inner: SpanExporter) -> None:
@@ -132,26 +132,26 @@ class Watch(SpanExporter):
             result = SpanExportResult.FAILURE
         self._sending_since = None
         if result is SpanExportResult.SUCCESS:
-            self._is_back()
+            self._report_back()
         else:
             self._lost += len(spans)
-            self._is_away("it does not accept them")
+            self._report_away("it does not accept them")
         return result
 
     def check_for_hang(self) -> None:
         """Notice a collector whose response never ends."""
         since = self._sending_since
         if since is not None and time.monotonic() - since > LATE_SECONDS:
-            self._is_away("it does not finish its response")
+            self._report_away("it does not finish its response")
 
-    def _is_away(self, why: str) -> None:
+    def _report_away(self, why: str) -> None:
         with self._lock:
             if self._away_since is not None:
                 return
             self._away_since = time.monotonic()
         log.warning("the collector of traces is away (%s): spans are dropped until it is back; answers are not affected", why)
 
-    def _is_back(self) -> None:
+    def _report_back(self) -> None:
         with self._lock:
             since, self._away_since = self._away_since, None
         if since is not None:
@@ -166,13 +166,13 @@ class Watch(SpanExporter):
 class _Processor(BatchSpanProcessor):
     """OpenTelemetry's processor, which also checks at each span whether the collector hangs."""
 
-    def __init__(self, watch: Watch) -> None:
-        super().__init__(watch, MOST_WAITING, PAUSE_SECONDS * 1000, MOST_AT_ONCE, SEND_SECONDS * 1000)
-        self._watch = watch
+    def __init__(self, exporter: MonitoredExporter) -> None:
+        super().__init__(exporter, MOST_WAITING, PAUSE_SECONDS * 1000, MOST_AT_ONCE, SEND_SECONDS * 1000)
+        self._monitored = exporter
 
     def on_end(self, span: ReadableSpan) -> None:
         """See OpenTelemetry."""
-        self._watch.check_for_hang()
+        self._monitored.check_for_hang()
         super().on_end(span)
 
 

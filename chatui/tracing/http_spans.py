@@ -20,7 +20,7 @@ _NOT_MEASURED = ("/static/", "/healthz", "/readyz", "/metrics")
 
 def measured(application: Application) -> Application:
     """The application with a span around each request; the application itself if tracing is off."""
-    if not spans.are_on():
+    if not spans.is_on():
         return application
 
     async def around(scope: Scope, receive: Any, send: Send) -> None:
@@ -31,12 +31,12 @@ def measured(application: Application) -> Application:
         route = _route(scope["path"])
         with spans.span(f"{method} {route}".strip(), "server", method=method, route=route) as span:
 
-            async def noting(message: MutableMapping[str, Any]) -> None:
+            async def sending(message: MutableMapping[str, Any]) -> None:
                 if message["type"] == "http.response.start":
-                    span.note(answered=message["status"])
+                    span.set_attributes(response_status=message["status"])
                 await send(message)
 
-            await application(scope, receive, noting)
+            await application(scope, receive, sending)
 
     return around
 

@@ -33,7 +33,7 @@ class SpanAttributes(TypedDict, total=False):
     method: str
     route: str
     """The URL pattern, such as c/<uuid:conversation_id>/, never the URL itself."""
-    answered: int
+    response_status: int
     """The HTTP status of our own response."""
 
 
@@ -50,7 +50,7 @@ NAMES: Mapping[str, str] = {
     "tool": "gen_ai.tool.name",
     "method": "http.request.method",
     "route": "http.route",
-    "answered": "http.response.status_code",
+    "response_status": "http.response.status_code",
 }
 """The attribute names for the collector: those of OpenTelemetry's conventions, if there are any."""
 
@@ -58,14 +58,14 @@ NAMES: Mapping[str, str] = {
 class Span:
     """A measured piece of work. This base class discards everything."""
 
-    def note(self, **said: Unpack[SpanAttributes]) -> None:
+    def set_attributes(self, **attributes: Unpack[SpanAttributes]) -> None:
         """Add attributes."""
 
 
 class Tracer(Protocol):
     """Measures spans and sends them."""
 
-    def span(self, name: str, kind: Kind, said: SpanAttributes) -> AbstractContextManager[Span]:
+    def span(self, name: str, kind: Kind, attributes: SpanAttributes) -> AbstractContextManager[Span]:
         """A span that lasts as long as the ``with`` block, inside the current one."""
         ...
 
@@ -78,29 +78,29 @@ class Tracer(Protocol):
         ...
 
 
-_NOBODY = Span()
+_DISCARDED = Span()
 _tracer: Tracer | None = None
 
 
-def use(tracer: Tracer | None) -> None:
+def set_tracer(tracer: Tracer | None) -> None:
     """Use this tracer from now on; with None, tracing is off."""
     global _tracer
     _tracer = tracer
 
 
-def are_on() -> bool:
+def is_on() -> bool:
     """Whether tracing is on."""
     return _tracer is not None
 
 
-def span(name: str, kind: Kind = "internal", **said: Unpack[SpanAttributes]) -> AbstractContextManager[Span]:
+def span(name: str, kind: Kind = "internal", **attributes: Unpack[SpanAttributes]) -> AbstractContextManager[Span]:
     """Measure the ``with`` block. An exception in it is recorded by the name of its class, and propagates."""
-    return nullcontext(_NOBODY) if _tracer is None else _tracer.span(name, kind, said)
+    return nullcontext(_DISCARDED) if _tracer is None else _tracer.span(name, kind, attributes)
 
 
 def current() -> Span:
     """The current span, to add attributes to it."""
-    return _NOBODY if _tracer is None else _tracer.current()
+    return _DISCARDED if _tracer is None else _tracer.current()
 
 
 def headers() -> Mapping[str, str]:

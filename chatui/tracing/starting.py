@@ -33,15 +33,17 @@ def begin(env: Environment) -> None:
     # Imported here, so that nothing of it is loaded if tracing is off.
     from chatui.tracing.collector import Collector
 
-    _collector = Collector(env.traces_url, header_of(env.traces_header), env.traces_share, tells_model_servers=env.traces_to_model_servers)
-    spans.use(_collector)
+    _collector = Collector(
+        env.traces_url, header_of(env.traces_header), env.traces_share, propagates_to_model_servers=env.traces_to_model_servers
+    )
+    spans.set_tracer(_collector)
 
 
 def end(seconds: float) -> None:
     """Turn tracing off when the process ends: send the queued spans, for at most ``seconds``."""
     global _collector
     collector, _collector = _collector, None
-    spans.use(None)
+    spans.set_tracer(None)
     if collector is not None:
         collector.stop(seconds)
 

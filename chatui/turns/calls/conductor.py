@@ -194,7 +194,7 @@ class Conductor:
         began = asyncio.get_running_loop().time()
         with self._time.measured(), spans.span("tool call", tool=call.tool.name) as span:
             result = await self._result(call)
-            span.note(code="" if isinstance(result, str) else result[0].value)
+            span.set_attributes(code="" if isinstance(result, str) else result[0].value)
         took = round((asyncio.get_running_loop().time() - began) * 1000)
         if isinstance(result, str):
             is_plain = call.tool.recipient is not None

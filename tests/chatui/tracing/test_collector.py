@@ -23,12 +23,12 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(collector, "SEND_SECONDS", 0.15)
     monkeypatch.setattr(collector, "LATE_SECONDS", 0.25)
     yield
-    spans.use(None)
+    spans.set_tracer(None)
 
 
-def begun(url: str, *, tells_model_servers: bool = False, share: float = 1.0) -> Collector:
-    made = Collector(url, {"X-Key": "of the operator"}, share, tells_model_servers=tells_model_servers)
-    spans.use(made)
+def begun(url: str, *, propagates_to_model_servers: bool = False, share: float = 1.0) -> Collector:
+    made = Collector(url, {"X-Key": "of the operator"}, share, propagates_to_model_servers=propagates_to_model_servers)
+    spans.set_tracer(made)
     return made
 
 
@@ -38,9 +38,9 @@ def test_a_span_says_what_it_may_and_stands_inside_the_one_that_was_open() -> No
         sender = begun(peer.url)
         with spans.span("turn", turn=turn) as outer:
             with spans.span("sampling", "client", backend="main") as inner:
-                inner.note(first_token_seconds=0.5, input_tokens=3, output_tokens=None, code="")
-            spans.current().note(state="completed")
-            outer.note(output_tokens=4)
+                inner.set_attributes(first_token_seconds=0.5, input_tokens=3, output_tokens=None, code="")
+            spans.current().set_attributes(state="completed")
+            outer.set_attributes(output_tokens=4)
         sender.stop(10)
         inside, around = peer.spans
         [(path, headers, _)] = peer.requests
@@ -70,7 +70,7 @@ def test_a_model_server_is_told_of_the_trace_only_where_the_operator_says_so() -
         with spans.span("turn"):
             assert spans.headers() == {}
         sender.stop(10)
-        sender = begun(peer.url, tells_model_servers=True)
+        sender = begun(peer.url, propagates_to_model_servers=True)
         with spans.span("turn"):
             header = spans.headers()["traceparent"]
         sender.stop(10)

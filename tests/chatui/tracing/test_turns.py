@@ -27,12 +27,12 @@ KEY = "what-the-model-passed"
 def peer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
     monkeypatch.setattr(collector, "PAUSE_SECONDS", 0.05)
     with collecting() as peer:
-        sender = Collector(peer.url, {}, 1.0, tells_model_servers=False)
-        spans.use(sender)
+        sender = Collector(peer.url, {}, 1.0, propagates_to_model_servers=False)
+        spans.set_tracer(sender)
         try:
             yield peer
         finally:
-            spans.use(None)
+            spans.set_tracer(None)
             sender.stop(10)
 
 
