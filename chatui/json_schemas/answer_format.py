@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatui.json_schemas.checking import SCHEMA_CHARS, SchemaUnusableError, check_schema, fault
-from chatui.json_schemas.references import written_out
+from chatui.json_schemas.references import inlined
 from renderer import strict_json
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -66,7 +66,7 @@ def answer_format(name: str, schema: Any, description: str = "", *, is_strict: b
             raise SchemaUnusableError("its schema is not an object")
         if len(json.dumps(schema)) > MOST_CHARS:
             raise SchemaUnusableError("its schema is too large")
-        schema = written_out(schema)
+        schema = inlined(schema)
         check_schema(schema)
         _check_storable(schema)
     return AnswerFormat(name, schema, _one_line(description)[:DESCRIPTION_CHARS], is_strict)
@@ -100,7 +100,7 @@ def schema_of(text: str) -> dict[str, Any]:
     return value
 
 
-def of_row(stored: Mapping[str, Any] | None) -> AnswerFormat | None:
+def from_stored(stored: Mapping[str, Any] | None) -> AnswerFormat | None:
     """The format that a database row stores (see ``AnswerFormat.stored``)."""
     if not stored:
         return None
@@ -108,7 +108,7 @@ def of_row(stored: Mapping[str, Any] | None) -> AnswerFormat | None:
     return AnswerFormat(str(stored["name"]), stored.get("schema"), str(stored.get("description", "")), is_strict=strict)
 
 
-def shown(schema: Mapping[str, Any] | None) -> str:
+def as_text(schema: Mapping[str, Any] | None) -> str:
     """The schema as a person edits it."""
     return "" if schema is None else json.dumps(schema, indent=2, ensure_ascii=False)
 

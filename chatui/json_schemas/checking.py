@@ -44,7 +44,7 @@ def check_schema(schema: Mapping[str, Any]) -> None:
     Raises:
         SchemaUnusableError: they cannot.
     """
-    _checker(_written(schema))
+    _validator(_as_text(schema))
 
 
 def fault(schema: Mapping[str, Any], value: Any, whole: str = "arguments") -> str | None:
@@ -56,8 +56,8 @@ def fault(schema: Mapping[str, Any], value: Any, whole: str = "arguments") -> st
     """
     import jsonschema_rs  # 3 MB, and only some answers and tool calls have a schema
 
-    written = _written(schema)
-    checker, weight = _checker(written)
+    written = _as_text(schema)
+    checker, weight = _validator(written)
     work = weight * len(json.dumps(value))
     if work > MOST_WORK:
         return f"{whole}: too long to be checked"
@@ -73,7 +73,7 @@ def fault(schema: Mapping[str, Any], value: Any, whole: str = "arguments") -> st
     return None
 
 
-def _written(schema: Mapping[str, Any]) -> str:
+def _as_text(schema: Mapping[str, Any]) -> str:
     try:
         return json.dumps(schema, sort_keys=True)
     except (RecursionError, TypeError, ValueError):
@@ -81,7 +81,7 @@ def _written(schema: Mapping[str, Any]) -> str:
 
 
 @lru_cache(maxsize=100)
-def _checker(schema: str) -> tuple[jsonschema_rs.Draft202012Validator, int]:
+def _validator(schema: str) -> tuple[jsonschema_rs.Draft202012Validator, int]:
     """The validator for a schema, and the schema's size in characters for MOST_WORK."""
     import jsonschema_rs  # see ``fault``
 

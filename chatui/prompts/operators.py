@@ -28,7 +28,7 @@ class GroupInstructions:
     problems: tuple[str, ...] = ()
 
 
-def of_groups() -> GroupInstructions:
+def group_instructions() -> GroupInstructions:
     """The content of the file, read once per process."""
     path = environment().group_instructions_file
     return GroupInstructions() if path is None else read_file(path)
@@ -38,14 +38,14 @@ def instructions_for(groups: Callable[[], Collection[str]]) -> str:
     """The operator's instructions to a model that answers this person: first those for everybody, then those of each of their groups,
     in the order of the file. ``groups``: reads their names; called only if needed.
     """
-    said = of_groups().texts
-    names = set(groups()) if said else set()
-    return "\n\n".join(filter(None, (environment().instructions, *(text for name, text in said.items() if name in names))))
+    texts = group_instructions().texts
+    names = set(groups()) if texts else set()
+    return "\n\n".join(filter(None, (environment().instructions, *(text for name, text in texts.items() if name in names))))
 
 
-def secrets() -> dict[str, str]:
+def instruction_texts() -> dict[str, str]:
     """All instruction texts of the operator, by the name that staff see."""
-    found = {f"instructions of the group {name}": text for name, text in of_groups().texts.items()}
+    found = {f"instructions of the group {name}": text for name, text in group_instructions().texts.items()}
     return {"instructions": environment().instructions} | found
 
 
@@ -61,14 +61,14 @@ def read_file(path: Path) -> GroupInstructions:
 def parsed(text: str) -> GroupInstructions:
     """As ``read_file``, but from text."""
     try:
-        said = tomllib.loads(text)
+        parsed_file = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         # Only the position, because some messages quote the file.
         return GroupInstructions(problems=(f"the file is not TOML: {str(error).rpartition('(')[2].rstrip(')')}",))
-    table = said.get(TABLE, {})
+    table = parsed_file.get(TABLE, {})
     if not isinstance(table, dict):
         return GroupInstructions(problems=(f"{TABLE} must be a table, with a text for each group",))
-    problems = [f"the key {key!r} is unknown; the only one is {TABLE}" for key in said if key != TABLE]
+    problems = [f"the key {key!r} is unknown; the only one is {TABLE}" for key in parsed_file if key != TABLE]
     problems += _problems(table)
     return GroupInstructions({name: text.strip() for name, text in table.items() if _is_text(text)}, tuple(problems))
 

@@ -38,7 +38,7 @@ def group_references() -> Iterator[GroupReference]:
         FACTOR: (env.second_factor_groups, "nobody needs a second factor for it"),
         "CHATUI_SHARE_GROUPS": (env.share_groups, "nobody may share for being in it"),
         "CHATUI_SUMMARY_GROUPS": (env.summary_groups, "nobody gets summaries for being in it"),
-        "CHATUI_GROUP_INSTRUCTIONS_FILE": (operators.of_groups().texts, "nobody is under its instructions"),
+        "CHATUI_GROUP_INSTRUCTIONS_FILE": (operators.group_instructions().texts, "nobody is under its instructions"),
         LIMITS: (env.group_answers_at_once, "this limit is nobody's"),
         "CHATUI_TOOLS": ((name for names in env.tools.values() for name in names), "nobody is offered a tool for being in it"),
         BACK_ENDS: ((name for spec in configured.base(env) for name in spec.groups), "nobody can use a back end for being in it"),

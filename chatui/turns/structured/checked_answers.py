@@ -28,7 +28,7 @@ def format_of(started: Started) -> AnswerFormat | None:
     """The required format for the answers of a turn: the one that its program asked for, or the one set for the conversation."""
     if started.program is not None:
         return started.program.answer_format
-    return answer_format.of_row(started.turn.conversation.answer_format)
+    return answer_format.from_stored(started.turn.conversation.answer_format)
 
 
 class CheckedAnswers:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from chatui.json_schemas import answer_format as formats
-from chatui.json_schemas.answer_format import AnswerFormat, answer_format, of_row, schema_of
+from chatui.json_schemas.answer_format import AnswerFormat, answer_format, from_stored, schema_of
 from chatui.json_schemas.checking import SchemaUnusableError, fault
-from chatui.json_schemas.references import written_out
+from chatui.json_schemas.references import inlined
 
 MANY = """
 import resource, sys
@@ -48,7 +48,7 @@ def test_references_are_written_out() -> None:
         "properties": {"a": {"$ref": "#/$defs/A", "description": "mine"}, "definitions": {"type": "string"}},
         "$defs": {"A": {"type": "array", "items": {"$ref": "#/$defs/B"}}, "B": {"type": "integer"}},
     }
-    assert written_out(schema) == {
+    assert inlined(schema) == {
         "type": "object",
         "properties": {"a": {"type": "array", "items": {"type": "integer"}, "description": "mine"}, "definitions": {"type": "string"}},
     }
@@ -108,15 +108,15 @@ def test_an_answer_fits_or_is_told_why_not(answer: str, said: str | None) -> Non
 
 def test_a_row_keeps_the_format_whole() -> None:
     wanted = answer_format("a", {"type": "object"}, "Two\nlines\0 and <|end|>.", is_strict=False)
-    assert of_row(wanted.stored()) == wanted
+    assert from_stored(wanted.stored()) == wanted
     assert wanted.description == "Two lines and <|end|>."
-    assert of_row(None) is None
-    assert of_row(AnswerFormat().stored()) == AnswerFormat()
-    assert formats.shown({"a": "ä"}) == '{\n  "a": "ä"\n}'
+    assert from_stored(None) is None
+    assert from_stored(AnswerFormat().stored()) == AnswerFormat()
+    assert formats.as_text({"a": "ä"}) == '{\n  "a": "ä"\n}'
 
 
 def test_references_that_come_to_megabytes_are_refused_before_they_are_written() -> None:
     long, there = {"long": {"const": "x" * 50_000}}, {"$ref": "#/$defs/long"}
     with pytest.raises(SchemaUnusableError):
-        written_out({"$defs": long, "anyOf": [there] * 1000})
-    assert len(written_out({"$defs": long, "anyOf": [there] * 2})["anyOf"]) == 2, "the twin"
+        inlined({"$defs": long, "anyOf": [there] * 1000})
+    assert len(inlined({"$defs": long, "anyOf": [there] * 2})["anyOf"]) == 2, "the twin"

@@ -20,12 +20,12 @@ def said(monkeypatch: pytest.MonkeyPatch, place: Path, text: str | bytes, **more
 
 def test_members_get_theirs_behind_those_for_everybody_in_the_order_of_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     said(monkeypatch, tmp_path / "a.toml", TWO, instructions="For all.")
-    assert operators.of_groups().problems == ()
+    assert operators.group_instructions().problems == ()
     both = operators.instructions_for(lambda: ["Sales EU", "writers", "others"])
     assert both == "For all.\n\nBe kind.\n\nBe brief.\nName no prices."
     assert operators.instructions_for(lambda: ["writers"]) == "For all.\n\nBe kind."
     assert operators.instructions_for(lambda: ["Writers"]) == "For all.", "names are exact"
-    assert set(operators.secrets().values()) == {"For all.", "Be kind.", "Be brief.\nName no prices."}
+    assert set(operators.instruction_texts().values()) == {"For all.", "Be kind.", "Be brief.\nName no prices."}
 
 
 def test_without_a_file_nobodys_groups_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,10 +52,10 @@ def test_without_a_file_nobodys_groups_are_read(monkeypatch: pytest.MonkeyPatch)
 )
 def test_a_mistake_is_told_without_a_text(text: str | bytes, problem: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     said(monkeypatch, tmp_path / "a.toml", text)
-    problems = operators.of_groups().problems
-    assert problem in problems and "SECRET" not in repr(operators.of_groups())
+    problems = operators.group_instructions().problems
+    assert problem in problems and "SECRET" not in repr(operators.group_instructions())
 
 
 def test_a_file_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     change(monkeypatch, {"group_instructions_file": tmp_path / "none.toml"})
-    assert operators.of_groups().problems == ("the file cannot be read (No such file or directory)",)
+    assert operators.group_instructions().problems == ("the file cannot be read (No such file or directory)",)
