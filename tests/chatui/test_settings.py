@@ -1,4 +1,4 @@
-"""What an operator may set is documented, checked and safe by default."""
+"""Settings are documented, checked and safe by default."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_the_defaults_have_nothing_wrong(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.slow
 def test_manage_py_check_runs_the_checks(tmp_path: Path) -> None:
-    """Django finds checks only in modules that are imported; nobody imports these but the app itself."""
+    """Django finds checks only in imported modules, and only the app itself imports these."""
     wrong = {
         "CHATUI_DATA_DIR": str(tmp_path),
         "CHATUI_BACKEND_URL": "ftp://x",

@@ -1,4 +1,4 @@
-"""Templates reach browsers without their indentation and without lines that only decide, and mean the same."""
+"""Templates are sent to browsers without indentation and without lines that contain only tags, and mean the same."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_what_people_wrote_keeps_its_lines() -> None:
 
 
 def test_no_template_has_lines_in_which_white_space_counts() -> None:
-    """A text area or a ``pre`` whose own lines begin with blanks would lose them."""
+    """In a text area or a ``pre``, lines that begin with spaces in the template would lose them."""
     for path in (ROOT / "templates").rglob("*.html"):
         text = path.read_text(encoding="utf-8")
         for found in re.finditer(r"<(pre|textarea)\b[^>]*>(.*?)</\1>", text, re.DOTALL):

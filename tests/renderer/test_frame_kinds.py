@@ -1,4 +1,4 @@
-"""What kind a frame is follows from its header alone, and agrees with the gate for every header there can be."""
+"""The kind of a frame follows from its header alone, and agrees with the gate for every possible header."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model sees again: the drop rules of the specification's section 7 and 12.7."""
+"""Which frames a model is sent again: the rules of sections 7 and 12.7 of the specification."""
 
 from __future__ import annotations
 

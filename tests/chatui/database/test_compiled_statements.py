@@ -1,4 +1,4 @@
-"""Statements that are worded once: they say what the ORM says, for each call's own values, and are worded no second time."""
+"""Compiled statements do the same as the ORM's, with the values of each call, and are compiled only once."""
 
 from __future__ import annotations
 

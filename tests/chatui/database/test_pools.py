@@ -1,4 +1,4 @@
-"""Pools of threads for the database: bounded, with deadlines, and never at the cost of the event loop."""
+"""Thread pools for the database are bounded, have deadlines, and never block the event loop."""
 
 from __future__ import annotations
 

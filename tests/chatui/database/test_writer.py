@@ -1,4 +1,4 @@
-"""The single writer: one transaction for all that wait, nobody told before COMMIT, nothing lost while the database refuses."""
+"""The single writer: one transaction for all pending writes, no result before COMMIT, nothing lost while the database is unavailable."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def writer() -> Writer:
 
 @pytest.fixture
 def commits(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """What becomes of the next commits: False fails before it, None after it; without an entry it is as ever. Each is noted behind."""
+    """What the next commits do: False fails before committing, None after. Without an entry they succeed. Each is recorded at the end."""
     noted: list[Any] = []
     commit = DatabaseWrapper._commit  # type: ignore[attr-defined]
 
@@ -147,7 +147,7 @@ async def test_without_room_a_question_is_refused_at_once_and_an_answer_waits(wr
 
 
 async def test_a_job_that_is_held_up_holds_up_only_what_must_follow_it(writer: Writer, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a row that another process has locked holds up whoever wants it."""
+    """Fails like a statement that needs a row which another process has locked."""
     monkeypatch.setattr(writing, "ends_one_statement", is_transient)
     locked = [True]
 

@@ -1,4 +1,4 @@
-"""Values are held against schemas in bounded time and memory, and references are written out or refused, whatever a schema says."""
+"""Values are validated against untrusted schemas in bounded time and memory, and references are inlined or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No regular expression of a schema, and nothing that it says of what is left over, stalls the server or fills its memory."""
+"""No regular expression of a schema, and no rule for its additional properties, stalls the server or fills its memory."""
 
 from __future__ import annotations
 

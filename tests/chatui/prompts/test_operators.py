@@ -1,4 +1,4 @@
-"""The operator's instructions for members of groups: what the file may say, whom it reaches, and that no mistake quotes a text."""
+"""The operator's instructions for members of groups: the syntax of the file, who gets them, and no error message quotes them."""
 
 from __future__ import annotations
 

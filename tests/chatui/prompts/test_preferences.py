@@ -1,4 +1,4 @@
-"""What a person wrote for a folder: read for each request, below what the operator says, and unable to pass for it."""
+"""A folder's instructions are read for each request, come after the operator's, and cannot pass for them."""
 
 from __future__ import annotations
 

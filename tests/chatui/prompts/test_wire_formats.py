@@ -1,4 +1,4 @@
-"""What a person wrote for a folder, in the requests of every wire format: text, whatever it looks like, and never left out."""
+"""A folder's instructions in the requests of every wire format: always plain text, and never left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""openai-harmony in a process of its own: what it reads and writes, and a plain sentence where it does neither."""
+"""openai-harmony in a separate process: what it reads and writes, and a plain error message if it cannot."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_program_that_is_not_there_is_a_plain_sentence(rank_file: Path) -> Non
 
 
 def test_one_runs_at_a_time_and_who_waits_has_no_more_time_for_it(rank_file: Path, tmp_path: Path) -> None:
-    """Each takes much memory: a server of ten addresses is examined at all of them at once."""
+    """Each process takes much memory, and a server with ten addresses is examined at all of them at once."""
     program = (
         "import os, sys, time; from pathlib import Path; here = Path(sys.argv[1])\n"
         "(here / 'running').mkdir(); time.sleep(0.3); (here / 'running').rmdir()\n"

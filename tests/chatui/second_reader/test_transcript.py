@@ -1,4 +1,4 @@
-"""Our writer and reader beside openai-harmony's: equal token for token, or different in ways that have a name and a reason."""
+"""Our writer and reader compared with openai-harmony's: equal token for token, or different for a documented reason."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_every_transcript_of_the_conformance_cases_is_written_and_read_as_meant(
 
 
 def writable(path: Path) -> tuple[Frame, ...]:
-    """The frames of a case that is valid, as a document or as a fragment; none where it is not, or Harmony cannot hold it."""
+    """The frames of a valid case, as a document or a fragment; none if it is invalid, or Harmony cannot represent it."""
     for fragment in (False, True):
         try:
             frames = document.read_strictly(path.read_bytes(), fragment=fragment).transcript.frames

@@ -1,4 +1,4 @@
-"""Spans reach a collector by OTLP over HTTP; one that is away, slow or hostile holds nobody up and costs one line in the log."""
+"""Spans reach a collector by OTLP over HTTP; one that is unavailable, slow or hostile delays nobody and causes one log line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A collector that answers with more than anybody wants: cookies without end, and errors with endless bodies."""
+"""A hostile collector: endless cookies, and errors with endless bodies."""
 
 from __future__ import annotations
 

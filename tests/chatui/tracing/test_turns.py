@@ -1,4 +1,4 @@
-"""The spans of a turn: one of the turn, one of each sampling, one of each call of a tool, and nothing of what was said."""
+"""The spans of a turn: one for the turn, one for each sampling, one for each tool call, and no content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger: a line for each turn, with what its server counted, however the turn ends."""
+"""The ledger has a line for each turn, with the server's token counts, however the turn ends."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ async def test_a_person_who_is_erased_leaves_numbers_without_a_name(ada: User, b
 
 
 class Counting(ScriptedBackend):
-    """Counts what it sent, as a server does; some answers fail, and some hang until they are stopped."""
+    """Reports token counts like a server. Some answers fail, and some hang until they are stopped."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -256,7 +256,7 @@ class Counting(ScriptedBackend):
 
 @pytest.mark.slow
 async def test_the_ledger_is_what_the_server_counted_over_many_turns(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answers that end well are booked to the token; of the others each is one line, marked as an estimate, and nothing stays reserved."""
+    """Successful answers are booked exactly. Each of the others is one line that is marked as an estimate, and nothing stays reserved."""
     server = Counting()
     monkeypatch.setattr("chatui.model_servers.connected.backend", lambda choice="": server)
     await database_sync_to_async(UsageLimit.objects.create)(month_turns=100_000)
@@ -287,7 +287,7 @@ async def test_the_ledger_is_what_the_server_counted_over_many_turns(ada: User, 
 
 
 def crash(person: User) -> int:
-    """A turn of a process that is gone."""
+    """A turn whose process has crashed."""
     store(person, ask("It dies"), "gone")
     Turn.objects.filter(lease_owner="gone", state="running").update(lease_until=timezone.now() - timedelta(minutes=5))
     try:

@@ -1,4 +1,4 @@
-"""What pages and programs are told where a limit is near or reached."""
+"""What pages and programs receive when a limit is nearly or fully reached."""
 
 from __future__ import annotations
 

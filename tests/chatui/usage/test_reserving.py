@@ -1,4 +1,4 @@
-"""Limits: who may ask, who may not and until when; and that as many tabs as one likes get no more than is left."""
+"""Limits: who may ask, who may not and until when; and any number of tabs gets no more than is left."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DAY = Period(datetime(2026, 11, 21, tzinfo=UTC).date())
 
 @pytest.fixture
 def today(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is that day, at noon."""
+    """Set the clock to noon of DAY."""
     monkeypatch.setattr("django.utils.timezone.now", lambda: datetime(2026, 11, 21, 12, tzinfo=UTC))
 
 

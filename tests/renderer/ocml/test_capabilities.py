@@ -1,4 +1,4 @@
-"""The capabilities of a document: compared with what is known, and kept true when frames are added."""
+"""The capabilities of a document are compared with the known ones, and extended when frames are added."""
 
 from __future__ import annotations
 
