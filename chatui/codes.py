@@ -86,7 +86,7 @@ def noop(sentence: str) -> str:
 
 _SENTENCES: dict[ProductCode, str] = {
     ProductCode.ACCOUNT_CLOSED: noop("This account is closed. Ask whoever runs this site."),
-    ProductCode.ANSWER_NOW: noop("The thinking was ended early, because the answer was asked for at once."),
+    ProductCode.ANSWER_NOW: noop("The thinking was ended early, because an immediate answer was requested."),
     ProductCode.BACKEND: noop("The model server could not answer."),
     ProductCode.BACKEND_BUSY: noop("The model server is busy. Try again in a moment."),
     ProductCode.BACKEND_REFUSED: noop("The model server did not accept this request."),
@@ -122,7 +122,7 @@ _SENTENCES: dict[ProductCode, str] = {
     ProductCode.SUMMARY_BLOCKED: noop("A line of a reasoning summary could not be shown."),
     ProductCode.TIMEOUT: noop("The model server took too long."),
     ProductCode.TOOL: noop("The answer could not be finished: the model kept asking for tools that it cannot use here."),
-    ProductCode.TOOL_DECLINED: noop("A call of a tool was declined."),
+    ProductCode.TOOL_DECLINED: noop("A tool call was declined."),
     ProductCode.TOOL_FAILED: noop("A tool failed."),
     ProductCode.TOO_LARGE: noop("The message is too long."),
     ProductCode.TOO_MANY: noop("Several answers are still being written for you. Wait for one of them, or stop it."),
