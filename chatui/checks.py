@@ -27,7 +27,7 @@ from chatui.tools.browser import engines
 from chatui.tools.python import availability
 from chatui.tools.servers import reading
 
-_NO_SETTINGS = (VARIABLE_PREFIX, "CHATUI_TEST_", "CHATUI_CACHE_DIR", "CHATUI_CHROMIUM", "CHATUI_SHARED_DIR")
+_OTHER_VARIABLES = (VARIABLE_PREFIX, "CHATUI_TEST_", "CHATUI_CACHE_DIR", "CHATUI_CHROMIUM", "CHATUI_SHARED_DIR")
 """Names or prefixes of variables that are not settings: keys to which the admin pages refer, and variables for the tests."""
 
 
@@ -62,7 +62,7 @@ def known_names(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """A variable that looks like a setting but is not: if it is misspelt, the setting would silently have its default."""
     settings = {f"CHATUI_{name}".upper() for name in Environment.model_fields}
     unknown = sorted(name for name in os.environ if name.upper().startswith("CHATUI_") and name.upper() not in settings)
-    return [_unknown(name, settings) for name in unknown if not name.startswith(_NO_SETTINGS) and not _is_named_in_a_file(name)]
+    return [_unknown(name, settings) for name in unknown if not name.startswith(_OTHER_VARIABLES) and not _is_named_in_a_file(name)]
 
 
 def _unknown(name: str, settings: set[str]) -> CheckMessage:

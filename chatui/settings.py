@@ -195,14 +195,14 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 FILE_UPLOAD_HANDLERS = ["chatui.transfer.upload_handler.BoundedUploadHandler"]
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
-DEFAULT_EXCEPTION_REPORTER = "chatui.error_reports.PlacesReporter"
-DEFAULT_EXCEPTION_REPORTER_FILTER = "chatui.error_reports.NothingFilter"
+DEFAULT_EXCEPTION_REPORTER = "chatui.error_reports.SafeExceptionReporter"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "chatui.error_reports.HideEverythingFilter"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
         # An exception's message may quote hidden text, so only the locations of its traceback are logged.
-        "text": {"()": "chatui.error_reports.PlacesFormatter", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+        "text": {"()": "chatui.error_reports.SafeTextFormatter", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
         "json": {"()": "chatui.error_reports.JsonFormatter"},
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": ENVIRONMENT.log_format}},

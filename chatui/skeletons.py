@@ -32,12 +32,12 @@ _IGNORABLE = (
 
 def folded(name: str) -> str:
     """The name without invisible characters, normalized, in lower case: ``Ada``, ``ADA`` and full-width ``ａｄａ`` become ``ada``."""
-    return unicodedata.normalize("NFKC", _seen(name).casefold())
+    return unicodedata.normalize("NFKC", _visible(name).casefold())
 
 
 def skeleton(name: str) -> str:
     """What a name looks like as written: a capital I looks like a small l. Two names with equal skeletons look alike."""
-    return _skeleton(_seen(name))
+    return _skeleton(_visible(name))
 
 
 def folded_skeleton(name: str) -> str:
@@ -45,7 +45,7 @@ def folded_skeleton(name: str) -> str:
     return _skeleton(folded(name))
 
 
-def _seen(name: str) -> str:
+def _visible(name: str) -> str:
     shown = "".join(character for character in name if character.isprintable() and not _is_ignorable(character))
     return unicodedata.normalize("NFKC", shown).strip()
 
