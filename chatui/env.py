@@ -20,7 +20,7 @@ GroupsByTool = Annotated[dict[str, tuple[str, ...]], NoDecode]
 NetworkList = Annotated[list[IPvAnyNetwork], NoDecode]
 
 
-LEAST_KEY_CHARS = 32
+MIN_KEY_CHARS = 32
 """The minimum length of a key that encrypts stored data."""
 
 
@@ -261,8 +261,8 @@ class Environment(BaseSettings):
     @field_validator("file_key")
     @classmethod
     def _long_enough(cls, value: str) -> str:
-        if value and len(value) < LEAST_KEY_CHARS:
-            raise ValueError(f"a key must have at least {LEAST_KEY_CHARS} characters")
+        if value and len(value) < MIN_KEY_CHARS:
+            raise ValueError(f"a key must have at least {MIN_KEY_CHARS} characters")
         return value
 
     @field_validator("group_answers_at_once", mode="before")

@@ -16,7 +16,7 @@ from renderer import strict_json
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 DEFAULT_NAME = "answer"
 DESCRIPTION_CHARS = 1000
-MOST_CHARS = 4 * SCHEMA_CHARS
+MAX_CHARS = 4 * SCHEMA_CHARS
 """The longest schema as it is given, which may include definitions that it does not use."""
 ANY_OBJECT: dict[str, Any] = {"type": "object"}
 
@@ -64,7 +64,7 @@ def answer_format(name: str, schema: Any, description: str = "", *, is_strict: b
     if schema is not None:
         if not isinstance(schema, Mapping):
             raise SchemaUnusableError("its schema is not an object")
-        if len(json.dumps(schema)) > MOST_CHARS:
+        if len(json.dumps(schema)) > MAX_CHARS:
             raise SchemaUnusableError("its schema is too large")
         schema = inlined(schema)
         check_schema(schema)
@@ -89,7 +89,7 @@ class NotJsonError(SchemaUnusableError):
 
 def schema_of(text: str) -> dict[str, Any]:
     """The schema that a person wrote. Raises SchemaUnusableError if it is not a JSON object."""
-    if len(text) > MOST_CHARS:
+    if len(text) > MAX_CHARS:
         raise SchemaUnusableError("its schema is too large")
     try:
         value = strict_json.loads(text, exact=True)

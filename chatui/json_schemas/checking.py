@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 SCHEMA_CHARS = 16_000
 SCHEMA_DEPTH = 32
-MOST_WORK = 500_000_000
+MAX_WORK = 500_000_000
 """Characters of the schema times those of the value: in the worst case, each part of one is compared with each of the other. This much work
 takes 0.1 seconds.
 """
-MOST_EXPLAINED = 10_000_000
+MAX_EXPLAINED_WORK = 10_000_000
 """The same limit for finding out what is wrong: the error of each variant of a schema copies the value, and copies of a long one fill the
 memory.
 """
@@ -59,11 +59,11 @@ def fault(schema: Mapping[str, Any], value: Any, whole: str = "arguments") -> st
     written = _as_text(schema)
     checker, weight = _validator(written)
     work = weight * len(json.dumps(value))
-    if work > MOST_WORK:
+    if work > MAX_WORK:
         return f"{whole}: too long to be checked"
     if checker.is_valid(value):
         return None
-    if work > MOST_EXPLAINED:
+    if work > MAX_EXPLAINED_WORK:
         return f"{whole}: it does not fit the schema"
     try:
         checker.validate(value)
@@ -82,7 +82,7 @@ def _as_text(schema: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=100)
 def _validator(schema: str) -> tuple[jsonschema_rs.Draft202012Validator, int]:
-    """The validator for a schema, and the schema's size in characters for MOST_WORK."""
+    """The validator for a schema, and the schema's size in characters for MAX_WORK."""
     import jsonschema_rs  # see ``fault``
 
     if len(schema) > SCHEMA_CHARS or _depth(schema) > SCHEMA_DEPTH:

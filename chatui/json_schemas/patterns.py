@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import jsonschema_rs
 
-LARGEST = 2**18
+MAX_PATTERN_BYTES = 2**18
 """The largest size of one compiled expression, in bytes."""
-MOST_BYTES = 2**19
+MAX_SCHEMA_BYTES = 2**19
 """The largest size of all compiled expressions of a schema, in bytes."""
-MOST_PATTERNS = 100
+MAX_PATTERNS = 100
 _SMALLEST = 2**10
 
 
 def size_of(schema: Any) -> int | None:
     """The approximate size of a schema's compiled expressions, in bytes; None if it is too large."""
     found = list(_patterns(schema))
-    if len(found) > MOST_PATTERNS:
+    if len(found) > MAX_PATTERNS:
         return None
     size = sum(map(_size, found))
-    return size if size <= MOST_BYTES else None
+    return size if size <= MAX_SCHEMA_BYTES else None
 
 
 def _patterns(value: Any) -> Iterator[str]:
@@ -43,7 +43,7 @@ def options() -> jsonschema_rs.RegexOptions:
     """The limits for compiling a schema's expressions."""
     import jsonschema_rs  # see ``checking.fault``
 
-    return jsonschema_rs.RegexOptions(size_limit=LARGEST, dfa_size_limit=2**15)
+    return jsonschema_rs.RegexOptions(size_limit=MAX_PATTERN_BYTES, dfa_size_limit=2**15)
 
 
 def _size(pattern: str) -> int:
@@ -51,7 +51,7 @@ def _size(pattern: str) -> int:
     import jsonschema_rs  # see ``checking.fault``
 
     size = _SMALLEST
-    while size <= LARGEST:
+    while size <= MAX_PATTERN_BYTES:
         try:
             jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=jsonschema_rs.RegexOptions(size_limit=size))
         except (jsonschema_rs.ValidationError, ValueError):

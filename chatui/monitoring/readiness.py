@@ -18,7 +18,7 @@ from chatui.database.pools import Pool
 from chatui.env import environment
 from chatui.model_servers import connected
 
-LEAST_FREE_BYTES = 100 * 1024 * 1024
+MIN_FREE_BYTES = 100 * 1024 * 1024
 """The least free space on the disk with the data directory. With less, a database or a log soon fails."""
 CACHE_SECONDS = 1.0
 """How long a result is cached, so that frequent checks cost nothing."""
@@ -97,7 +97,7 @@ def on_disk() -> frozenset[tuple[str, str]]:
 
 
 def _disk() -> bool:
-    return shutil.disk_usage(environment().data_dir).free >= LEAST_FREE_BYTES
+    return shutil.disk_usage(environment().data_dir).free >= MIN_FREE_BYTES
 
 
 def _redis() -> bool:

@@ -30,15 +30,15 @@ from chatui.tracing.spans import NAMES, Kind, Span, SpanAttributes
 
 log = logging.getLogger(__name__)
 
-MOST_WAITING = 2048
+MAX_WAITING = 2048
 """The most spans in the queue. If it is full, a new span replaces the oldest."""
-MOST_AT_ONCE = 256
+MAX_AT_ONCE = 256
 PAUSE_SECONDS = 2.0
 """How long spans are collected before they are sent together."""
 SEND_SECONDS = 5.0
 LATE_SECONDS = 15.0
 """A request that takes longer than this hangs: SEND_SECONDS starts again with each byte of the response."""
-MOST_CHARS = 200
+MAX_CHARS = 200
 
 _KINDS = {kind: trace.SpanKind[kind.upper()] for kind in get_args(Kind)}
 
@@ -108,7 +108,7 @@ class _Measured(Span):
         """See Span."""
         for name, value in attributes.items():
             if value is not None and value != "":
-                self._inner.set_attribute(NAMES[name], value if isinstance(value, int | float) else str(value)[:MOST_CHARS])
+                self._inner.set_attribute(NAMES[name], value if isinstance(value, int | float) else str(value)[:MAX_CHARS])
         if attributes.get("code") or attributes.get("response_status", 0) >= 500:
             self._inner.set_status(trace.StatusCode.ERROR)
 
@@ -167,7 +167,7 @@ class _Processor(BatchSpanProcessor):
     """OpenTelemetry's processor, which also checks at each span whether the collector hangs."""
 
     def __init__(self, exporter: MonitoredExporter) -> None:
-        super().__init__(exporter, MOST_WAITING, PAUSE_SECONDS * 1000, MOST_AT_ONCE, SEND_SECONDS * 1000)
+        super().__init__(exporter, MAX_WAITING, PAUSE_SECONDS * 1000, MAX_AT_ONCE, SEND_SECONDS * 1000)
         self._monitored = exporter
 
     def on_end(self, span: ReadableSpan) -> None:

@@ -6,7 +6,7 @@ from chatui.backends.base import SampleRequest, Usage
 from chatui.backends.context.token_budget import weight_of, weight_of_tools
 from chatui.usage.counting import Spent
 
-MOST_TOKENS = 1_000_000_000
+MAX_TOKENS = 1_000_000_000
 """The largest plausible token count that a server may report."""
 
 
@@ -27,4 +27,4 @@ def spent_on(request: SampleRequest, usage: Usage | None, written: float) -> Spe
 
 def plausible_count(reported: int | None) -> int | None:
     """A token count from a server; None if it reports none, or an implausible one."""
-    return reported if reported is not None and not isinstance(reported, bool) and 0 <= reported <= MOST_TOKENS else None
+    return reported if reported is not None and not isinstance(reported, bool) and 0 <= reported <= MAX_TOKENS else None

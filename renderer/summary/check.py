@@ -72,7 +72,7 @@ def _reason_together(line: str, hidden: HiddenText, seen: SeenText, before: Sequ
         return Reason.COPY
     if numbers.reveals_small_number(lines, hidden, seen) or numbers.reveals_number_together(lines, hidden, seen):
         return Reason.SECRET
-    if sum(len(plain_words.unknown_words(one, seen, hidden.instruction_forms)) for one in lines) > new_words.MOST_TOGETHER:
+    if sum(len(plain_words.unknown_words(one, seen, hidden.instruction_forms)) for one in lines) > new_words.MAX_TOGETHER:
         return Reason.WORD
     if names.reveals_name_together(lines, hidden, seen):
         return Reason.NAME
@@ -202,7 +202,7 @@ def _is_copy(line: str, hidden: HiddenText, seen: SeenText) -> bool:
 
 def _contains_unknown_word(line: str, hidden: HiddenText, seen: SeenText) -> bool:
     unknown = plain_words.unknown_words(line, seen, hidden.instruction_forms)
-    return len(unknown) > new_words.MOST_IN_LINE or not all(new_words.is_allowed(line, word, hidden, seen) for word in unknown)
+    return len(unknown) > new_words.MAX_IN_LINE or not all(new_words.is_allowed(line, word, hidden, seen) for word in unknown)
 
 
 def _paraphrases_instructions(line: str, hidden: HiddenText, seen: SeenText) -> bool:

@@ -9,7 +9,7 @@ from renderer.summary.index import RUN_WORDS, SHINGLE, HiddenText, SeenText
 
 _COPIED_SHARE = 0.6
 _COINCIDENCE = 7
-_MOST_BETWEEN = 3
+_MAX_BETWEEN = 3
 _TOGETHER_WORDS = 60
 
 
@@ -39,8 +39,8 @@ def is_interleaved(words: Sequence[str], hidden: HiddenText, seen: SeenText) -> 
     """Whether RUN_WORDS words of ``words``, with at most a few between each two, are consecutive in hidden text."""
     longest: dict[tuple[int, int], int] = {}
     for last in range(2, len(words)):
-        for middle in range(max(1, last - 1 - _MOST_BETWEEN), last):
-            for first in range(max(0, middle - 1 - _MOST_BETWEEN), middle):
+        for middle in range(max(1, last - 1 - _MAX_BETWEEN), last):
+            for first in range(max(0, middle - 1 - _MAX_BETWEEN), middle):
                 if hidden.holds((words[first], words[middle], words[last])) and not _is_in_visible_run(first, last, words, seen):
                     chain = longest.get((first, middle), SHINGLE - 1) + 1
                     longest[middle, last] = max(chain, longest.get((middle, last), 0))

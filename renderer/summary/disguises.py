@@ -21,7 +21,7 @@ _MARKS = frozenset({"Mn", "Me", "Cf"})
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Me"})
 _INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffd\U000e0100-\U000e01ef]")
 _JOINERS = "\u200c\u200d"
-_MOST_MARKS, _MOST_SYMBOLS = 2, 2
+_MAX_MARKS, _MAX_SYMBOLS = 2, 2
 # Small capitals, upside-down letters and the like, except those that modern alphabets use.
 _DRAWN = re.compile(
     "[\u0250\u0252\u0255\u0258\u025a\u025c-\u0262\u0264-\u0267\u026a-\u0271\u0273-\u0281\u0284-\u0287\u0289\u028c-\u0291"
@@ -75,7 +75,7 @@ def has_invisible_characters(text: str) -> bool:
             return True
         marks = marks + 1 if category == "Mn" else 0
         symbols += category in ("So", "Sk")
-        if marks > _MOST_MARKS or symbols > _MOST_SYMBOLS or _is_styled(character, category):
+        if marks > _MAX_MARKS or symbols > _MAX_SYMBOLS or _is_styled(character, category):
             return True
     return any(pattern.search(text) for pattern in (_INVISIBLE, _FLAG_LETTERS, _DRAWN))
 

@@ -34,9 +34,9 @@ _DOUBLED = re.compile(r"(.)\1+")
 _KOREAN_ENDINGS = frozenset(["", *disguises.words(korean.ENDINGS)])
 _BEFORE = 80
 _WORD_END = re.compile(r"\A\S+")
-_LEAST_STEMS = 4
+_MIN_STEMS = 4
 _PASSAGE_WORDS = 80
-_MOST_PASSAGES = 500
+_MAX_PASSAGES = 500
 _NUMBER_DIGITS = 3
 _ENDINGS = ("ingly", "ings", "edly", "ing", "ies", "ied", "ed", "es", "ly", "s", "e")
 
@@ -206,7 +206,7 @@ class SeenText:
         self.tokens: set[str] = set()
         self.numbers: set[str] = set()
         """The tokens with three digits or more."""
-        self.passages: deque[frozenset[str]] = deque(maxlen=_MOST_PASSAGES)
+        self.passages: deque[frozenset[str]] = deque(maxlen=_MAX_PASSAGES)
         """The stems of runs of words: for phrases that occur together, not just somewhere."""
         self.scripts: set[str] = set()
         self.language_counts: Counter[str] = Counter()
@@ -291,9 +291,9 @@ def _sentences(text: str) -> list[frozenset[str]]:
     open_one: frozenset[str] = frozenset()
     for part in written.SENTENCE_END.split(text):
         own = stems(part)
-        if len(own) >= _LEAST_STEMS:
+        if len(own) >= _MIN_STEMS:
             found.append(own)
-        elif len(open_one | own) >= _LEAST_STEMS:
+        elif len(open_one | own) >= _MIN_STEMS:
             found.append(open_one | own)
             open_one = frozenset()
         else:

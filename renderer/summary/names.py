@@ -17,7 +17,7 @@ _SHORTEST_CUT_UP = 6
 _LONGEST_CUT_UP = 24
 _SHORTEST_HALF = 3
 _SHORTEST_CERTAIN = 5
-_MOST_BETWEEN = 2
+_MAX_BETWEEN = 2
 _LONGEST_AFTER_NAME = 9
 _GERMAN_SURNAMES = frozenset(
     [
@@ -145,7 +145,7 @@ def _is_scattered(run: str, hidden: HiddenText, seen: SeenText) -> bool:
 
 def _follows(run: str, at: int, name: str) -> bool:
     for sign in name[1:]:
-        at = run.find(sign, at + 1, at + 2 + _MOST_BETWEEN)
+        at = run.find(sign, at + 1, at + 2 + _MAX_BETWEEN)
         if at < 0:
             return False
     return True

@@ -16,11 +16,11 @@ from renderer.summary.index import HiddenText, SeenText, skeleton
 from renderer.summary.number_words import is_number
 from renderer.summary.spellings import digits, pinyin, sounds
 
-MOST_IN_LINE = 1
-MOST_TOGETHER = 3
+MAX_IN_LINE = 1
+MAX_TOGETHER = 3
 _SHORTEST, _LONGEST, _LONGEST_GERMAN = 4, 14, 20
 _LONGEST_WIDE = 3
-_LEAST_CIPHERED = 3
+_MIN_CIPHERED = 3
 _LIKELY_PART = 0.7
 _DERIVED_GERMAN = ("ung", "ungen", "heit", "heiten", "keit", "keiten", "schaft", "schaften", "tion", "tionen", "tat", "taten")
 _DERIVED_SPELLED = (
@@ -101,7 +101,7 @@ def _is_in_hidden(word: str, hidden: HiddenText) -> bool:
         return True
     if "".join(sorted(word)) in hidden.letter_sets:
         return True
-    return any(len(other) >= _LEAST_CIPHERED and other in hidden.forms for words in disguises.decoded(word) for other in words)
+    return any(len(other) >= _MIN_CIPHERED and other in hidden.forms for words in disguises.decoded(word) for other in words)
 
 
 def _looks_like_word(word: str, allowed: frozenset[str]) -> bool:

@@ -33,7 +33,7 @@ from renderer.summary.vocabulary import (
 _LONGEST_PIECE = 8
 _ABSTRACT = ("isierung", "isierungen", "ization", "izations", "isation", "isations", "izacion", "izaciones", "bilidad", "bilidades")
 """No name has these endings, and each such word describes a kind of work."""
-_LEAST_PART = 4
+_MIN_PART = 4
 _GERMAN = frozenset({"German"})
 _ROMANCE = frozenset({"French", "Spanish", "Italian", "Portuguese"})
 _LINKS = ("", "s", "es", "n", "en")
@@ -130,7 +130,7 @@ _ENDINGS: dict[str, Forms] = {
 
 def _is_compound(word: str, seen: SeenText, instructions: AbstractSet[str]) -> bool:
     """Whether a German compound is made of known words, like "Reisezeit"."""
-    for cut in range(_LEAST_PART - 1, len(word) - _LEAST_PART + 2):
+    for cut in range(_MIN_PART - 1, len(word) - _MIN_PART + 2):
         head, tail = word[:cut], word[cut:]
         if _is_part(tail, seen, instructions) and any(
             _is_part(head.removesuffix(link), seen, instructions) for link in _LINKS if head.endswith(link)
@@ -141,13 +141,13 @@ def _is_compound(word: str, seen: SeenText, instructions: AbstractSet[str]) -> b
 
 def _is_part(part: str, seen: SeenText, instructions: AbstractSet[str]) -> bool:
     if part in seen.words:
-        return len(part) >= _LEAST_PART - 1
-    return len(part) >= _LEAST_PART and (is_plain(part, _GERMAN, instructions) or not endings.german(part).isdisjoint(seen.forms))
+        return len(part) >= _MIN_PART - 1
+    return len(part) >= _MIN_PART and (is_plain(part, _GERMAN, instructions) or not endings.german(part).isdisjoint(seen.forms))
 
 
 def is_visible_compound(word: str, seen: SeenText, allowed: frozenset[str], instructions: AbstractSet[str] = frozenset()) -> bool:
     """Whether a word begins or ends with a visible word, and the rest is plain."""
-    for cut in range(_LEAST_PART, len(word) - _LEAST_PART + 1):
+    for cut in range(_MIN_PART, len(word) - _MIN_PART + 1):
         head, tail = word[:cut], word[cut:]
         if (head in seen.words and is_plain(tail, allowed, instructions)) or (tail in seen.words and is_plain(head, allowed, instructions)):
             return True

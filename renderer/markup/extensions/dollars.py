@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-_MOST_CHARACTERS = 400
+_MAX_CHARACTERS = 400
 """The longest formula. The search for its end stops there, so that many dollar signs cost no more than as many letters."""
 
 _CJK = r"\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
@@ -176,7 +176,7 @@ def formula_end(text: str, start: int, limit: int, *, after_formula: bool = Fals
     """
     if not _may_begin(text, start, limit):
         return -1
-    end = _closing_dollar(text, start + 1, min(limit, start + 1 + _MOST_CHARACTERS))
+    end = _closing_dollar(text, start + 1, min(limit, start + 1 + _MAX_CHARACTERS))
     if end < 0 or not _may_end(text, end, limit):
         return -1
     return end if _is_formula(text[start + 1 : end], after_formula=after_formula) else -1
@@ -187,7 +187,7 @@ def may_become_formula(text: str, start: int) -> bool:
     inside = text[start + 1 :]
     if not inside or "$" in inside:
         return not inside
-    if not _may_begin(text, start, len(text)) or inside[0].isdigit() or len(inside) > _MOST_CHARACTERS:
+    if not _may_begin(text, start, len(text)) or inside[0].isdigit() or len(inside) > _MAX_CHARACTERS:
         return False
     return _NEVER_INSIDE.search(inside.rstrip("*|&->[]:/")) is None and not _is_prose(inside)
 

@@ -15,7 +15,7 @@ _SAID = re.compile(
     r"(?:(?<!\w)|(?<=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]))(?:[\"\u201c\u201d\u201e\u00ab\u2018\u201a'`]([^\"\u201d\u201c\u201e\u00bb\u00ab\u2018'`\n]{2,60})[\"\u201d\u201c\u00bb\u2019'`](?:(?!\w)|(?=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3])))"
     r"|[\u300c\u300e\u300a]([^\u300c-\u300f\u300a\u300b\n]{1,40})[\u300d\u300f\u300b]"
 )
-_MOST_SAID_WORDS = 4
+_MAX_SAID_WORDS = 4
 _IDENTIFIER = re.compile(
     r"(?<![^\W_])(?=[A-Za-z0-9_.]{4,60}(?![^\W_]))(?:[A-Za-z]+[a-z0-9][A-Z]|[A-Za-z0-9]+[_.][A-Za-z0-9])[A-Za-z0-9_.]*"
 )
@@ -50,7 +50,7 @@ def quoted_words(text: str) -> list[list[str]]:
 
 def certain_names(text: str) -> set[str]:
     """Folded words that certainly are names: in quotes, after a title, introduced as a name or a secret, or parts of an identifier."""
-    found = {word for said in quoted_words(text) if len(said) <= _MOST_SAID_WORDS for word in said}
+    found = {word for said in quoted_words(text) if len(said) <= _MAX_SAID_WORDS for word in said}
     found.update(word for names in _TITLED.findall(text) for name in names for word in disguises.words(name))
     found |= introduced.names(text)
     found.update("".join(disguises.words(name[0])) for name in _IDENTIFIER.finditer(text))

@@ -124,7 +124,7 @@ def test_one_that_is_not_there_and_comes_back_is_told_of_at_both_ends(caplog: py
 
 
 def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collector, "MOST_WAITING", 500)
+    monkeypatch.setattr(collector, "MAX_WAITING", 500)
     with collecting(hangs) as peer:
         sender = begun(peer.url)
         for _ in range(5000):

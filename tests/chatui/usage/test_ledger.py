@@ -32,7 +32,7 @@ from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.start import Ask, Kind
 from chatui.usage import limits, settling
 from chatui.usage.counting import Attribution, Charge, Spent
-from chatui.usage.reported_tokens import MOST_TOKENS, spent_on
+from chatui.usage.reported_tokens import MAX_TOKENS, spent_on
 from renderer.frames import Frame, Header, Terminator
 from tests.chatui.conftest import store
 from tests.support.cases import example_count
@@ -89,7 +89,7 @@ async def test_counts_that_no_column_holds_do_not_keep_a_turn_from_its_end(said:
 async def test_counts_of_many_samples_together_are_as_many_as_a_column_holds() -> None:
     def sampling() -> Sampling:
         made = Sampling(ScriptedBackend(), SampleRequest(()), lambda _: None)
-        made._ended = SampleEnded(EndReason.STOP, Usage(MOST_TOKENS, 7))
+        made._ended = SampleEnded(EndReason.STOP, Usage(MAX_TOKENS, 7))
         return made
 
     account = account_of([sampling() for _ in range(3)], None)

@@ -56,7 +56,7 @@ def test_what_is_missing_is_named_and_no_more_said(missing: str, monkeypatch: py
     elif missing == "migrations":
         MigrationRecorder(connection).migration_qs.filter(app="chatui", name="0002_search").delete()
     elif missing == "disk":
-        full = shutil.disk_usage(tmp_path)._replace(free=readiness.LEAST_FREE_BYTES - 1)
+        full = shutil.disk_usage(tmp_path)._replace(free=readiness.MIN_FREE_BYTES - 1)
         monkeypatch.setattr(shutil, "disk_usage", lambda path: full)
     elif missing == "configuration":
         monkeypatch.setattr(connected, "specs", list)
