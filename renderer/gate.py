@@ -120,7 +120,7 @@ def as_debug_text(text: str) -> VisibleText:
     return VisibleText(text)
 
 
-def to_be_approved(text: str) -> VisibleText:
+def approval_text(text: str) -> VisibleText:
     """Part of a tool call that waits for approval, for the conversation's owner alone. This is the only exception to the table, because
     nobody can approve what they cannot read. The frame of the call stays hidden, from the owner too.
     """

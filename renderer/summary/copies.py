@@ -26,7 +26,7 @@ def is_copy(line: str, hidden: HiddenText, seen: SeenText) -> bool:
     if sum(hits) >= SHINGLE and sum(hits) / len(hits) >= _COPIED_SHARE:
         return True
     squeezed = "".join(words)
-    return hidden.letters.share(squeezed) or hidden.wide.share_words(disguises.wide(squeezed), seen.wide_runs)
+    return hidden.letters.share(squeezed) or hidden.unspaced.share_words(disguises.unspaced(squeezed), seen.unspaced_runs)
 
 
 def is_copy_together(lines: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
@@ -41,7 +41,7 @@ def is_interleaved(words: Sequence[str], hidden: HiddenText, seen: SeenText) -> 
     for last in range(2, len(words)):
         for middle in range(max(1, last - 1 - _MAX_BETWEEN), last):
             for first in range(max(0, middle - 1 - _MAX_BETWEEN), middle):
-                if hidden.holds((words[first], words[middle], words[last])) and not _is_in_visible_run(first, last, words, seen):
+                if hidden.contains_run((words[first], words[middle], words[last])) and not _is_in_visible_run(first, last, words, seen):
                     chain = longest.get((first, middle), SHINGLE - 1) + 1
                     longest[middle, last] = max(chain, longest.get((middle, last), 0))
     return max(longest.values(), default=0) >= RUN_WORDS

@@ -22,7 +22,7 @@ SHINGLE = 3
 RUN_WORDS = 5
 """This many consecutive words from hidden text are a copy, unless they are also consecutive in the visible text."""
 LONG_WORD = 5
-_WIDE_RUN = 6
+_UNSPACED_RUN = 6
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _BATCH = 2_000
 _LONGEST_TAIL = 200
@@ -79,7 +79,7 @@ class HiddenText(NamedWords):
     def __init__(self) -> None:
         super().__init__()
         self.letters = Grams(24, 8)
-        self.wide = Grams(_WIDE_RUN, 2)
+        self.unspaced = Grams(_UNSPACED_RUN, 2)
         self.long_words: set[str] = set()
         self.instructions: list[frozenset[str]] = []
         """The content of each sentence of the system and developer messages."""
@@ -125,7 +125,7 @@ class HiddenText(NamedWords):
         # Letters need not wait for the end of a word. In scripts without spaces, that end may be a sentence away.
         squeezed = "".join(disguises.words(text[self._lettered :]))
         self.letters.feed(squeezed)
-        self.wide.feed(disguises.wide(squeezed))
+        self.unspaced.feed(disguises.unspaced(squeezed))
         self._pending, self._size, self._lettered = [text[cut:]], len(text) - cut, len(text) - cut
         self._index(text[:cut])
         if is_end:
@@ -140,7 +140,7 @@ class HiddenText(NamedWords):
         self.instruction_forms.update(*map(_forms, self.instruction_words))
         self.names.update(written.names(text) | written.quoted(text))
 
-    def holds(self, run: tuple[str, ...]) -> bool:
+    def contains_run(self, run: tuple[str, ...]) -> bool:
         """Whether these SHINGLE words are consecutive in the hidden text."""
         return hash(run) in self._shingles
 
@@ -161,7 +161,7 @@ class HiddenText(NamedWords):
         self._index_names(text)
 
     def _index_word(self, word: str) -> None:
-        run = disguises.wide(word)
+        run = disguises.unspaced(word)
         self.pairs.update(run[begin : begin + 2] for begin in range(len(run) - 1))
         if len(word) >= LONG_WORD:
             self.long_words.add(word)
@@ -198,7 +198,7 @@ class SeenText:
         """Its Korean words without a possible ending."""
         self.runs: set[int] = set()
         """Each run of RUN_WORDS words."""
-        self.wide_runs = Grams(_WIDE_RUN, 1)
+        self.unspaced_runs = Grams(_UNSPACED_RUN, 1)
         """The same for characters, in scripts without spaces."""
         self.names: set[str] = set()
         """Quotations, names with a title, and identifiers."""
@@ -221,7 +221,7 @@ class SeenText:
         self.runs.update(map(hash, zip(*(words[begin:] for begin in range(RUN_WORDS)), strict=False)))
         self.digits |= spelled_digits.grams(text)
         self.names |= written.certain_names(text)
-        self.wide_runs.feed(disguises.wide("".join(words)))
+        self.unspaced_runs.feed(disguises.unspaced("".join(words)))
         for begin in range(0, len(words), _PASSAGE_WORDS):
             passage = stems(" ".join(words[begin : begin + _PASSAGE_WORDS]))
             self.passages.append(passage)
@@ -233,9 +233,9 @@ class SeenText:
         self.language_counts += languages.count(words)
 
     def _index_word(self, word: str) -> None:
-        run = disguises.wide(word)
+        run = disguises.unspaced(word)
         if run:
-            self.parts.update(disguises.by_width(word))
+            self.parts.update(disguises.split_by_spacing(word))
         self.pairs.update(run[begin : begin + 2] for begin in range(len(run) - 1))
         if run and "\uac00" <= run[0] <= "\ud7af":
             self.roots.update(run[:cut] for cut in range(1, min(len(run), _LONGEST_ROOT) + 1) if cut > 1 or run[cut:] in _KOREAN_ENDINGS)
@@ -245,7 +245,7 @@ class SeenText:
 
 
 def _forms(word: str) -> frozenset[str]:
-    run = disguises.wide(word)
+    run = disguises.unspaced(word)
     return frozenset(one + other for one, other in pairwise(run)) if run else endings.forms(word)
 
 
@@ -253,7 +253,7 @@ def stems(text: str) -> frozenset[str]:
     """The stems of the meaningful words of ``text``; for scripts without spaces, each pair of characters."""
     found: set[str] = set()
     for word in disguises.words(text):
-        run = disguises.wide(word)
+        run = disguises.unspaced(word)
         found.update(run[begin : begin + 2] for begin in range(len(run) - 1))
         if not run and len(word) >= 3 and word not in languages.STOP_WORDS:
             found.add(_stem(word))

@@ -19,7 +19,7 @@ from renderer.summary.spellings import digits, pinyin, sounds
 MAX_IN_LINE = 1
 MAX_TOGETHER = 3
 _SHORTEST, _LONGEST, _LONGEST_GERMAN = 4, 14, 20
-_LONGEST_WIDE = 3
+_LONGEST_UNSPACED = 3
 _MIN_CIPHERED = 3
 _LIKELY_PART = 0.7
 _DERIVED_GERMAN = ("ung", "ungen", "heit", "heiten", "keit", "keiten", "schaft", "schaften", "tion", "tionen", "tat", "taten")
@@ -48,9 +48,9 @@ def is_allowed(line: str, word: str, hidden: HiddenText, seen: SeenText) -> bool
     """Whether ``word``, folded and unknown, is allowed in ``line``."""
     if is_number(word) or digits.is_number_word(word) or _HEXADECIMAL.fullmatch(word):
         return False
-    run = disguises.wide(word)
+    run = disguises.unspaced(word)
     if run:
-        if run != word or len(run) > _LONGEST_WIDE or sounds.sounds_like_name(run, hidden.sounds):
+        if run != word or len(run) > _LONGEST_UNSPACED or sounds.sounds_like_name(run, hidden.sounds):
             return False
         if run in hidden.korean_descriptions:
             return run not in hidden.certain_names and not any(one + other in hidden.instruction_forms for one, other in pairwise(run))
@@ -76,8 +76,8 @@ def is_topic(word: str, hidden: HiddenText) -> bool:
         return False
     if (word.endswith(_DERIVED_GERMAN) and word in hidden.forms) or not forms.isdisjoint(hidden.german_nouns):
         return True
-    is_small = word.endswith(_DERIVED) and not forms.isdisjoint(hidden.small)
-    return (is_small or not forms.isdisjoint(hidden.with_article)) and forms.isdisjoint(hidden.spelled_names)
+    is_lower_case = word.endswith(_DERIVED) and not forms.isdisjoint(hidden.lower_case)
+    return (is_lower_case or not forms.isdisjoint(hidden.with_article)) and forms.isdisjoint(hidden.spelled_names)
 
 
 def _may_sound_as_name(run: str, hidden: HiddenText, seen: SeenText) -> bool:

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from renderer.summary import disguises, languages
 from renderer.summary.index import HiddenText, SeenText
-from renderer.summary.number_words import COUNTED, SMALL, small_numbers
+from renderer.summary.number_words import COUNTED, SMALL_NUMBERS, small_numbers
 from renderer.summary.spellings import digits
 
 MAX_SMALL = 1
@@ -45,8 +45,8 @@ def reveals_korean_number(line: str, seen: SeenText) -> bool:
 
 def _unseen_small(line: str, seen: SeenText) -> list[int]:
     words = disguises.words(line)
-    small_values = [SMALL[word] for word in words if word in SMALL and word not in seen.words]
-    counted = (found[0] for word in words for found in COUNTED.finditer(disguises.wide(word)))
+    small_values = [SMALL_NUMBERS[word] for word in words if word in SMALL_NUMBERS and word not in seen.words]
+    counted = (found[0] for word in words for found in COUNTED.finditer(disguises.unspaced(word)))
     return small_values + [value for pair in counted if pair not in seen.pairs for value in small_numbers(pair)]
 
 

@@ -38,7 +38,7 @@ def _parts(token: str) -> set[str]:
 
 
 def _ascii_parts(word: str) -> list[str]:
-    return [part for part in disguises.by_width(word) if part.isascii()] if disguises.wide(word) else [word]
+    return [part for part in disguises.split_by_spacing(word) if part.isascii()] if disguises.unspaced(word) else [word]
 
 
 def _is_opaque(token: str) -> bool:

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from renderer.summary import disguises, endings, languages
 from renderer.summary.index import SeenText
-from renderer.summary.number_words import COUNTED, SMALL_WORDS, is_number
+from renderer.summary.number_words import COUNTED, SMALL_NUMBER_WORDS, is_number
 from renderer.summary.spellings.digits import is_number_word
 from renderer.summary.vocabulary import (
     chinese,
@@ -55,7 +55,7 @@ def unknown_words(line: str, seen: SeenText, instructions: AbstractSet[str] = fr
     ``instructions``: the base words of system and developer messages. Of these, only the most common words are harmless.
     """
     allowed = languages.expected(seen.language_counts) | ({"Russian"} if "CYRILLIC" in seen.scripts else set())
-    parts = (part for word in disguises.words(line) if word not in seen.words for part in disguises.by_width(word))
+    parts = (part for word in disguises.words(line) if word not in seen.words for part in disguises.split_by_spacing(word))
     return [unknown for part in parts for unknown in _unknown_in(part, seen, allowed, instructions)]
 
 
@@ -67,7 +67,7 @@ def listed(language: str) -> Words:
 
 def is_plain(word: str, allowed: frozenset[str], instructions: AbstractSet[str] = frozenset()) -> bool:
     """Whether a folded word of Latin or Cyrillic letters is on the list of one of these languages."""
-    if word in SMALL_WORDS or any(word in languages.stop_words(language) for language in allowed):
+    if word in SMALL_NUMBER_WORDS or any(word in languages.stop_words(language) for language in allowed):
         return True
     is_in_instructions = not instructions.isdisjoint(endings.forms(word))
     if word.endswith(_ABSTRACT) and not is_in_instructions:
@@ -96,9 +96,9 @@ def is_known(word: str, seen: SeenText, allowed: frozenset[str], instructions: A
 def _unknown_in(word: str, seen: SeenText, allowed: frozenset[str], instructions: AbstractSet[str]) -> list[str]:
     if word in seen.words or any(map(str.isdigit, word)):
         return []
-    if is_number_word(word) and word not in SMALL_WORDS:
+    if is_number_word(word) and word not in SMALL_NUMBER_WORDS:
         return [word]
-    if disguises.wide(word):
+    if disguises.unspaced(word):
         return _gaps(word, seen, instructions)
     return [] if is_known(word, seen, allowed, instructions) else [word]
 
