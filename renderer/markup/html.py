@@ -16,7 +16,7 @@ import nh3
 from renderer.frame_kinds import is_json
 from renderer.frames import Header
 from renderer.markup import links, markdown, questions, repair
-from renderer.markup.citations import PLACE, Pages
+from renderer.markup.citations import PASSAGE_PATH, Pages
 from renderer.markup.markdown import Block, Definitions
 from renderer.markup.page_text import normalize, prose
 
@@ -139,7 +139,7 @@ def _escaped(text: str) -> str:
 
 
 _DIRECTION = {"dir": re.compile(r"auto|ltr")}
-_HREF = re.compile(f"{links.ALLOWED_HREF.pattern}|(?-i:{PLACE.pattern})", links.ALLOWED_HREF.flags)
+_HREF = re.compile(f"{links.ALLOWED_HREF.pattern}|(?-i:{PASSAGE_PATH.pattern})", links.ALLOWED_HREF.flags)
 _ALIGN = {"align": re.compile(r"left|right|center")}
 
 ALLOWED: dict[str, dict[str, re.Pattern[str]]] = {
