@@ -38,7 +38,7 @@ def questions(conversation: Conversation, count: int) -> list[Message]:
     return list(Message.objects.filter(conversation=conversation).order_by("position"))
 
 
-def test_a_query_reads_what_the_orm_reads(ada: User, bela: User) -> None:
+def test_a_compiled_query_reads_the_same_as_the_orm(ada: User, bela: User) -> None:
     mine = [Conversation.objects.create(owner=ada, title="Sums", sampled_with={"effort": "low"}) for _ in range(2)]
     Conversation.objects.create(owner=ada, title="Other")
     theirs = Conversation.objects.create(owner=bela, title="Sums")
@@ -62,14 +62,14 @@ def test_a_value_is_never_part_of_the_statement(ada: User) -> None:
     assert CompiledQuery(_titled).models(owner=ada.pk, title=hostile) == [kept]
 
 
-def test_a_value_that_is_missing_is_an_error_and_not_the_value_of_an_earlier_call(ada: User) -> None:
+def test_a_missing_value_is_an_error_and_not_replaced_by_that_of_an_earlier_call(ada: User) -> None:
     query = CompiledQuery(_titled)
     query.models(owner=ada.pk, title="Sums")
     with pytest.raises(KeyError):
         query.models(owner=ada.pk)
 
 
-def test_a_statement_is_worded_once_for_each_connection(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_statement_is_compiled_once_per_connection(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     worded, as_sql = [], SQLCompiler.as_sql
 
     def counted(compiler: SQLCompiler, *arguments: object, **named: object) -> object:
@@ -92,7 +92,7 @@ def test_a_statement_is_worded_once_for_each_connection(ada: User, monkeypatch: 
     assert worded[0].connection is not worded[1].connection
 
 
-def test_a_change_says_how_many_rows_it_changed(ada: User) -> None:
+def test_an_update_returns_how_many_rows_it_changed(ada: User) -> None:
     rows = [Conversation.objects.create(owner=ada, title="Sums") for _ in range(2)]
     title = Conversation._meta.get_field("title")
     change = CompiledUpdate(lambda: (_titled(), {"title": Parameter("new", title), "sampled_with": Parameter("with", JSON)}))
@@ -107,14 +107,14 @@ JSON = Conversation._meta.get_field("sampled_with")
 
 
 @pytest.mark.parametrize("count", [1, 2, MAX_ROWS, MAX_ROWS + 1, 3 * MAX_ROWS + 2])
-def test_rows_are_kept_as_they_are(conversation: Conversation, count: int) -> None:
+def test_rows_are_inserted_unchanged(conversation: Conversation, count: int) -> None:
     found = questions(conversation, count)
     assert [transcripts.frame_of(row).body for row in found] == [f"Question {number}?" for number in range(count)]
     assert [row.parent_id for row in found] == [None, *(row.pk for row in found[:-1])]
     assert all(row.created_at and row.raw is None and row.turn_id is None for row in found)
 
 
-def test_a_row_that_is_there_is_changed_instead(ada: User, conversation: Conversation) -> None:
+def test_an_existing_row_is_updated_instead(ada: User, conversation: Conversation) -> None:
     first, second = questions(conversation, 2)
     for leaf in (first, second):
         transcripts.activate(conversation, ada, leaf)
@@ -130,7 +130,7 @@ def test_a_column_may_be_an_expression_in_every_row(ada: User) -> None:
 
 
 @pytest.mark.parametrize("lost", ["session", "account", "password", "conversation"])
-def test_a_right_that_is_lost_counts_at_the_next_ask_although_nothing_is_worded_again(ada: User, bela: User, lost: str) -> None:
+def test_a_revoked_permission_takes_effect_at_the_next_question_without_compiling_again(ada: User, bela: User, lost: str) -> None:
     client = signed_in(ada)
     session = sessions.signed_in({settings.SESSION_COOKIE_NAME: client.cookies[settings.SESSION_COOKIE_NAME].value})
 
@@ -155,7 +155,7 @@ def test_a_right_that_is_lost_counts_at_the_next_ask_although_nothing_is_worded_
     assert Turn.objects.count() == 2
 
 
-def test_a_removal_deletes_what_the_orm_deletes_and_no_more(ada: User) -> None:
+def test_a_compiled_delete_deletes_the_same_rows_as_the_orm(ada: User) -> None:
     turns = [store(ada, Ask(Kind.SEND, uuid4(), "low", text="Hello")).turn for _ in range(2)]
     for number, each in enumerate((*turns, turns[0])):
         TurnPiece.objects.create(turn=each, number=number, frame=uuid4(), text="x")
@@ -166,7 +166,7 @@ def test_a_removal_deletes_what_the_orm_deletes_and_no_more(ada: User) -> None:
 
 
 @pytest.mark.parametrize("model", [ActiveLeaf, Conversation, Message, Turn, UsageEntry])
-def test_what_is_taken_as_it_is_is_what_the_orm_makes_of_it(model: type[Model]) -> None:
+def test_values_that_skip_conversion_are_what_the_orm_would_convert_them_to(model: type[Model]) -> None:
     connection, values = connections["default"], [None, "", "text", True, False, 0, 7, TurnState.RUNNING, uuid4(), b"bytes", timezone.now()]
     taken = 0
     for field in model._meta.concrete_fields:

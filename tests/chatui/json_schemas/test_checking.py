@@ -24,7 +24,7 @@ print(fault({"anyOf": [{"items": {"type": "string"}}] * 5}, [1] * 3))
 """
 
 
-def test_saying_what_is_wrong_fills_no_memory() -> None:
+def test_describing_an_error_does_not_fill_the_memory() -> None:
     done = subprocess.run([sys.executable, "-c", MANY], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr[-500:]
     long, longer, short = done.stdout.splitlines()
@@ -41,7 +41,7 @@ def test_no_schema_and_no_value_stall_the_check() -> None:
     assert time.monotonic() - began < 3
 
 
-def test_references_are_written_out() -> None:
+def test_references_are_inlined() -> None:
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
@@ -81,7 +81,7 @@ def test_a_schema_that_leads_elsewhere_or_grows_is_refused(schema: dict[str, Any
 
 
 @pytest.mark.parametrize("text", ["", "no", "[]", "5", '{"a":1,"a":2}', "[" * 5000, '{"a": NaN}', '{"enum": ["' + "x" * 70_000 + '"]}'])
-def test_what_is_no_schema_is_none(text: str) -> None:
+def test_an_invalid_schema_is_refused(text: str) -> None:
     with pytest.raises(SchemaUnusableError):
         schema_of(text)
 
@@ -100,13 +100,13 @@ def test_what_is_no_schema_is_none(text: str) -> None:
         ("9" * 5000, "is not of type"),
     ],
 )
-def test_an_answer_fits_or_is_told_why_not(answer: str, said: str | None) -> None:
+def test_an_answer_fits_or_the_reason_why_not_is_returned(answer: str, said: str | None) -> None:
     found = answer_format("a", {"type": "object", "properties": {"a": {"type": "integer"}}}).fault(answer)
     assert (found is None) is (said is None)
     assert said is None or said in str(found)
 
 
-def test_a_row_keeps_the_format_whole() -> None:
+def test_a_row_stores_the_whole_format() -> None:
     wanted = answer_format("a", {"type": "object"}, "Two\nlines\0 and <|end|>.", is_strict=False)
     assert from_stored(wanted.stored()) == wanted
     assert wanted.description == "Two lines and <|end|>."

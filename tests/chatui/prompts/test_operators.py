@@ -18,7 +18,7 @@ def said(monkeypatch: pytest.MonkeyPatch, place: Path, text: str | bytes, **more
     change(monkeypatch, {"group_instructions_file": place} | more)
 
 
-def test_members_get_theirs_behind_those_for_everybody_in_the_order_of_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_members_get_theirs_after_those_for_everybody_in_the_order_of_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     said(monkeypatch, tmp_path / "a.toml", TWO, instructions="For all.")
     assert operators.group_instructions().problems == ()
     both = operators.instructions_for(lambda: ["Sales EU", "writers", "others"])
@@ -50,12 +50,12 @@ def test_without_a_file_nobodys_groups_are_read(monkeypatch: pytest.MonkeyPatch)
         (b"[groups]\nwriters = '\xff'", "the file is not UTF-8"),
     ],
 )
-def test_a_mistake_is_told_without_a_text(text: str | bytes, problem: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_mistake_is_reported_without_quoting(text: str | bytes, problem: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     said(monkeypatch, tmp_path / "a.toml", text)
     problems = operators.group_instructions().problems
     assert problem in problems and "SECRET" not in repr(operators.group_instructions())
 
 
-def test_a_file_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     change(monkeypatch, {"group_instructions_file": tmp_path / "none.toml"})
     assert operators.group_instructions().problems == ("the file cannot be read (No such file or directory)",)

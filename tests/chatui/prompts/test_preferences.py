@@ -31,7 +31,7 @@ def folder(ada: User) -> Folder:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
-async def test_all_that_is_asked_in_a_folder_is_asked_with_its_instructions_as_they_are_then(
+async def test_each_question_in_a_folder_is_sent_with_the_instructions_of_that_time(
     ada: User, folder: Folder, backend: ScriptedBackend, settings: pytest_django.Settings
 ) -> None:
     say(settings, "Be kind.")
@@ -102,7 +102,7 @@ async def test_the_transcript_keeps_the_operators_words_and_none_of_the_folder(
 
 
 @given(st.text(max_size=300))
-def test_no_line_of_a_persons_text_stands_without_its_mark(text: str) -> None:
+def test_every_line_of_a_persons_text_is_marked(text: str) -> None:
     before, _, after = format_preferences("\x01").partition("> \x01")
     found = format_preferences(text)
     assert found.startswith(before) and found.endswith(after)

@@ -162,7 +162,7 @@ def test_a_second_reader_that_differs_otherwise_is_found_out(name: str, vocabula
         assert kinds and kinds <= EXPOSED[name] and not compared.is_as_intended
 
 
-def test_what_cannot_be_written_as_harmony_is_said_before_anybody_is_asked(vocabulary: Vocabulary) -> None:
+def test_a_transcript_that_harmony_cannot_represent_is_reported_before_the_process_starts(vocabulary: Vocabulary) -> None:
     with pytest.raises(ParseHeaderError):
         compare([Frame(Header("user", recipient="a b"), "x")], vocabulary, SecondReader(lambda: pytest.fail("somebody was asked")))
 

@@ -38,7 +38,7 @@ def refuses_at_length(handler: BaseHTTPRequestHandler) -> None:
         handler.wfile.write(b"x" * 65_536)
 
 
-def test_cookies_are_neither_kept_nor_sent_back() -> None:
+def test_cookies_are_neither_stored_nor_sent_back() -> None:
     with collecting(cookies) as peer:
         sender = Collector(peer.url, {}, 1.0, propagates_to_model_servers=False)
         spans.set_tracer(sender)

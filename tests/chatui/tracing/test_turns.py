@@ -62,7 +62,7 @@ async def test_a_turn_with_calls_is_a_tree_of_spans_without_content(
         assert content.encode() not in peer.raw, content
 
 
-async def test_a_server_that_fails_is_told_by_its_code_and_status(ada: User, backend: ScriptedBackend, peer: Peer) -> None:
+async def test_a_failing_server_is_recorded_by_its_code_and_status(ada: User, backend: ScriptedBackend, peer: Peer) -> None:
     backend.script = [BackendError(ProductCode.BACKEND, "HTTP 401: what the server said").because("HTTP 401")]
     await run(ada, ask(text="A question"))
     got = peer.wait_for(lambda seen: len(seen) == 2)
