@@ -65,12 +65,12 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The token ids that openai-harmony wrote. ``ids``: those of each message, None if it cannot be written. ``kept``: those of the whole
+    """The token ids that openai-harmony wrote. ``ids``: those of each message, None if it cannot be written. ``whole``: those of the whole
     conversation, from which openai-harmony drops reasoning by itself; empty if it cannot be written.
     """
 
     ids: tuple[tuple[int, ...] | None, ...] = field(repr=False)
-    kept: tuple[int, ...] = field(repr=False)
+    whole: tuple[int, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +191,8 @@ def _message(raw: object) -> ReadMessage:
 
 def _written(answer: object, messages: int) -> Written:
     match answer:
-        case {"ids": list(ids), "kept": kept} if len(ids) == messages:
-            return Written(tuple(None if one is None else _ids(one) for one in ids), _ids(kept))
+        case {"ids": list(ids), "whole": whole} if len(ids) == messages:
+            return Written(tuple(None if one is None else _ids(one) for one in ids), _ids(whole))
     raise _invalid_answer()
 
 

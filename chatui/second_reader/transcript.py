@@ -112,11 +112,11 @@ _BY_FIELD = {"name": Kind.NAME_LEFT_OUT, "channel": Kind.CHANNEL_ADDED, "content
 
 def _dropped(frames: Sequence[Frame], plain: Written) -> Difference | None:
     """The reasoning that openai-harmony drops by default when it writes a conversation."""
-    if None in plain.ids or plain.kept == _joined(plain, range(len(frames))):
+    if None in plain.ids or plain.whole == _joined(plain, range(len(frames))):
         return None
     first_answer = next((place for place, frame in enumerate(frames) if frame.header.channel == Channel.FINAL), 0)
     spent = [place for place in range(first_answer) if frames[place].header.channel == Channel.ANALYSIS]
-    if plain.kept != _joined(plain, [place for place in range(len(frames)) if place not in set(spent)]):
+    if plain.whole != _joined(plain, [place for place in range(len(frames)) if place not in set(spent)]):
         return Difference(Kind.WRITTEN_OTHERWISE, 0, "the conversation as a whole differs from its messages")
     return Difference(Kind.REASONING_KEPT, 0, f"{len(spent)} of {len(frames)} messages")
 

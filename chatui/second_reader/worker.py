@@ -5,8 +5,8 @@ errors are returned as words of a closed list, and standard error is discarded.
 
 - ``{"read": [ids], "completion": bool}`` is answered by ``{"messages": [...]}``, each a message or ``{"problem": word}``. A completion
   begins after ``<|start|>assistant``.
-- ``{"write": [messages]}`` is answered by ``{"ids": [[ids of a message] or null, ...], "kept": [ids]}``: null if it cannot be written;
-  ``kept`` is the whole conversation, from which openai-harmony drops reasoning by itself, and empty if it cannot be written.
+- ``{"write": [messages]}`` is answered by ``{"ids": [[ids of a message] or null, ...], "whole": [ids]}``: null if it cannot be written;
+  ``whole`` is the whole conversation, from which openai-harmony drops reasoning by itself, and empty if it cannot be written.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _as_json(message: Any) -> dict[str, Any]:
 
 def _written(encoding: Any, raw: Iterable[dict[str, Any]]) -> dict[str, Any]:
     messages = [_message(one) for one in raw]
-    return {"ids": [_ids(encoding, message) for message in messages], "kept": _kept(encoding, messages)}
+    return {"ids": [_ids(encoding, message) for message in messages], "whole": _whole_conversation(encoding, messages)}
 
 
 def _message(raw: dict[str, Any]) -> Any:
@@ -116,7 +116,7 @@ def _ids(encoding: Any, message: Any) -> list[int] | None:
         return None
 
 
-def _kept(encoding: Any, messages: list[Any]) -> list[int]:
+def _whole_conversation(encoding: Any, messages: list[Any]) -> list[int]:
     """The ids with openai-harmony's defaults, which drop reasoning before the first answer."""
     try:
         return list(encoding.render_conversation(harmony.Conversation.from_messages(messages)))

@@ -31,7 +31,7 @@ NONSENSE = {
     "no JSON": "print('SECRET')",
     "another shape": "import sys\nfor _ in sys.stdin: print('[1]')",
     "another message": 'import sys\nfor _ in sys.stdin: print(\'{"messages": [{"role": 1}]}\')',
-    "ids that are none": 'import sys\nfor _ in sys.stdin: print(\'{"ids": [[1.5]], "kept": []}\')',
+    "ids that are none": 'import sys\nfor _ in sys.stdin: print(\'{"ids": [[1.5]], "whole": []}\')',
     "bytes": "import sys; sys.stdout.buffer.write(b'\\xff\\xfe\\n')",
     "deep": "print('[' * 100000)",
 }

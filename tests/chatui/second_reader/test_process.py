@@ -52,8 +52,8 @@ def test_ids_that_end_in_a_header_or_are_invalid_are_reported_by_words_of_a_clos
 def test_it_writes_each_message_and_says_which_it_cannot_write(vocabulary: Vocabulary, second: SecondReader) -> None:
     [one, other] = second.write([Write([HI]), Write([HI, Message("robot", text="x"), Message("tool", text="a tool without a name")])])
     written = tuple(ids("<|start|>user<|message|>hi<|end|>", vocabulary))
-    assert (one.ids, one.kept) == ((written,), written)
-    assert (other.ids, other.kept) == ((written, None, None), ())
+    assert (one.ids, one.whole) == ((written,), written)
+    assert (other.ids, other.whole) == ((written, None, None), ())
 
 
 def test_without_its_vocabulary_it_says_what_to_do_and_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
