@@ -21,7 +21,7 @@ class ChatUiConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def import_models(self) -> None:
-        """Called by Django before the admin pages of any app are looked for, which import httpx as well."""
+        """Django calls this before it loads the admin pages of all apps, which import httpx."""
         _load_httpx()
         super().import_models()
 
@@ -32,8 +32,8 @@ class ChatUiConfig(AppConfig):
 
 
 def _load_httpx() -> None:
-    """Without its command line, which nothing here uses: 4 MB where a developer has what it needs."""
-    modules: Any = sys.modules  # its type does not know None, which Python takes for a module that is not there
+    """Import httpx without its command line, which nothing here uses. It takes 4 MB if the packages that it needs are installed."""
+    modules: Any = sys.modules  # its type excludes None, with which Python marks a module that cannot be imported
     if "click" in modules:
         return
     modules["click"] = None

@@ -23,7 +23,7 @@ PROGRAMS = "/v1/responses"
 
 
 async def websocket(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Programs bring a key, which no browser can: so only pages have to come from our own site."""
+    """Programs authenticate by a key, which a browser cannot send. So only for pages the origin is checked."""
     if scope["path"] == PROGRAMS:
         await consumer.serve(scope, receive, send)
     else:

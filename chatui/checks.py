@@ -27,14 +27,14 @@ from chatui.tools.browser import engines
 from chatui.tools.python import availability
 from chatui.tools.servers import reading
 
-_NO_SETTINGS = (VARIABLE_PREFIX, "CHATUI_TEST_", "CHATUI_CACHE_DIR", "CHATUI_CHROMIUM", "CHATUI_SHARED_DIR")
-"""Names and beginnings of names: of keys that the admin pages name, and of what the tests are told."""
+_OTHER_VARIABLES = (VARIABLE_PREFIX, "CHATUI_TEST_", "CHATUI_CACHE_DIR", "CHATUI_CHROMIUM", "CHATUI_SHARED_DIR")
+"""Names or prefixes of variables that are not settings: keys to which the admin pages refer, and variables for the tests."""
 
 
 @register(checks.Tags.security, deploy=True)
 def with_our_middleware(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Django's checks of what its security middleware does, which it leaves out where that stands under another name."""
-    from django.test.utils import override_settings  # here, as it brings much that a server has no use for
+    """Django's checks of its security middleware. Django itself skips them, because MIDDLEWARE lists our subclasses."""
+    from django.test.utils import override_settings  # imported here, because it loads much that a server does not need
 
     named = [f"{each.__module__}.{each.__qualname__}" for ours in map(import_string, settings.MIDDLEWARE) for each in ours.__mro__]
     with override_settings(MIDDLEWARE=named):
@@ -59,21 +59,21 @@ _DJANGO_CHECKS = (
 
 @register()
 def known_names(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """A variable that looks like a setting and is none: misspelt, it would leave a default in force that nobody chose."""
+    """A variable that looks like a setting but is not: if it is misspelt, the setting would silently have its default."""
     settings = {f"CHATUI_{name}".upper() for name in Environment.model_fields}
     unknown = sorted(name for name in os.environ if name.upper().startswith("CHATUI_") and name.upper() not in settings)
-    return [_unknown(name, settings) for name in unknown if not name.startswith(_NO_SETTINGS) and not _is_named_in_a_file(name)]
+    return [_unknown(name, settings) for name in unknown if not name.startswith(_OTHER_VARIABLES) and not _is_named_in_a_file(name)]
 
 
 def _unknown(name: str, settings: set[str]) -> CheckMessage:
     near = difflib.get_close_matches(name.upper(), settings, n=1, cutoff=0.8)
     if near:
-        return Error(f"There is no setting {name}. Is {near[0]} meant?", id="chatui.E050")
-    return checks.Warning(f"There is no setting {name}; docs/settings.md has a list of all.", id="chatui.W050")
+        return Error(f"There is no setting {name}. Did you mean {near[0]}?", id="chatui.E050")
+    return checks.Warning(f"There is no setting {name}; docs/settings.md lists all of them.", id="chatui.W050")
 
 
 def _is_named_in_a_file(name: str) -> bool:
-    """The operator's files may name variables of their own, which hold keys."""
+    """Whether one of the operator's files names this variable, for a key."""
     env = environment()
     try:
         return any(name in path.read_text(encoding="utf-8") for path in (env.backends_file, env.tools_file) if path is not None)
@@ -91,7 +91,7 @@ def backend_address(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         return [Error("CHATUI_BACKEND_URL is not an http or https address.", id="chatui.E001")]
     if parts.username or parts.password:
-        return [Error("CHATUI_BACKEND_URL holds a user name; use CHATUI_BACKEND_KEY or CHATUI_BACKEND_KEY_FILE.", id="chatui.E002")]
+        return [Error("CHATUI_BACKEND_URL contains a user name; use CHATUI_BACKEND_KEY or CHATUI_BACKEND_KEY_FILE.", id="chatui.E002")]
     return []
 
 
@@ -136,7 +136,7 @@ def group_limits(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         unknown = sorted(limited - set(Group.objects.values_list("name", flat=True))) if limited else []
     except DatabaseError:
         return []  # not migrated yet, or down: other checks report that
-    words = "CHATUI_GROUP_ANSWERS_AT_ONCE: there is no group {!r}, so this limit is nobody's."
+    words = "CHATUI_GROUP_ANSWERS_AT_ONCE: there is no group {!r}, so this limit applies to nobody."
     return [checks.Warning(words.format(name), id="chatui.W018") for name in unknown]
 
 
@@ -151,11 +151,11 @@ def compiled_catalogues(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def offered_tools(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """The tools of CHATUI_TOOLS should exist, and go together."""
+    """The tools of CHATUI_TOOLS should exist, and should be allowed together."""
     env = environment()
     named = set(env.tools) | set(env.tool_facts)
     unknown = sorted(named - {each.offered_as for each in catalogue.tools().values()}) if named else []
-    no_tool = "CHATUI_TOOLS: there is no tool {!r}; no package brings one that can be offered, and none of the tools file is confirmed."
+    no_tool = "CHATUI_TOOLS: there is no tool {!r}; no package provides one that can be offered, and none of the tools file is confirmed."
     left_out = combinations.combine(available.all_named()).left_out
     apart = "CHATUI_TOOLS: {!r} is not offered together with {}: one reads private data, another sends something out (docs/tools.md)."
     return [
@@ -166,7 +166,7 @@ def offered_tools(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def tools_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """CHATUI_TOOLS_FILE should have no mistakes; the rest of it counts all the same."""
+    """CHATUI_TOOLS_FILE should have no mistakes. The rest of it is used in any case."""
     path = environment().tools_file
     problems = () if path is None else reading.read_file(path).problems
     return [checks.Warning(f"CHATUI_TOOLS_FILE: {problem}", id="chatui.W032") for problem in problems]
@@ -174,7 +174,7 @@ def tools_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def python_sandbox(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Where the tool ``python`` is offered, the sandbox must start on this machine, and no way out of it may be found."""
+    """If the tool ``python`` is offered, its sandbox must start on this machine, and all attempts to escape from it must fail."""
     if availability.RECIPIENT not in environment().tools or (verdict := availability.verdict()).is_on:
         return []
     return [checks.Warning(f"CHATUI_TOOLS: python is off, because {verdict.reason}.", id="chatui.W040")]
@@ -182,13 +182,13 @@ def python_sandbox(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register(deploy=True)
 def reading_of_files(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """A process that reads what people bring must be confined on this machine, and bombs must end in it. Takes two seconds."""
-    return [checks.Warning(f"Files that people bring: {fault}; see docs/operating.md.", id="chatui.W056") for fault in examination.faults()]
+    """A process that reads uploaded files must be sandboxed on this machine, and must survive decompression bombs. Takes two seconds."""
+    return [checks.Warning(f"Uploaded files: {fault}; see docs/operating.md.", id="chatui.W056") for fault in examination.faults()]
 
 
 @register()
 def search_engine(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """A search engine that is named needs an address or a key, or models cannot search."""
+    """A configured search engine needs an address or a key; otherwise models cannot search."""
     env = environment()
     if env.search == "none" or engines.is_configured(env):
         return []

@@ -1,7 +1,7 @@
-"""The product's own error codes, each with the message that people see: a closed list beside the eight of the specification.
+"""The product's own error codes, each with the message that people see: a closed list, in addition to the eight of the specification.
 
-A code follows an error from the database to the page. Its message never quotes a transcript. It is in English, for logs and commands; what
-people read is its translation (``chatui.languages.sentences``).
+An error keeps its code from the database to the page. The message never quotes a transcript. It is in English, for logs and commands;
+people read its translation (``chatui.languages.sentences``).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class ProductCode(ErrorCode):
 
 
 def counted(codes: Iterable[ErrorCode]) -> str:
-    """Codes with how often each came, for a line of the log; empty where there is none."""
+    """The codes with the number of times that each occurs, for a log line; empty if there are none."""
     return ", ".join(f"{code} × {count}" for code, count in sorted(Counter(codes).items()))
 
 
@@ -80,13 +80,13 @@ def code_of(value: str) -> ErrorCode:
 
 
 def noop(sentence: str) -> str:
-    """Marks a sentence for translators. Django has the same, but back ends, which use these codes, know no Django."""
+    """Marks a sentence for translators. Django has the same function, but back ends use these codes and must not import Django."""
     return sentence
 
 
 _SENTENCES: dict[ProductCode, str] = {
     ProductCode.ACCOUNT_CLOSED: noop("This account is closed. Ask whoever runs this site."),
-    ProductCode.ANSWER_NOW: noop("The thinking was ended early, because the answer was asked for at once."),
+    ProductCode.ANSWER_NOW: noop("The thinking was ended early, because an immediate answer was requested."),
     ProductCode.BACKEND: noop("The model server could not answer."),
     ProductCode.BACKEND_BUSY: noop("The model server is busy. Try again in a moment."),
     ProductCode.BACKEND_REFUSED: noop("The model server did not accept this request."),
@@ -122,7 +122,7 @@ _SENTENCES: dict[ProductCode, str] = {
     ProductCode.SUMMARY_BLOCKED: noop("A line of a reasoning summary could not be shown."),
     ProductCode.TIMEOUT: noop("The model server took too long."),
     ProductCode.TOOL: noop("The answer could not be finished: the model kept asking for tools that it cannot use here."),
-    ProductCode.TOOL_DECLINED: noop("A call of a tool was declined."),
+    ProductCode.TOOL_DECLINED: noop("A tool call was declined."),
     ProductCode.TOOL_FAILED: noop("A tool failed."),
     ProductCode.TOO_LARGE: noop("The message is too long."),
     ProductCode.TOO_MANY: noop("Several answers are still being written for you. Wait for one of them, or stop it."),

@@ -20,34 +20,32 @@ GroupsByTool = Annotated[dict[str, tuple[str, ...]], NoDecode]
 NetworkList = Annotated[list[IPvAnyNetwork], NoDecode]
 
 
-LEAST_KEY_CHARS = 32
-"""Of a key that encrypts what is kept."""
+MIN_KEY_CHARS = 32
+"""The minimum length of a key that encrypts stored data."""
 
 
 class Environment(BaseSettings):
     """The settings, one attribute for each variable. A test checks ``docs/settings.md`` against this list."""
 
-    # Without the values: some are secrets, and what is said of a mistake ends in a log.
+    # Errors do not quote values, because some are secrets, and errors are logged.
     model_config = SettingsConfigDict(env_prefix="CHATUI_", extra="forbid", frozen=True, hide_input_in_errors=True)
 
-    data_dir: Path = Field(BASE_DIR / "var", description="Where the database, the secret key and collected static files are kept.")
-    secret_key: str = Field("", description="Signs sessions. Empty: made once and kept in the data directory.")
-    sealing_key: str = Field("", description="Seals what programs carry for the model. Empty: derived from the secret key.", repr=False)
-    sealing_keys_before: CommaList = Field([], description="Earlier sealing keys, whose seals are still opened.", repr=False)
-    file_key: str = Field("", description="Encrypts the files that are kept. Empty: they are not encrypted.", repr=False)
-    file_keys_before: CommaList = Field([], description="Earlier keys of files, with which files are still decrypted.", repr=False)
+    data_dir: Path = Field(BASE_DIR / "var", description="Directory for the database, the secret key and collected static files.")
+    secret_key: str = Field("", description="Signs sessions. Empty: generated once and stored in the data directory.")
+    sealing_key: str = Field("", description="Encrypts the reasoning that programs store. Empty: derived from the secret key.", repr=False)
+    sealing_keys_before: CommaList = Field([], description="Earlier sealing keys, for decryption only.", repr=False)
+    file_key: str = Field("", description="Encrypts stored files. Empty: they are not encrypted.", repr=False)
+    file_keys_before: CommaList = Field([], description="Earlier file keys, for decryption only.", repr=False)
     debug: bool = Field(False, description="Django's debug mode. Never on a machine that others reach.")
-    hosts: CommaList = Field(
-        ["127.0.0.1", "localhost", "[::1]"], description="Host names under which the product is reached, with commas between them."
-    )
+    hosts: CommaList = Field(["127.0.0.1", "localhost", "[::1]"], description="Host names of the product, separated by commas.")
     origins: CommaList = Field(
         [], description="Exact public origins, such as https://chat.example.org. Empty: the origin of the request's own host."
     )
     trusted_proxies: NetworkList = Field(
-        [], description="Addresses or networks (10.0.0.0/8) of reverse proxies whose X-Forwarded-… headers are believed."
+        [], description="Addresses or networks (10.0.0.0/8) of reverse proxies whose X-Forwarded-… headers are trusted."
     )
     sign_in_file: Path | None = Field(
-        None, description="TOML file with the providers of single sign-on, and for whom passwords are. Empty: passwords for everybody."
+        None, description="TOML file with the providers of single sign-on, and who may use passwords. Empty: passwords for everybody."
     )
     mail_url: str = Field(
         "",
@@ -57,55 +55,58 @@ class Environment(BaseSettings):
     )
     mail_from: str = Field("", description="Address from which mail is sent.")
     second_factor_groups: CommaList = Field(
-        [], description="Groups whose members need a second factor to sign in with a password, with commas between them."
+        [], description="Groups whose members need a second factor to sign in with a password, separated by commas."
     )
     closed_accounts: Literal["keep", "erase", "hand-over"] = Field(
         "keep",
         description="What purge does with accounts that were closed some days ago: keep, erase, or hand-over to the heir, then erase.",
     )
-    closed_account_days: int = Field(30, ge=0, le=36_500, description="For how many days a closed account can be opened again before that.")
-    closed_account_heir: str = Field("", description="Name of the account that is handed conversations of closed ones.")
-    close_own_account: bool = Field(False, description="Whether people may close their own account, on their page of settings.")
+    closed_account_days: int = Field(30, ge=0, le=36_500, description="For how many days a closed account can be reopened before that.")
+    closed_account_heir: str = Field("", description="Name of the account that receives the conversations of closed ones.")
+    close_own_account: bool = Field(False, description="Whether people may close their own account, on their settings page.")
     database_url: str = Field("", description="postgres://user:password@host/name. Empty: SQLite in the data directory.")
     redis_url: str = Field("", description="redis://host:6379/0, needed with more than one process. Empty: in memory.")
     pages_dir: Path = Field(
         BASE_DIR / "chatui" / "pages", description="Directory with welcome.md, examples.md, help.md, terms.md and announcement.md."
     )
-    name: str = Field("chatui", description="What the product is called on its pages.")
+    name: str = Field("chatui", description="Name of the product on its pages.")
     language: Literal["en", "de", "zh-hans", "ko"] = Field(
-        "en", description="Language of the pages for whoever has chosen none, and whose browser asks for none of ours."
+        "en", description="Language of the pages for people who have chosen none and whose browser requests no available one."
     )
-    mark: Path | None = Field(None, description="SVG or PNG file of up to 64 KB, in the place of the product's mark.")
-    accent: str = Field("", description="Accent colour, such as #0b6355. It is changed as far as it takes to be read in both themes.")
+    mark: Path | None = Field(None, description="SVG or PNG file of up to 64 KB, shown instead of the product's mark.")
+    accent: str = Field("", description="Accent colour, such as #0b6355. It is adjusted as far as necessary to be readable in both themes.")
     backend_url: str = Field("", description="Address of the model server. Empty: the built-in demo, which needs no model.")
     backend_key: str = Field("", description="Key for the model server.", repr=False)
     backend_key_file: Path | None = Field(None, description="File that holds the key for the model server.")
-    backend_kind: str = Field("", description="Wire format: chat, responses, or harmony (token ids). Empty: the server is asked.")
-    backend_model: str = Field("", description="Model name. Empty: the first that the server names.")
+    backend_kind: str = Field("", description="Wire format: chat, responses, or harmony (token ids). Empty: detected from the server.")
+    backend_model: str = Field("", description="Model name. Empty: the first one that the server lists.")
     backend_query: str = Field("", description="Query of every request to the model server, such as api-version=2024-10-21.")
     backend_key_header: str = Field(
         "", description="Header that the key is sent in, such as api-key. Empty: Authorization, as a bearer token."
     )
-    backend_ca_file: Path | None = Field(None, description="PEM file of the only authorities that are trusted to certify the model server.")
+    backend_ca_file: Path | None = Field(None, description="PEM file with the only authorities that are trusted for the model server.")
     backend_proxy: str = Field(
         "",
         description="Address of the HTTP proxy through which the model server is reached: http://proxy:3128, or with user:password@. "
         "Empty: none.",
     )
     backend_sampling: str = Field(
-        "", description="What answers are sampled with, such as temperature=0.7,top_p=0.9. Empty: the server decides."
+        "", description="Sampling parameters of answers, such as temperature=0.7,top_p=0.9. Empty: the server decides."
     )
     backend_first_token_seconds: float = Field(300.0, gt=0, description="Longest wait for the first token of an answer.")
     backend_idle_seconds: float = Field(60.0, gt=0, description="Longest silence in the middle of an answer.")
     backend_overall_seconds: float = Field(1800.0, gt=0, description="Longest time for one answer.")
     backend_context_tokens: int = Field(
-        0, ge=0, le=10_000_000, description="How many tokens the model can read at once, its answer included. 0: the model server is asked."
+        0,
+        ge=0,
+        le=10_000_000,
+        description="How many tokens the model can read at once, including its answer. 0: as the model server reports.",
     )
     backend_summaries: Literal["none", "server", "model"] = Field(
-        "none", description="Who sums up hidden reasoning for people: nobody, the server itself, or the model in further requests."
+        "none", description="Who summarizes hidden reasoning for people: nobody, the server itself, or the model in further requests."
     )
     summary_groups: CommaList = Field(
-        [], description="Groups whose members get such summaries, with commas between them. Empty: everybody does."
+        [], description="Groups whose members get such summaries, separated by commas. Empty: everybody does."
     )
     backend_summary_review: bool | None = Field(
         None,
@@ -114,26 +115,24 @@ class Environment(BaseSettings):
     )
     titles: bool = Field(
         True,
-        description="Whether a model is asked for the title of a new conversation, once its first question is answered. The demo never is.",
+        description="Whether a model is asked for the title of a new conversation, after its first answer. The demo is never asked.",
     )
     title_model: str = Field("", description="Which back end, or back end/model, is asked for titles. Empty: the one that answered.")
-    backends_file: Path | None = Field(None, description="TOML file with several back ends, in the place of the variables for one.")
+    backends_file: Path | None = Field(None, description="TOML file with several back ends, instead of the variables for one.")
     max_message_chars: int = Field(64_000, gt=0, description="Longest message that a person may send, in characters.")
     max_running_answers: int = Field(4, gt=0, description="How many answers may be written for one person at a time.")
     max_answers_at_once: int = Field(
         200,
         gt=0,
-        description="How many answers may be written at a time in one process. The others wait, and read their place in the queue.",
+        description="How many answers may be written at a time in one process. The others wait, and people see their place in the queue.",
     )
     group_answers_at_once: LimitsByGroup = Field(
         {},
         description="How many answers the members of a group may have written at a time in one process, such as students=20,staff=100.",
     )
-    drain_seconds: float = Field(
-        20.0, ge=0, description="How long answers may still be written after the process was told to end (SIGTERM)."
-    )
+    drain_seconds: float = Field(20.0, ge=0, description="How long running answers may continue after the process receives SIGTERM.")
     max_answer_tokens: int = Field(0, ge=0, description="Longest answer in tokens. 0: the model server decides.")
-    demo_tokens_per_second: float = Field(60.0, ge=0, description="Pace of the demo. 0: as fast as it goes.")
+    demo_tokens_per_second: float = Field(60.0, ge=0, description="Speed of the demo. 0: as fast as possible.")
     instructions: str = Field("", description="Developer instructions sent with each request; hidden from people.", repr=False)
     group_instructions_file: Path | None = Field(
         None, description="TOML file with developer instructions for members of groups, sent after those for everybody; hidden from people."
@@ -143,25 +142,25 @@ class Environment(BaseSettings):
     four_eyes_days: int = Field(
         30,
         ge=0,
-        description="For how many days whoever made or changed an account cannot approve for it, nor it for them. 0: no such rule.",
+        description="For how many days people cannot approve for an account they created or changed, nor it for them. 0: no such rule.",
     )
     alert_attempts: int = Field(5, ge=0, description="Refused attempts at hidden channels by one person before staff are warned. 0: never.")
     alert_hours: float = Field(24.0, gt=0, description="Within how many hours those attempts count.")
     tell_owners: bool = Field(False, description="Whether people are told that staff opened the hidden channels of their conversation.")
     tools: GroupsByTool = Field(
         {},
-        description="Tools that a model may call, with commas between their names. wiki_search=staff|research: only for these groups.",
+        description="Tools that a model may call, separated by commas. wiki_search=staff|research: only for these groups.",
     )
     tools_without_approval: CommaList = Field(
         [],
-        description="Which of these tools are harmless, so that people are not asked before each call. For any other they are.",
+        description="Harmless tools among these, for which people are not asked before each call. All others need approval.",
     )
     tool_facts: GroupsByTool = Field(
         {},
-        description="What tools do, whatever their authors say: wiki_search=private,send_mail=private|outside,calculate=neither.",
+        description="What tools do, overriding their authors: wiki_search=private,send_mail=private|outside,calculate=neither.",
     )
     tool_combinations: Literal["one-side", "any"] = Field(
-        "one-side", description="Whether tools that read private data go together with tools that send something out: one-side or any."
+        "one-side", description="Whether tools that read private data are offered together with tools that send data out: one-side or any."
     )
     tool_approval_seconds: float = Field(
         600.0, gt=0, le=86_400, description="How long a call waits for the person's decision. Then it is declined."
@@ -172,9 +171,9 @@ class Environment(BaseSettings):
     tool_seconds: float = Field(60.0, gt=0, description="Longest time for one call of a tool, whatever the tool or the model asks for.")
     tool_turn_seconds: float = Field(300.0, gt=0, description="Longest time for all calls of one answer together.")
     tool_calls: int = Field(25, gt=0, description="How many calls a model may make for one answer.")
-    tool_reply_chars: int = Field(16_000, gt=0, description="How much of a tool's reply the model is given, in characters.")
-    search: Literal["none", "searxng", "brave", "tavily", "exa"] = Field("none", description="The search engine that the browser asks.")
-    search_url: str = Field("", description="Its address: needed for SearXNG, otherwise for a proxy of yours. It may be a private one.")
+    tool_reply_chars: int = Field(16_000, gt=0, description="How much of a tool's reply the model receives, in characters.")
+    search: Literal["none", "searxng", "brave", "tavily", "exa"] = Field("none", description="The search engine that the browser uses.")
+    search_url: str = Field("", description="Its address: required for SearXNG, otherwise only for a proxy of yours. It may be private.")
     search_key: str = Field("", description="Its key. SearXNG needs none.", repr=False)
     browser_allow_hosts: CommaList = Field(
         [], description="The only hosts whose pages the browser opens, with their subdomains. Empty: all that are public."
@@ -183,51 +182,49 @@ class Environment(BaseSettings):
     tool_threads: int = Field(16, gt=0, description="How many tools that are plain functions run at a time in one process.")
     python_program: str = Field("", description="Interpreter that the tool python uses. Empty: the system's own python3.")
     python_seconds: float = Field(
-        50.0, gt=0, description="Longest time for one call of the tool python. It is then interrupted, and keeps what it has."
+        50.0, gt=0, description="Longest time for one call of the tool python. Then the code is interrupted; its results are kept."
     )
     python_memory_mb: int = Field(512, ge=128, le=65_536, description="How much memory an interpreter may have, in MiB.")
     python_data_mb: int = Field(64, ge=1, le=4096, description="How much /mnt/data of a conversation may hold, in MiB of memory.")
     python_interpreters: int = Field(8, gt=0, description="How many interpreters there may be at a time in one process.")
-    python_interpreters_of_person: int = Field(2, gt=0, description="How many of them may be one person's.")
+    python_interpreters_of_person: int = Field(2, gt=0, description="How many of them one person may have.")
     python_idle_minutes: float = Field(10.0, gt=0, description="How long an interpreter may be idle before it ends.")
-    python_service_url: str = Field("", description="Address of a service that runs Python, in the place of the sandbox on this machine.")
+    python_service_url: str = Field("", description="Address of a service that runs Python, instead of the sandbox on this machine.")
     python_service_key: str = Field("", description="Key for that service.", repr=False)
-    file_mb: int = Field(20, ge=1, le=100, description="Largest file that is kept, in MiB.")
+    file_mb: int = Field(20, ge=1, le=100, description="Largest file that is stored, in MiB.")
     file_scanner: str = Field(
         "",
-        description="Program that is given each file that a person brings, on standard input: exit code 0 clean, 1 infected. Empty: none.",
+        description="Program that receives each uploaded file on standard input: exit code 0 clean, 1 infected. Empty: none.",
     )
-    files_of_answer: int = Field(10, ge=0, le=50, description="How many files of its tools are kept of one answer. 0: none.")
+    files_of_answer: int = Field(10, ge=0, le=50, description="How many files made by tools are stored per answer. 0: none.")
     files_of_person_mb: int = Field(200, ge=0, le=1_000_000, description="How much all files of a person may take, in MiB.")
     bin_days: int = Field(
-        30, ge=0, le=36_500, description="For how many days deleted conversations can be brought back, before purge removes them."
+        30, ge=0, le=36_500, description="For how many days deleted conversations can be restored, before purge removes them."
     )
     hidden_days: int = Field(
         -1,
         ge=-1,
         le=36_500,
-        description="For how many days hidden text is stored. 0: reasoning goes with the end of its turn. -1: as long as its conversation.",
+        description="For how many days hidden text is stored. 0: reasoning is deleted when its turn ends. -1: as long as its conversation.",
     )
-    share_max_days: int = Field(30, ge=-1, description="Longest life of a share link in days. 0: no sharing. -1: links may stay for ever.")
+    share_max_days: int = Field(30, ge=-1, description="Longest life of a share link in days. 0: no sharing. -1: links need not expire.")
     share_audience: Literal["anyone", "signed-in"] = Field("anyone", description="Who can read a share link: anyone, or signed-in people.")
     share_groups: CommaList = Field(
-        [], description="Groups whose members may make share links, with commas between them. Empty: everybody may."
+        [], description="Groups whose members may create share links, separated by commas. Empty: everybody may."
     )
     service_worker: bool = Field(
-        True, description="Whether browsers keep static files and an offline page. Off: those that did forget them and stop."
+        True, description="Whether browsers keep static files and an offline page. Off: browsers that did so delete them."
     )
-    currency: str = Field("", max_length=8, description="In which currency prices of models are, such as EUR. Empty: no money is shown.")
-    usage_contact: str = Field("", description="A sentence for whoever has reached a limit of usage, such as whom they ask for more.")
-    api: bool = Field(True, description="Whether programs can ask with the keys that people make, at /v1.")
+    currency: str = Field("", max_length=8, description="Currency of the prices of models, such as EUR. Empty: no costs are shown.")
+    usage_contact: str = Field("", description="Sentence for people who have reached a usage limit, such as whom to ask for more.")
+    api: bool = Field(True, description="Whether programs can use the API at /v1, with the keys that people create.")
     metrics_token: str = Field("", description="Bearer token for /metrics. Empty: there are no metrics.", repr=False)
     traces_url: str = Field(
         "", description="Where traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces. Empty: there are none."
     )
     traces_header: str = Field("", description="Header for that collector, such as Authorization: Bearer KEY.", repr=False)
-    traces_share: float = Field(1.0, ge=0, le=1, description="Which share of the traces is sent, from 0 to 1.")
-    traces_to_model_servers: bool = Field(
-        False, description="Whether requests to model servers say to which trace they belong (the header traceparent)."
-    )
+    traces_share: float = Field(1.0, ge=0, le=1, description="Which part of the traces is sent, from 0 to 1.")
+    traces_to_model_servers: bool = Field(False, description="Whether requests to model servers name their trace (the header traceparent).")
     log_format: Literal["text", "json"] = Field("text", description="Log lines for people, or JSON objects for a program: text or json.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Lowest level of the product's own log lines.")
 
@@ -256,7 +253,7 @@ class Environment(BaseSettings):
     @field_validator("second_factor_groups", "share_groups", "summary_groups", mode="before")
     @classmethod
     def _names_a_group(cls, value: Any) -> Any:
-        # A comma alone would give everybody what was meant for some.
+        # A comma alone would be read as no groups, and that means everybody.
         if isinstance(value, str) and value.strip() and not value.replace(",", "").strip():
             raise ValueError("must be names of groups, such as staff,research")
         return value
@@ -264,8 +261,8 @@ class Environment(BaseSettings):
     @field_validator("file_key")
     @classmethod
     def _long_enough(cls, value: str) -> str:
-        if value and len(value) < LEAST_KEY_CHARS:
-            raise ValueError(f"a key has at least {LEAST_KEY_CHARS} characters")
+        if value and len(value) < MIN_KEY_CHARS:
+            raise ValueError(f"a key must have at least {MIN_KEY_CHARS} characters")
         return value
 
     @field_validator("group_answers_at_once", mode="before")
@@ -293,7 +290,7 @@ class Environment(BaseSettings):
     @classmethod
     def _known_facts(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         if not all(facts == ("neither",) or (facts and set(facts) <= {"private", "outside"}) for facts in value.values()):
-            raise ValueError("must say private, outside, private|outside or neither of each tool")
+            raise ValueError("must give private, outside, private|outside or neither for each tool")
         return value
 
     @field_validator("mail_url")
@@ -333,13 +330,13 @@ def _is_mail_server(address: str) -> bool:
     try:
         parts = urlsplit(address)
         return parts.scheme in ("smtp", "smtp+starttls", "smtps") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # of a port that is no number, such as half of a password
+    except ValueError:  # the port is not a number, such as part of a password
         return False
 
 
 def environment() -> Environment:
     """The environment variables, as the settings read them when the process started."""
-    # Where Django keeps a setting that was read before: a lazy object asks each value first whether it is one of its own methods, which
-    # pydantic is slow to deny, and a turn asks some twenty times.
+    # Read from where Django caches settings: going through its lazy object looks up attributes of the value each time, which is slow for
+    # pydantic models, and a turn does this about twenty times.
     found: Environment = vars(settings).get("ENVIRONMENT") or settings.ENVIRONMENT
     return found

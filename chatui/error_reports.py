@@ -32,35 +32,35 @@ FIELDS = (
 _QUOTED = (OSError, ImportError, ImproperlyConfigured)
 
 
-class PlacesFormatter(logging.Formatter):
+class SafeTextFormatter(logging.Formatter):
     """Formats log lines. Their tracebacks name files, lines and functions only."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Format the line. The record is left unchanged for other handlers."""
         line = copy.copy(record)
         fields = fields_of(record)
-        line.msg, line.args, line.exc_text = " ".join(filter(None, (_without_words(record), *_logfmt(fields)))), None, None
+        line.msg, line.args, line.exc_text = " ".join(filter(None, (_safe_message(record), *_logfmt(fields)))), None, None
         return without_tokens(super().format(line))
 
     def formatException(self, ei: ExcInfo) -> str:  # noqa: N802 - the name is logging's
         """The traceback of ``logging``'s exception triple, without messages."""
-        return "" if ei[1] is None else described(ei[1])
+        return "" if ei[1] is None else traceback_without_messages(ei[1])
 
 
-class JsonFormatter(PlacesFormatter):
+class JsonFormatter(SafeTextFormatter):
     """The same as one JSON object per line, for log collectors."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Format the line."""
-        said = {
+        fields = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "event": without_tokens(_without_words(record)),
+            "event": without_tokens(_safe_message(record)),
         }
         if record.exc_info and record.exc_info[1]:
-            said["exception"] = without_tokens(described(record.exc_info[1]))
-        return json.dumps({**said, **fields_of(record)}, default=str)
+            fields["exception"] = without_tokens(traceback_without_messages(record.exc_info[1]))
+        return json.dumps({**fields, **fields_of(record)}, default=str)
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, object]:
@@ -77,20 +77,20 @@ def _logfmt(fields: Mapping[str, object]) -> Iterator[str]:
         yield f'{name}="{text}"' if is_quoted else f"{name}={text}"
 
 
-class PlacesReporter(ExceptionReporter):
+class SafeExceptionReporter(ExceptionReporter):
     """The text of Django's error mails and of its debug-mode error page: the same as in the log, and only the path of the request."""
 
     def get_traceback_text(self) -> str:  # type: ignore[override]
         """As plain text."""
         where = f"{self.request.method} {without_tokens(self.request.path)}\n" if self.request else ""
-        return where + (described(self.exc_value) if self.exc_value else "no exception\n")
+        return where + (traceback_without_messages(self.exc_value) if self.exc_value else "no exception\n")
 
     def get_traceback_html(self) -> Any:
         """As HTML: the same text."""
         return format_html("<!doctype html><title>Error</title><pre>{}</pre>", self.get_traceback_text())
 
 
-class NothingFilter(SafeExceptionReporterFilter):
+class HideEverythingFilter(SafeExceptionReporterFilter):
     """A second barrier, for code that uses Django's own reporter: no variables and no form fields."""
 
     def is_active(self, request: Any) -> bool:
@@ -106,7 +106,7 @@ class NothingFilter(SafeExceptionReporterFilter):
         return {}.items()
 
 
-def described(error: BaseException) -> str:
+def traceback_without_messages(error: BaseException) -> str:
     """An exception and its causes, the first one first: Python's own traceback without the messages."""
     return "\n".join(_lines(error, set())) + "\n"
 
@@ -122,7 +122,7 @@ def without_tokens(text: str) -> str:
     return _TOKEN.sub(r"/\1/(token)", text)
 
 
-def _without_words(record: logging.LogRecord) -> str:
+def _safe_message(record: logging.LogRecord) -> str:
     """The message. Daphne puts an exception or a whole traceback into it: of those, the type and the file positions remain; of
     asyncio's messages, one line.
     """
@@ -153,13 +153,13 @@ def _lines(error: BaseException, seen: set[int]) -> Iterator[str]:
     yield _TRACEBACK
     for frame in traceback.extract_tb(error.__traceback__, limit=-40):
         yield f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}'
-    yield f"{type(error).__module__}.{type(error).__qualname__}{_words(error)}"
+    yield f"{type(error).__module__}.{type(error).__qualname__}{_safe_text(error)}"
     for inner in error.exceptions if isinstance(error, BaseExceptionGroup) else ():
         if id(inner) not in seen:
             yield from _lines(inner, seen)
 
 
-def _words(error: BaseException) -> str:
+def _safe_text(error: BaseException) -> str:
     """The part of an exception that may be quoted: the product's own errors have a code, which is safe; few others are."""
     code = getattr(error, "code", None)
     if isinstance(code, str) and code.startswith("E-"):

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 FIRST_SECONDS = 5
 """The first wait. Each further one is twice as long, up to the maximum of the scope."""
-AWAY_SECONDS = 30
+UNAVAILABLE_SECONDS = 30
 """The wait to suggest while the cache is unavailable."""
 
 
@@ -34,15 +34,15 @@ class MustWaitError(Exception):
 
     code = ProductCode.RATE
 
-    def __init__(self, seconds: int, *, is_away: bool = False) -> None:
+    def __init__(self, seconds: int, *, is_unavailable: bool = False) -> None:
         super().__init__(seconds)
         self.seconds = seconds
-        self.is_away = is_away
+        self.is_unavailable = is_unavailable
 
     @property
     def sentence(self) -> str:
         """The message for the person who has to wait."""
-        if self.is_away:
+        if self.is_unavailable:
             words = ngettext(
                 "This cannot be checked right now. Wait %(count)d second, then try again.",
                 "This cannot be checked right now. Wait %(count)d seconds, then try again.",
@@ -102,10 +102,10 @@ class GuessLimit:
             MustWaitError: there were too many, or the cache is unavailable: a guess that cannot be counted is not checked.
         """
         try:
-            return self._admit([_Place(scope, f"{self._kind}:{key}") for scope, key in self._scopes(address, account, known)])
+            return self._admit([_GuessCount(scope, f"{self._kind}:{key}") for scope, key in self._scopes(address, account, known)])
         except CACHE_ERRORS as error:
             log.warning("guesses (%s) cannot be counted, and are refused (%s)", self._kind, type(error).__name__)
-            raise MustWaitError(AWAY_SECONDS, is_away=True) from None
+            raise MustWaitError(UNAVAILABLE_SECONDS, is_unavailable=True) from None
 
     def _scopes(self, address: str, account: str, known: str) -> Iterator[tuple[Scope, str]]:
         if known:
@@ -116,30 +116,30 @@ class GuessLimit:
         yield self._address, f"address:{address_group(address)}"
         yield self._network, f"network:{network_of(address)}"
 
-    def _admit(self, places: list[_Place]) -> Guess:
-        wait = max(place.seconds_left() for place in places)
+    def _admit(self, counts: list[_GuessCount]) -> Guess:
+        wait = max(count.seconds_left() for count in counts)
         if wait:
             raise MustWaitError(wait)
-        taken = Guess()
-        for place in places:
-            if not taken.take(place):
-                taken.succeeded()
-                raise MustWaitError(place.seconds_left() or 1)
-        return taken
+        guess = Guess()
+        for count in counts:
+            if not guess.take(count):
+                guess.succeeded()
+                raise MustWaitError(count.seconds_left() or 1)
+        return guess
 
 
 class Guess:
     """A guess that has been counted and may be checked."""
 
     def __init__(self) -> None:
-        self._places: list[tuple[_Place, bool]] = []
+        self._counts: list[tuple[_GuessCount, bool]] = []
 
-    def take(self, place: _Place) -> bool:
-        """Count it there, too; False if another one was faster."""
-        has_gate = place.take()
+    def take(self, count: _GuessCount) -> bool:
+        """Also count it in ``count``. Returns False if another guess was faster."""
+        has_gate = count.take()
         if has_gate is None:
             return False
-        self._places.append((place, has_gate))
+        self._counts.append((count, has_gate))
         return True
 
     def succeeded(self) -> None:
@@ -148,8 +148,8 @@ class Guess:
         Earlier ones still do: otherwise attackers could reset the count by signing in to their own account.
         """
         with contextlib.suppress(*CACHE_ERRORS):  # the secret was right; a count that stays too high only affects the next time
-            for place, has_gate in self._places:
-                place.give_back(has_gate=has_gate)
+            for count, has_gate in self._counts:
+                count.release(has_gate=has_gate)
 
 
 def address_group(address: str) -> str:
@@ -162,13 +162,13 @@ def network_of(address: str) -> str:
     return _network(address, 24, 48)
 
 
-class _Place:
+class _GuessCount:
     """One count in the cache, with a gate beside it: a cache entry that exists while the next guess has to wait."""
 
     def __init__(self, scope: Scope, key: str) -> None:
-        place = f"chatui:guesses:{hashlib.sha256(key.encode()).hexdigest()}"
+        prefix = f"chatui:guesses:{hashlib.sha256(key.encode()).hexdigest()}"
         self._scope = scope
-        self._count, self._gate = f"{place}:count", f"{place}:gate"
+        self._count, self._gate = f"{prefix}:count", f"{prefix}:gate"
 
     def seconds_left(self) -> int:
         return max(0, math.ceil(float(cache.get(self._gate, 0)) - time.time()))
@@ -189,7 +189,7 @@ class _Place:
         self._uncount()
         return None
 
-    def give_back(self, *, has_gate: bool) -> None:
+    def release(self, *, has_gate: bool) -> None:
         self._uncount()
         if has_gate:
             cache.delete(self._gate)

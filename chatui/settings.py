@@ -53,7 +53,7 @@ MIDDLEWARE = [
     "chatui.web.middleware.header.HeaderSignInMiddleware",
 ]
 
-# Django looks for its own names in MIDDLEWARE, which stand there as classes made of them; chatui/checks.py makes up for what it leaves out.
+# Django looks for its own names in MIDDLEWARE, but ours are subclasses of its classes. chatui/checks.py runs the checks that it skips.
 SILENCED_SYSTEM_CHECKS = ["security.W001", "security.W002", "security.W003"]
 
 ROOT_URLCONF = "chatui.urls"
@@ -75,7 +75,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.contrib.messages.context_processors.messages",
                 "chatui.web.middleware.context.page",
             ],
-            # Every template has sentences, so none has to load the tags for them.
+            # Every template has sentences to translate, so the tags for them are always loaded.
             "builtins": ["django.templatetags.i18n", "chatui.languages.tags"],
         },
     },
@@ -94,7 +94,7 @@ else:
                 # IMMEDIATE takes the write lock at BEGIN, so two writers queue instead of failing with "database is locked".
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 20,
-                # What is deleted is overwritten with zeros: it must not stay in the file, nor go into the next backup.
+                # Deleted data is overwritten with zeros: it must not stay in the file, nor get into the next backup.
                 "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON; PRAGMA secure_delete=ON;",
             },
             # Tests use a file, too: threads that share a database in memory block each other in ways that a file does not.
@@ -127,7 +127,7 @@ LOGIN_URL = reverse_lazy("sign_in")
 LOGIN_REDIRECT_URL = reverse_lazy("home")
 LOGOUT_REDIRECT_URL = reverse_lazy("sign_in")
 
-# The language of the code. What a page is in is decided for each request (chatui/web/language/middleware.py).
+# The language of the code. The language of a page is decided for each request (chatui/web/language/middleware.py).
 LANGUAGE_CODE = SOURCE
 LANGUAGES = list(available.LANGUAGES.items())
 LOCALE_PATHS = [LOCALE_DIR]
@@ -195,23 +195,23 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 FILE_UPLOAD_HANDLERS = ["chatui.transfer.upload_handler.BoundedUploadHandler"]
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
-DEFAULT_EXCEPTION_REPORTER = "chatui.error_reports.PlacesReporter"
-DEFAULT_EXCEPTION_REPORTER_FILTER = "chatui.error_reports.NothingFilter"
+DEFAULT_EXCEPTION_REPORTER = "chatui.error_reports.SafeExceptionReporter"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "chatui.error_reports.HideEverythingFilter"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
         # An exception's message may quote hidden text, so only the locations of its traceback are logged.
-        "text": {"()": "chatui.error_reports.PlacesFormatter", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+        "text": {"()": "chatui.error_reports.SafeTextFormatter", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
         "json": {"()": "chatui.error_reports.JsonFormatter"},
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": ENVIRONMENT.log_format}},
-    # Other packages write what they send and receive into their DEBUG and INFO lines, so they say what goes wrong, and nothing else.
+    # Other packages log what they send and receive at DEBUG and INFO, so only their warnings and errors are logged.
     "root": {"handlers": ["console"], "level": "ERROR" if ENVIRONMENT.log_level == "ERROR" else "WARNING"},
     "loggers": {
         "chatui": {"level": ENVIRONMENT.log_level},
         "renderer": {"level": ENVIRONMENT.log_level},
-        # "django" stays as Django sets it: with its error mails, and without its DEBUG lines, which have the parameters of statements.
+        # "django" keeps Django's own configuration: with error mails, and without DEBUG lines, which have the parameters of statements.
         "django.channels.server": {"level": "WARNING"},
     },
 }

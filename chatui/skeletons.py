@@ -8,7 +8,7 @@ from __future__ import annotations
 import unicodedata
 from functools import cache
 
-# Unicode's Default_Ignorable_Code_Point, which Python's tables lack: characters that are drawn as nothing.
+# Unicode's Default_Ignorable_Code_Point, which Python's tables lack: characters that are invisible.
 _IGNORABLE = (
     (0x00AD, 0x00AD),
     (0x034F, 0x034F),
@@ -32,12 +32,12 @@ _IGNORABLE = (
 
 def folded(name: str) -> str:
     """The name without invisible characters, normalized, in lower case: ``Ada``, ``ADA`` and full-width ``ａｄａ`` become ``ada``."""
-    return unicodedata.normalize("NFKC", _seen(name).casefold())
+    return unicodedata.normalize("NFKC", _visible(name).casefold())
 
 
 def skeleton(name: str) -> str:
     """What a name looks like as written: a capital I looks like a small l. Two names with equal skeletons look alike."""
-    return _skeleton(_seen(name))
+    return _skeleton(_visible(name))
 
 
 def folded_skeleton(name: str) -> str:
@@ -45,7 +45,7 @@ def folded_skeleton(name: str) -> str:
     return _skeleton(folded(name))
 
 
-def _seen(name: str) -> str:
+def _visible(name: str) -> str:
     shown = "".join(character for character in name if character.isprintable() and not _is_ignorable(character))
     return unicodedata.normalize("NFKC", shown).strip()
 
@@ -73,7 +73,7 @@ def _prototypes() -> dict[str, str]:
     The library lists each pair both ways. A character listed with only one other is a variant of that one; a character listed with several
     is itself the prototype. Of two that are listed only with each other, either will do, as long as it is always the same one.
     """
-    # Here, because it takes 7 MB, which only a process that makes accounts needs.
+    # Imported here, because it takes 7 MB, and only a process that creates accounts needs it.
     from confusable_homoglyphs import confusables
 
     table: dict[str, str] = {}
@@ -88,5 +88,5 @@ def _prototypes() -> dict[str, str]:
 
 
 def _bare(shown: str) -> str:
-    # The library has left in the marks that Unicode's file puts around right-to-left letters.
+    # The library does not remove the marks that Unicode's file puts around right-to-left letters.
     return shown.replace("\u200e", "") or shown

@@ -9,10 +9,10 @@ from django.template.loaders import filesystem
 
 
 class Loader(filesystem.Loader):
-    """Each line of a page begins where its text does. A line that only decides, ``{% if … %}``, or whose text is left out, leaves no empty
-    one.
+    """Removes the indentation of each line of a page. A line that contains only a tag, such as ``{% if … %}``, or whose text is left out
+    when it is rendered, leaves no empty line.
 
-    What people wrote is not touched: it comes into a page when it is rendered. Text files keep their lines.
+    Text that people wrote is not changed, because it is only inserted when the page is rendered. Text files are not changed.
     """
 
     def get_contents(self, origin: Origin) -> str:
@@ -24,6 +24,6 @@ class Loader(filesystem.Loader):
 
 
 _INDENTATION = re.compile(r"\n\s+")
-# What stands before and after a line of these two kinds stays apart: the end of the line is kept.
+# The line break after a line of these two kinds is kept, so that the lines before and after it stay separate.
 _OPTION = re.compile(r"\n(\{% if [^%\n]*%\})((?:(?!\{% (?:if|elif|else|endif) ).)+\{% endif %\})(?=\n)")
 _DECISION = re.compile(r"\n(\{#[^#\n]*#\}|\{% (?:if|elif|else|endif|for|empty|endfor|with|endwith|load|block|endblock)\b[^%\n]*%\})(?=\n)")

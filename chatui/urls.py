@@ -1,4 +1,4 @@
-"""The URL configuration. A test walks all addresses, and fails on one that has not been reviewed for what it may show."""
+"""The URL configuration. A test requests all URLs, and fails for one whose visibility rules nobody has reviewed."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ BROKEN = 1
 UNUSABLE = 2
 DIFFERENT = 3
 FLAGGED = 4
-MOST_KEPT_BYTES = 4 << 20
+MAX_BUFFERED_BYTES = 4 << 20
 """Larger OpenChatML text is checked while it is read, without holding all of it in memory."""
 
 _AUDIENCES = {"end-user": Audience.END_USER, "staff": Audience.DEBUG}
@@ -138,19 +138,19 @@ def _report_lines(name: str, report: document.Report) -> Iterator[str]:
 
 def _streamed_report(options: Mapping[str, Any]) -> tuple[document.Report, Content | None]:
     """Check OpenChatML text while it is read. The text is retained for the second parser if it is short enough."""
-    kept = bytearray()
+    buffered = bytearray()
 
-    def passed_on(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    def buffering(pieces: Iterator[bytes]) -> Iterator[bytes]:
         for piece in pieces:
-            if len(kept) <= MOST_KEPT_BYTES:
-                kept.extend(piece)
+            if len(buffered) <= MAX_BUFFERED_BYTES:
+                buffered.extend(piece)
             yield piece
 
     with _opened(options["file"]) as file:
-        report = document.check(passed_on(_pieces(file)), fragment=options["fragment"])
-    if len(kept) > MOST_KEPT_BYTES:
+        report = document.check(buffering(_pieces(file)), fragment=options["fragment"])
+    if len(buffered) > MAX_BUFFERED_BYTES:
         return report, None
-    return report, lambda: document.read_leniently(bytes(kept), fragment=options["fragment"]).transcript.frames
+    return report, lambda: document.read_leniently(bytes(buffered), fragment=options["fragment"]).transcript.frames
 
 
 def _whole_report(options: Mapping[str, Any], terminal: Terminal) -> tuple[document.Report, Content | None]:
@@ -164,7 +164,7 @@ def _whole_report(options: Mapping[str, Any], terminal: Terminal) -> tuple[docum
         return document.Report(None, len(found), first, len(whole.problems), refused), lambda: whole.transcript.frames
     repaired = "the frame was repaired, or is hidden, because of this"
     problems = tuple(
-        Problem(item.error, repaired if item.complete else "the frame is not whole", item.location) for item in found if item.error
+        Problem(item.error, repaired if item.complete else "the frame is incomplete", item.location) for item in found if item.error
     )
     return document.Report(None, len(found), problems, len(problems), len(problems)), lambda: tuple(item.frame for item in found)
 
@@ -196,7 +196,7 @@ def _convert(options: Mapping[str, Any], terminal: Terminal) -> int:
     if record is not None and options["side_record"]:
         Path(options["side_record"]).write_text(record.to_json(), encoding="utf-8")
     elif record is not None:
-        terminal.err("Harmony has no place for call ids, intents and names. --side-record PATH keeps them.\n")
+        terminal.err("Harmony cannot represent call ids, intents and names. --side-record PATH stores them.\n")
     terminal.out(text)
     return GOOD
 

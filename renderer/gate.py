@@ -66,41 +66,41 @@ def why_hidden(header: Header) -> str | None:
     Fails closed: an unknown role, channel, intent or recipient is hidden. The sentences quote nothing.
     """
     if header.role not in (Role.USER, Role.ASSISTANT):
-        return _WHY_ROLE.get(header.role, "Nobody knows this role, and what is not known is hidden.")
+        return _WHY_ROLE.get(header.role, "This role is unknown, so the message is hidden.")
     if not is_for_people(header.recipient):
         return "It is addressed to a tool or a program, not to people."
     if header.intent is not None and not is_preamble(header):
-        return _WHY_INTENT.get(header.intent, "Nobody knows this intent, and what is not known is hidden.")
-    return _why_persons(header) if header.role == Role.USER else _why_models(header)
+        return _WHY_INTENT.get(header.intent, "This intent is unknown, so the message is hidden.")
+    return _why_user_message_is_hidden(header) if header.role == Role.USER else _why_assistant_message_is_hidden(header)
 
 
-def _why_persons(header: Header) -> str | None:
+def _why_user_message_is_hidden(header: Header) -> str | None:
     """The rows of the table for messages from people."""
     if is_document(header):
-        return "It is a document that came with a question; its owner reads it where the file is."
+        return "It is a document attached to a question; its owner can read it as a file."
     if header.channel not in (None, Channel.FINAL):
-        return "A person's message stands on no channel but final; this one does."
-    return None if header.intent is None else "A person's message has no intent; this one says that it has."
+        return "A person's message can only be on the final channel; this one is not."
+    return None if header.intent is None else "A person's message cannot have an intent; this one has one."
 
 
-def _why_models(header: Header) -> str | None:
+def _why_assistant_message_is_hidden(header: Header) -> str | None:
     """The rows of the table for messages from a model to people, without an intent or as a preamble."""
     if header.channel in (None, Channel.FINAL):
         return None
     if header.channel == Channel.COMMENTARY:
         return None if is_preamble(header) else "It is commentary that is not marked as a preamble."
-    return _WHY_CHANNEL.get(header.channel, "Nobody knows this channel, and what is not known is hidden.")
+    return _WHY_CHANNEL.get(header.channel, "This channel is unknown, so the message is hidden.")
 
 
 _WHY_ROLE: dict[str, str] = {
     Role.SYSTEM: "System messages are written for the model.",
     Role.DEVELOPER: "Developer messages are written for the model.",
-    Role.TOOL: "What a tool replies is written for the model.",
+    Role.TOOL: "Tool replies are written for the model.",
 }
 _WHY_CHANNEL: dict[str, str] = {Channel.ANALYSIS: "It is raw reasoning, which is never shown."}
 _WHY_INTENT: dict[str, str] = {
     Intent.STATUS: "It is a status line, which is meant for the product.",
-    Intent.DEBUG: "It is meant for those who look for faults.",
+    Intent.DEBUG: "It is meant for debugging.",
 }
 
 
@@ -111,7 +111,7 @@ def show(frame: Frame, audience: Audience, own: Collection[str] = ()) -> Visible
         VisibilityError: the frame is hidden from this audience, so the caller should not have called this.
     """
     if not may_see(frame.header, audience, own):
-        raise VisibilityError("a hidden frame was asked for")
+        raise VisibilityError("the caller requested a frame that is hidden from this audience")
     return VisibleText(frame.body)
 
 
@@ -120,7 +120,7 @@ def as_debug_text(text: str) -> VisibleText:
     return VisibleText(text)
 
 
-def to_be_approved(text: str) -> VisibleText:
+def approval_text(text: str) -> VisibleText:
     """Part of a tool call that waits for approval, for the conversation's owner alone. This is the only exception to the table, because
     nobody can approve what they cannot read. The frame of the call stays hidden, from the owner too.
     """
@@ -218,7 +218,7 @@ class Gate:
         self.audience = audience
         self._own = frozenset(own)
         self._open_is_visible = False
-        self._said_working = False
+        self._has_sent_working = False
 
     def admit(self, event: RawEvent) -> VisibleEvent | None:
         """What this audience may see of ``event``, or None. Text outside an open visible frame is dropped."""
@@ -226,11 +226,11 @@ class Gate:
             case FrameOpened(header=header):
                 self._open_is_visible = may_see(header, self.audience, self._own)
                 if self._open_is_visible:
-                    self._said_working = False
+                    self._has_sent_working = False
                     return VisibleOpened(header if self.audience is Audience.DEBUG else _outline(header))
-                if self._said_working:
+                if self._has_sent_working:
                     return None
-                self._said_working = True
+                self._has_sent_working = True
                 return Working()
             case FrameText(text=text):
                 return VisibleDelta(VisibleText(text)) if self._open_is_visible and text else None

@@ -13,14 +13,14 @@ from renderer.frame_kinds import PRODUCT_NAMES, is_answer, is_document
 from renderer.frames import Channel, Frame, Intent, Role, Terminator
 
 
-def seen_again(frames: Sequence[Frame]) -> tuple[Frame, ...]:
+def frames_for_prompt(frames: Sequence[Frame]) -> tuple[Frame, ...]:
     """The frames of a branch that are sent to the model again, in order, with ``<|return|>`` replaced by ``<|end|>``."""
     last_final = max((index for index, frame in enumerate(frames) if is_answer(frame.header)), default=-1)
-    kept = [frame for index, frame in enumerate(frames) if not _is_spent(frame, index < last_final)]
-    return tuple(_for_prompt(frame) for frame in _paired(kept))
+    remaining = [frame for index, frame in enumerate(frames) if not _is_dropped(frame, index < last_final)]
+    return tuple(_for_prompt(frame) for frame in _paired(remaining))
 
 
-def _is_spent(frame: Frame, before_last_final: bool) -> bool:
+def _is_dropped(frame: Frame, before_last_final: bool) -> bool:
     header = frame.header
     if header.intent in (Intent.DEBUG, Intent.STATUS):
         return True

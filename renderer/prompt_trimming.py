@@ -1,5 +1,7 @@
-"""Trims a conversation to the length of a prompt: the last turn stays, then documents, then the most recent messages. Documents take
-precedence over messages: people attach one to ask several questions about it.
+"""Trims a conversation to the length of a prompt.
+
+The last turn always stays, then documents, then the most recent messages. Documents take precedence over messages, because people attach
+one to ask several questions about it.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from renderer.frames import Frame
 from renderer.history import questions
 
 _NAME = re.compile(r'\[Attached document "([^"\n]{1,200})"')
-_GONE = "[{} was attached here. It does not fit any more, so its text is left out.]"
+_PLACEHOLDER = "[{} was attached here. It does not fit any more, so its text is left out.]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,8 @@ def trim(turns: Sequence[Sequence[Frame]], length_of: Callable[[Frame], float], 
     frames: list[Frame] = []
     left_out = 0
     for number, turn in enumerate(earlier):
-        said = {place: frame for place, frame in enumerate(turn) if number >= first and not is_document(frame.header)}
-        stays = [frame for _, frame in sorted((said | documents[number]).items(), key=itemgetter(0))]
+        messages = {place: frame for place, frame in enumerate(turn) if number >= first and not is_document(frame.header)}
+        stays = [frame for _, frame in sorted((messages | documents[number]).items(), key=itemgetter(0))]
         left_out += 0 if stays == list(turn) else questions(turn)
         frames += stays
     return Trimmed((*frames, *always), most - choice.left, left_out, is_least=first == split and not choice.has_document)
@@ -64,7 +66,7 @@ class _Choice:
         self._length_of = length_of
 
     def documents(self, turn: Sequence[Frame], lengths: Sequence[float]) -> dict[int, Frame]:
-        """The documents of a turn that stay, and the lines that replace others, by index in the turn."""
+        """The documents of a turn that stay, and the placeholders of the others, by index in the turn."""
         found: dict[int, Frame] = {}
         for place in range(len(turn) - 1, -1, -1):
             frame = turn[place]
@@ -73,8 +75,8 @@ class _Choice:
             if lengths[place] <= self.left:
                 found[place], self.has_document = frame, True
                 self.left -= lengths[place]
-            elif (length := self._length_of(line := _line_for(frame))) <= self.left:
-                found[place] = line
+            elif (length := self._length_of(placeholder := _placeholder_for(frame))) <= self.left:
+                found[place] = placeholder
                 self.left -= length
         return found
 
@@ -91,6 +93,6 @@ class _Choice:
         return number
 
 
-def _line_for(document: Frame) -> Frame:
+def _placeholder_for(document: Frame) -> Frame:
     name = _NAME.match(document.body)
-    return replace(document, body=_GONE.format(f'The document "{name[1]}"' if name else "A document"))
+    return replace(document, body=_PLACEHOLDER.format(f'The document "{name[1]}"' if name else "A document"))

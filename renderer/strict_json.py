@@ -33,9 +33,9 @@ def loads(text: str, *, exact: bool = False) -> JsonValue:
     if _is_too_deep(text):
         raise JsonError("the value is nested too deeply")
     try:
-        value: JsonValue = json.loads(text, parse_constant=_no_constant, **(_EXACT if exact else _CLOSE))
+        value: JsonValue = json.loads(text, parse_constant=_no_constant, **(_EXACT if exact else _ROUNDED))
     except json.JSONDecodeError as error:
-        raise JsonError("the text is no JSON", error.pos) from None
+        raise JsonError("the text is not valid JSON", error.pos) from None
     return value
 
 
@@ -49,7 +49,7 @@ def is_json(text: str) -> bool:
 
 
 def is_exact(text: str) -> bool:
-    """Whether ``text`` is one JSON value that loses nothing when it is read."""
+    """Whether ``text`` is one JSON value that could be written back unchanged."""
     try:
         loads(text, exact=True)
     except JsonError:
@@ -76,12 +76,12 @@ def _is_too_deep(text: str) -> bool:
 def _object(pairs: list[tuple[str, JsonValue]]) -> JsonValue:
     values = dict(pairs)
     if len(values) < len(pairs):
-        raise JsonError("an object has a key twice")
+        raise JsonError("an object has a duplicate key")
     return values
 
 
 def _no_constant(_name: str) -> JsonValue:
-    raise JsonError("NaN and Infinity are no JSON")
+    raise JsonError("NaN and Infinity are not JSON")
 
 
 def _finite(digits: str) -> float:
@@ -98,18 +98,18 @@ def _integer(digits: str) -> int | float:
 def _exact_float(digits: str) -> float:
     value = float(digits)
     if math.isinf(value) or (value == 0 and _NOT_ZERO.match(digits)):
-        raise JsonError("a number that cannot be kept")
+        raise JsonError("a number that cannot be represented exactly")
     return value
 
 
 def _exact_integer(digits: str) -> int:
     if len(digits) >= _DIGITS:
-        raise JsonError("a number that cannot be kept")
+        raise JsonError("a number that cannot be represented exactly")
     return int(digits)
 
 
 _LARGEST = 1.7976931348623157e308
 _DIGITS = 4000
 _NOT_ZERO = re.compile(r"[-0.]*[1-9]")
-_CLOSE: dict[str, Any] = {"parse_float": _finite, "parse_int": _integer}
+_ROUNDED: dict[str, Any] = {"parse_float": _finite, "parse_int": _integer}
 _EXACT: dict[str, Any] = {"parse_float": _exact_float, "parse_int": _exact_integer, "object_pairs_hook": _object}

@@ -23,11 +23,11 @@ class UnansweredCalls:
         self._hides = False
 
     def feed_all(self, events: Iterable[RawEvent]) -> list[RawEvent]:
-        """The next events."""
+        """Take the next events and return them, hidden if they follow an unanswered call."""
         return [self.feed(event) for event in events]
 
     def feed(self, event: RawEvent) -> RawEvent:
-        """The next event."""
+        """Take the next event and return it, hidden if it follows an unanswered call."""
         match event:
             case FrameOpened(header=header):
                 self._awaits_reply = self._awaits_reply and header.role != Role.TOOL

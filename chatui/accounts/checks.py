@@ -52,7 +52,7 @@ def named_groups_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register()
 def group_instructions_are_valid(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report mistakes in the groups' instructions as errors: some people would get no instructions."""
-    return [Error(f"CHATUI_GROUP_INSTRUCTIONS_FILE: {problem}.", id="chatui.E053") for problem in operators.of_groups().problems]
+    return [Error(f"CHATUI_GROUP_INSTRUCTIONS_FILE: {problem}.", id="chatui.E053") for problem in operators.group_instructions().problems]
 
 
 @register()

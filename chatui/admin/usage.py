@@ -65,7 +65,7 @@ class _LimitsAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         fields = [field for field in row._meta.concrete_fields if not field.primary_key and field.name not in _IDENTIFYING_FIELDS]
         values = ", ".join(f"{field.name} {value}" for field in fields if (value := field.value_from_object(row)) is not None)
         record(f"{self.noun} {what}", visitor_of(request, "admin"), detail=f"{values or 'nothing'}: {row}"[:200])
-        limits.forget()
+        limits.clear_cache()
 
 
 class UsageLimitForm(forms.ModelForm):  # type: ignore[type-arg]

@@ -21,7 +21,7 @@ from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.display.programs import answers
 from chatui.permissions.access import NotFoundError
-from chatui.prompts.compacting import ASKED
+from chatui.prompts.compacting import REQUEST
 from chatui.turns.programs import sealed_messages
 from chatui.turns.sealed import tokens
 from chatui.turns.sealed.tokens import Purpose
@@ -43,7 +43,7 @@ async def compact(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     if not key.for_responses:
         raise ApiError(403, "invalid_request", "insufficient_scope", "This key may not use this format.")
     wanted = checked(CompactRequest, json_of(request))
-    messages = [*await _before(key, wanted), *_items(wanted.input), {"role": "user", "content": ASKED}]
+    messages = [*await _before(key, wanted), *_items(wanted.input), {"role": "user", "content": REQUEST}]
     asked = ResponsesRequest(model=wanted.model, input=messages, instructions=wanted.instructions, store=False, tool_choice="none")
     answer = await asking.begin(address_of(request), key, asked)
     events = ResponseEvents(asking.head_of(answer), wants_summary=False)

@@ -101,7 +101,7 @@ def _needed() -> list[Group]:
     env = environment()
     named = Group.objects.filter(required_factor=None).exclude(name__in=env.second_factor_groups)
     some = [named.filter(name__in=names).first() for names in (env.share_groups, env.summary_groups)]
-    return [*filter(None, some), *named.filter(name__in=operators.of_groups().texts)]
+    return [*filter(None, some), *named.filter(name__in=operators.group_instructions().texts)]
 
 
 def remove(run: str, sessions: Iterable[str] = ()) -> None:

@@ -90,7 +90,7 @@ class OwnerQuestions:
         if not playing.asked.wait(self._server.step()):
             raise CanaryError(f"The deployment did not ask the canary's server for {name}. Can it reach the address of --listen?")
         heard = len(self._tab.heard)
-        self._tab.watch.pardon(script.withdrawn)
+        self._tab.watch.allow_until_withdrawn(script.withdrawn)
         playing.begin()
         self._pause(script, playing, accepted)
         end = self._tab.until(*ENDS, turn=accepted["turn"])[-1]

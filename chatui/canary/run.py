@@ -178,7 +178,7 @@ def _secrets() -> dict[str, str]:
     """Secrets of the operator that are long enough not to appear on a page by chance."""
     env = environment()
     secrets = {"secret key": env.signing_key(), "key of the model server": env.backend_key}
-    for name, text in operators.secrets().items():
+    for name, text in operators.instruction_texts().items():
         # Line by line, because pages, events and replies write line ends differently.
         for number, line in enumerate(text.splitlines(), 1):
             secrets[name if number == 1 else f"{name}, line {number}"] = line

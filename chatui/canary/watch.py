@@ -68,7 +68,7 @@ class Watch:
         self._visible = visible
         self._secrets = {name: {secret, html.escape(secret)} for name, secret in secrets.items()}
         self._findings: dict[Finding, None] = {}
-        self._pardoned: dict[str, bool] = {}
+        self._allowed: dict[str, bool] = {}
         self.looked: Counter[str] = Counter()
         self.seen: defaultdict[str, set[str]] = defaultdict(set)
 
@@ -80,8 +80,8 @@ class Watch:
     def look(self, viewer: str, place: str, part: str, what: str | bytes) -> None:
         """Search one piece of output: the body of a response, a header, an event of a socket."""
         for name in self._hidden.found(what):
-            if self._pardoned and (viewer, place) == ("owner", SOCKET) and (name in self._pardoned or name == PART_OF_A_MARKER):
-                self._pardoned[name] = True
+            if self._allowed and (viewer, place) == ("owner", SOCKET) and (name in self._allowed or name == PART_OF_A_MARKER):
+                self._allowed[name] = True
                 continue
             self.note(name, viewer, place, part)
         seen = self._visible.found(what)
@@ -94,24 +94,24 @@ class Watch:
                 self.note(name, viewer, place, part)
 
     @property
-    def pardons(self) -> bool:
+    def awaits_withdrawal(self) -> bool:
         """Whether there is hidden text that may still be on the owner's page."""
-        return bool(self._pardoned)
+        return bool(self._allowed)
 
-    def pardon(self, names: Iterable[str]) -> None:
-        """Allow text that a server marks as hidden too late, only in events of the owner's socket, until it is withdrawn."""
-        self._pardoned = dict.fromkeys(names, False)
+    def allow_until_withdrawn(self, names: Iterable[str]) -> None:
+        """Allow text that a server marks as hidden too late, but only in events of the owner's socket."""
+        self._allowed = dict.fromkeys(names, False)
 
     def withdrawn(self) -> None:
         """The allowed text that was seen has been withdrawn: from now on it counts like all hidden text."""
-        self._pardoned = {name: False for name, was_seen in self._pardoned.items() if not was_seen}
+        self._allowed = {name: False for name, was_seen in self._allowed.items() if not was_seen}
 
     def settle(self) -> None:
         """The answer has ended. Allowed text that was shown and not withdrawn becomes a finding."""
-        for name, was_seen in self._pardoned.items():
+        for name, was_seen in self._allowed.items():
             if was_seen:
                 self.note(f"{name}, which was not withdrawn", "owner", SOCKET, "event")
-        self._pardoned = {}
+        self._allowed = {}
 
     def note(self, what: str, viewer: str, place: str, part: str = "answer") -> None:
         """Record another fault."""

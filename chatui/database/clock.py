@@ -1,4 +1,4 @@
-"""The database's clock, which all processes share, whatever the clocks of their machines say."""
+"""The database's clock, which all processes share even if the clocks of their machines differ."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from django.db.models.functions import Now
 
 
 def now() -> Expression:
-    """The present time."""
+    """The current time."""
     return Now()
 
 
 def seconds_since_start() -> float:
-    """How long the database server has been running; infinite for SQLite, which has none. One statement."""
+    """How long the database server has been running; infinite for SQLite, which has no server. One statement."""
     if connection.vendor != "postgresql":
         return float("inf")
     with connection.cursor() as cursor:
@@ -24,5 +24,5 @@ def seconds_since_start() -> float:
 
 
 def after(wait: timedelta) -> Expression:
-    """The present time and ``wait``."""
+    """The current time plus ``wait``."""
     return ExpressionWrapper(Now() + wait, output_field=DateTimeField())

@@ -1,4 +1,4 @@
-"""A database connection for one of our own threads: kept open, outside Django's request pool, and with its own timeouts."""
+"""A database connection for one of our own threads: it stays open, is outside Django's connection pool, and has its own timeouts."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import load_backend
 
 CHECK_SECONDS = 5.0
-"""After so long without use, a connection is checked before it is used again."""
+"""A connection that was unused for this long is checked before it is used again."""
 CONNECT_SECONDS = 5
-STEPS_BETWEEN_LOOKS = 50_000
-"""SQLite's virtual machine takes so many steps, about a millisecond, between two looks at the clock."""
+STEPS_BETWEEN_CHECKS = 50_000
+"""How many steps SQLite's virtual machine takes between two checks of the deadline: about a millisecond."""
 
 
-def give_back() -> None:
-    """Let others have this request's connection while it waits for something that is no database: PostgreSQL has a fixed number of them."""
+def release_request_connection() -> None:
+    """Release this request's connection while it waits for something other than the database: PostgreSQL has a limited number of them."""
     if not connection.in_atomic_block:
         connection.close()
 
 
 class ThreadConnection:
-    """The connection of the current thread. Create it in that thread; all of Django's models use it there from then on."""
+    """The connection of the current thread. Create it in that thread: from then on, all of Django's models use it there."""
 
     def __init__(self, *, lock_seconds: float, statement_seconds: float) -> None:
         """``lock_seconds``: how long a statement waits for a lock. ``statement_seconds``: how long it may take, on PostgreSQL."""
@@ -45,13 +45,13 @@ class ThreadConnection:
 
     @contextmanager
     def ready(self, deadline: float = float("inf")) -> Iterator[None]:
-        """Use the connection, until ``deadline`` (by the monotonic clock): no statement begins after it, and SQLite's end with it."""
+        """Use the connection until ``deadline`` (monotonic clock). No statement begins after it; in SQLite, a running one is aborted."""
         self.wrapper.close_if_unusable_or_obsolete()
         self.wrapper.health_check_done = time.monotonic() - self._used_at < CHECK_SECONDS  # type: ignore[attr-defined]
         self._deadline = deadline
         if self.wrapper.vendor == "sqlite":
             self.wrapper.ensure_connection()
-            self.wrapper.connection.set_progress_handler(self._is_late, STEPS_BETWEEN_LOOKS)
+            self.wrapper.connection.set_progress_handler(self._is_late, STEPS_BETWEEN_CHECKS)
         try:
             yield
         finally:
@@ -70,7 +70,7 @@ class ThreadConnection:
 
 def _limited(options: dict[str, Any], lock_seconds: float, statement_seconds: float) -> dict[str, Any]:
     limits = f"-c lock_timeout={round(lock_seconds * 1000)} -c statement_timeout={round(statement_seconds * 1000)}"
-    # A server that has gone silent must not hold a thread longer than a statement would.
+    # A server that no longer responds must not block a thread for longer than a statement would.
     silence = {"connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": round((statement_seconds + CONNECT_SECONDS) * 1000)}
     rest = {name: value for name, value in options.items() if name != "pool"}
     return silence | rest | {"options": f"{rest.get('options', '')} {limits}".strip()}

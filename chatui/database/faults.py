@@ -11,14 +11,14 @@ from chatui.codes import ProductCode
 from renderer.errors import ErrorCode
 
 FAULTS = (OperationalError, InterfaceError)
-"""What a database that is locked, full or away raises."""
+"""The errors of a database that is locked, full or unavailable."""
 
 _OWN_FAULT_CLASSES = ("40", "55", "57014")
-"""SQLSTATEs of PostgreSQL that end one statement and no connection: deadlock, lock not available, statement timeout."""
+"""SQLSTATEs of PostgreSQL after which the connection is still usable: deadlock, lock not available, statement timeout."""
 
 
 class DatabaseBusyError(Exception):
-    """The database could not do it in time. ``code`` carries the message for the person."""
+    """The database did not finish in time. ``code`` has the message for the person."""
 
     def __init__(self, code: ErrorCode = ProductCode.SERVER_BUSY) -> None:
         super().__init__(code.value)
@@ -26,24 +26,26 @@ class DatabaseBusyError(Exception):
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether trying again later can help: the database is locked, full or away. Wrong SQL, which SQLite reports alike, stays wrong."""
+    """Whether trying again later can help: the database is locked, full or unavailable. SQLite raises the same class for invalid SQL, where
+    it cannot.
+    """
     return isinstance(error, FAULTS) and getattr(error.__cause__, "sqlite_errorcode", None) != sqlite3.SQLITE_ERROR
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether there is no room left to store anything."""
+    """Whether the disk or the database is full."""
     if getattr(error.__cause__, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
         return True
     return _sqlstate(error).startswith("53100") or "disk is full" in str(error)
 
 
 def ends_one_statement(error: BaseException) -> bool:
-    """Whether only this statement failed, so that the transaction can go on from its last savepoint."""
+    """Whether only this statement failed, so that the transaction can continue from its last savepoint."""
     return isinstance(error, OperationalError) and _sqlstate(error).startswith(_OWN_FAULT_CLASSES)
 
 
 def busy_error(error: BaseException) -> DatabaseBusyError:
-    """The error for a caller who cannot wait until a fault passes."""
+    """The error for a caller who cannot wait until the fault is over."""
     return DatabaseBusyError(ProductCode.STORAGE_FULL if is_full(error) else ProductCode.SERVER_BUSY)
 
 
@@ -52,17 +54,17 @@ def _sqlstate(error: BaseException) -> str:
 
 
 class Outages:
-    """When this process last saw that the database did not answer. Owners of leases need time afterwards to renew them."""
+    """When the database last did not respond to this process. Owners of leases need time afterwards to renew them."""
 
     def __init__(self) -> None:
         self._last = float("-inf")
 
-    def note(self) -> None:
-        """It does not answer now."""
+    def record(self) -> None:
+        """Record that the database does not respond now."""
         self._last = time.monotonic()
 
     def seconds_since(self) -> float:
-        """How long ago that was; infinite where it never was."""
+        """The seconds since the last outage; infinite if there was none."""
         return time.monotonic() - self._last
 
 

@@ -1,6 +1,6 @@
-"""Lock files beside a SQLite database, for what only one process may do at a time: serve, migrate, back up, restore.
+"""Lock files beside a SQLite database, for tasks that only one process may do at a time: serve, migrate, back up, restore.
 
-The system drops a lock with the process that holds it, however that ends. SQLite's own locks last for a statement.
+The operating system releases a lock when its process ends, even after a crash. SQLite's own locks only last for a statement.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ class TakenError(Exception):
 
 
 def take(database: Path, purpose: str, *, wait: bool = False) -> IO[str]:
-    """Take a lock; it lasts until what is returned is closed, or the process ends.
+    """Acquire a lock. It lasts until the returned file is closed, or the process ends.
 
     Raises:
-        TakenError: another process has it, and ``wait`` is off.
-        OSError: the file of the lock, beside the database, cannot be opened.
+        TakenError: another process has it, and ``wait`` is False.
+        OSError: the lock file, beside the database, cannot be opened.
     """
-    # Never deleted: somebody might just be waiting for the file that would go.
+    # The file is never deleted: another process might be waiting for it.
     descriptor = os.open(f"{database.resolve()}.{purpose}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)

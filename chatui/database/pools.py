@@ -1,4 +1,4 @@
-"""Bounded thread pools for database work: a full pool refuses, every job has a deadline, and the event loop never blocks."""
+"""Bounded thread pools for database work: a full pool refuses jobs, every job has a deadline, and the event loop never blocks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 2.0
-"""Between two attempts of ``run_patiently``, in seconds."""
+"""The pauses between two attempts of ``run_with_retries``, in seconds."""
 
 
 @dataclass(slots=True)
@@ -29,11 +29,12 @@ class _Running(Generic[T]):
 
 
 class Pool:
-    """A bounded thread pool: ``threads`` threads, each with a connection of its own; ``waiting`` pieces of work can wait besides. Each
-    has ``seconds`` in all."""
+    """A bounded thread pool of ``threads`` threads, each with its own connection. Up to ``waiting`` more jobs can wait. Each job has
+    ``seconds``, including its wait.
+    """
 
     def __init__(self, name: str, *, threads: int, waiting: int, seconds: float, lock_seconds: float | None = None) -> None:
-        """``lock_seconds``: how long a statement waits for a lock; as long as for anything where it is not given."""
+        """``lock_seconds``: how long a statement waits for a lock; by default ``seconds``."""
         self._name = name
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self._room = threading.BoundedSemaphore(threads + waiting)
@@ -60,10 +61,10 @@ class Pool:
             submitted.cancel()
             raise DatabaseBusyError
         finally:
-            done.cancel()  # nobody waits for it any more; what runs already goes on to its deadline
+            done.cancel()  # nobody waits for it any more; a job that already runs continues until its deadline
 
-    async def run_patiently(self, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-        """As ``run``, again and again until the database can do it. Only for work that may be done twice."""
+    async def run_with_retries(self, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        """As ``run``, repeated until the database can do it. Only for work that may run twice."""
         pause = FIRST_PAUSE
         while True:
             try:
@@ -91,16 +92,16 @@ class Pool:
 
 
 commands = Pool("commands", threads=8, waiting=500, seconds=10)
-"""What sockets ask: each of their commands, and the repeated check of their sessions."""
+"""Jobs of sockets: their commands, and the repeated check of their sessions."""
 
 turns = Pool("turns", threads=4, waiting=5000, seconds=15)
-"""What running turns read: their branch, and the rows of the back ends."""
+"""Reads of running turns: their branch, and the rows of the back ends."""
 
 documents = Pool("documents", threads=2, waiting=50, seconds=60)
-"""What makes documents ready for a question: seconds of work, for which nobody else's command waits."""
+"""Prepares documents for a question: seconds of work, in a separate pool so that commands of other people do not wait for it."""
 
 leases = Pool("leases", threads=1, waiting=1, seconds=5, lock_seconds=1)
-"""The leases of this process's turns and the text of their open frames, once a second."""
+"""Renews the leases of this process's turns and stores the text of their open frames, once a second."""
 
 reaper = Pool("reaper", threads=1, waiting=1, seconds=20)
 """The search for turns whose process has died."""

@@ -1,7 +1,7 @@
 """The single writer of a process: one thread, one connection, and one transaction for all pending writes.
 
-SQLite has one writer at a time anyway, and a commit costs the same for one write as for fifty. Each has a savepoint, so that one that fails
-does so alone. A caller hears of a write only after COMMIT.
+SQLite has one writer at a time anyway, and a commit costs the same for one write as for fifty. Each write has a savepoint, so that a
+failure does not affect the others. A caller gets its result only after COMMIT.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-MOST_WRITES = 50
-"""In one transaction."""
+MAX_WRITES = 50
+"""The most writes in one transaction."""
 LOCK_SECONDS = 0.2
-"""How long a statement waits for a lock, before its write steps aside for the others."""
+"""How long a statement waits for a lock. Then its write is tried again later, and others go first."""
 STATEMENT_SECONDS = 10.0
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 0.5
-"""Between two attempts, in seconds."""
+"""The pauses between two attempts, in seconds."""
 
 
 @dataclass(slots=True, order=True)
@@ -51,12 +51,11 @@ class _Entry:
 
 
 class _TransactionError(Exception):
-    """The whole transaction was undone, because of its cause."""
+    """The whole transaction was rolled back, because of ``__cause__``."""
 
 
 class Writer:
-    """The single writer of a process: ``await writer.run(write, …)``. The thread begins with the first write, and does not keep the
-    process from ending."""
+    """The single writer of a process: ``await writer.run(write, …)``. Its thread starts with the first write, and is a daemon."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -68,19 +67,19 @@ class Writer:
         self._is_in_trouble = False
 
     async def run(self, write: Callable[..., T], *arguments: Any, order: Hashable = None, patience: float | None = None) -> T:
-        """What the write returns, once it is committed; see ``post``.
+        """Run a write and return its result once it is committed; see ``post``.
 
         Raises:
-            DatabaseBusyError: its patience is over, and it was not committed.
+            DatabaseBusyError: it could not be committed within ``patience`` seconds.
         """
         return await asyncio.shield(self.post(write, *arguments, order=order, patience=patience))
 
     def post(self, write: Callable[..., T], *arguments: Any, order: Hashable = None, patience: float | None = None) -> asyncio.Future[T]:
-        """Have something written. The future is done once it is committed.
+        """Queue a write. The future is done once it is committed.
 
-        A write must be safe to run twice: after a failed COMMIT nobody knows whether it took effect. Writes of the same ``order`` are done
-        one after the other, as they came. While the database is locked, full or away, a write waits ``patience`` seconds, or for ever; one
-        with patience is refused at once where there is no room left.
+        A write must be safe to run twice: after a failed COMMIT nobody knows whether it took effect. Writes with the same ``order`` run one
+        after the other, in the order of their calls. While the database is locked, full or unavailable, a write waits ``patience`` seconds,
+        or indefinitely if that is None. With ``patience`` it is refused at once if the disk is full.
         """
         loop = asyncio.get_running_loop()
         give_up_at = float("inf") if patience is None else time.monotonic() + patience
@@ -94,7 +93,7 @@ class Writer:
         return entry.future
 
     def drain(self, seconds: float) -> bool:
-        """Wait until everything is written, at most so long; whether it is. For a process that ends."""
+        """Wait for at most ``seconds`` until everything is written, before the process ends. Returns whether it is."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._waiting and not self._is_at_work, seconds)
 
@@ -105,7 +104,7 @@ class Writer:
             try:
                 with connection.ready():
                     self._carry_out(batch)
-            except Exception as error:  # noqa: BLE001 - such as a connection that cannot even be checked; the thread must go on
+            except Exception as error:  # noqa: BLE001 - such as a connection that cannot even be checked; the thread must not end
                 self._put_back(batch, error)
             with self._changed:
                 self._is_at_work = False
@@ -122,15 +121,15 @@ class Writer:
                 self._changed.wait(None if soonest is None else max(soonest - time.monotonic(), 0.001))
 
     def _due(self, now: float) -> list[_Entry]:
-        """Take out what can be written now, in order; whatever must follow a write that still waits, waits too."""
+        """Remove the writes that can run now from the queue, in order. A write that must follow one that still waits, waits too."""
         batch: list[_Entry] = []
         rest: list[_Entry] = []
-        held: set[Hashable] = set()
+        blocked: set[Hashable] = set()
         for entry in self._waiting:
-            if len(batch) == MOST_WRITES or entry.not_before > now or entry.order in held:
+            if len(batch) == MAX_WRITES or entry.not_before > now or entry.order in blocked:
                 rest.append(entry)
                 if entry.order is not None:
-                    held.add(entry.order)
+                    blocked.add(entry.order)
             else:
                 batch.append(entry)
         self._waiting = rest
@@ -144,19 +143,19 @@ class Writer:
             if len(batch) == 1:
                 self._settle([], [(batch[0], error)])
                 return
-            # Perhaps one of them is to blame: each by itself, so that it holds up nobody but itself.
-            held: set[Hashable] = set()
+            # Perhaps one of them is the cause. Each runs in its own transaction, so that it does not delay the others.
+            blocked: set[Hashable] = set()
             for position, entry in enumerate(batch):
-                if entry.order is not None and entry.order in held:
+                if entry.order is not None and entry.order in blocked:
                     self._put_back([entry], error)
-                elif not self._alone(entry):
-                    held.add(entry.order)
+                elif not self._write_alone(entry):
+                    blocked.add(entry.order)
                 if self._is_failing:
                     self._put_back(batch[position + 1 :], error)
                     return
 
-    def _alone(self, entry: _Entry) -> bool:
-        """Do one write; whether it is settled."""
+    def _write_alone(self, entry: _Entry) -> bool:
+        """Run one write in its own transaction. Returns whether it is settled, so that it need not be tried again."""
         try:
             done, failed = self._write([entry])
         except _TransactionError as undone:
@@ -165,25 +164,25 @@ class Writer:
         return entry not in self._waiting
 
     def _write(self, batch: list[_Entry]) -> tuple[list[tuple[_Entry, Any]], list[tuple[_Entry, BaseException]]]:
-        """One transaction: the writes that were committed, with what they returned, and those that failed alone."""
+        """Run a transaction. Returns the committed writes with their results, and those that failed without affecting the others."""
         done: list[tuple[_Entry, Any]] = []
         failed: list[tuple[_Entry, BaseException]] = []
-        held: dict[Hashable, Exception] = {}
+        blocked: dict[Hashable, Exception] = {}
         self._is_failing = True
         try:
             with transaction.atomic():
-                self._is_failing = False  # the database is there, and nobody else has the lock
+                self._is_failing = False  # the database responds, and no other process has the lock
                 for entry in batch:
                     try:
-                        if entry.order in held:
-                            raise held[entry.order]
+                        if entry.order in blocked:
+                            raise blocked[entry.order]
                         done.append((entry, self._with_savepoint(entry, len(batch))))
                     except Exception as error:
                         if len(batch) == 1 or transaction.get_connection().needs_rollback or not _is_of_one_write(error):
                             raise
                         failed.append((entry, error))
                         if entry.order is not None and is_transient(error):
-                            held[entry.order] = error
+                            blocked[entry.order] = error
         except Exception as error:
             raise _TransactionError from error
         return done, failed
@@ -197,22 +196,22 @@ class Writer:
     def _settle(self, done: list[tuple[_Entry, Any]], failed: Iterable[tuple[_Entry, BaseException]]) -> None:
         for entry, result in done:
             measures.DATABASE_SECONDS.labels("writes").observe(time.monotonic() - entry.posted_at)
-            _tell(entry, entry.future.set_result, result)
+            _resolve(entry, entry.future.set_result, result)
         if done and self._is_in_trouble:
             self._is_in_trouble = False
-            log.warning("the database takes writes again")
+            log.warning("the database accepts writes again")
         for entry, error in failed:
             if is_transient(error):
                 self._put_back([entry], error)
             else:
-                _tell(entry, entry.future.set_exception, error)
+                _resolve(entry, entry.future.set_exception, error)
 
     def _put_back(self, entries: list[_Entry], error: BaseException) -> None:
         """Try again later, or give up."""
         now = time.monotonic()
         for entry in entries:
             if now >= entry.give_up_at or (is_full(error) and entry.give_up_at != float("inf")):
-                _tell(entry, entry.future.set_exception, busy_error(error))
+                _resolve(entry, entry.future.set_exception, busy_error(error))
                 continue
             entry.not_before = now + entry.pause * random.uniform(0.5, 1.0)  # noqa: S311 - so that processes do not collide again; no secret
             entry.pause = min(2 * entry.pause, LONGEST_PAUSE)
@@ -220,20 +219,20 @@ class Writer:
                 bisect.insort(self._waiting, entry)
         if entries and not self._is_in_trouble:
             self._is_in_trouble = True
-            log.warning("writing waits for the database (%s)", type(error).__name__)
+            log.warning("writes are waiting for the database (%s)", type(error).__name__)
 
 
 def _is_of_one_write(error: BaseException) -> bool:
     return not is_transient(error) or ends_one_statement(error)
 
 
-def _tell(entry: _Entry, tell: Callable[[Any], None], value: Any) -> None:
-    def tell_now() -> None:
+def _resolve(entry: _Entry, resolve: Callable[[Any], None], value: Any) -> None:
+    def resolve_now() -> None:
         if not entry.future.done():
-            tell(value)
+            resolve(value)
 
     if not entry.loop.is_closed():
-        entry.loop.call_soon_threadsafe(tell_now)
+        entry.loop.call_soon_threadsafe(resolve_now)
 
 
 writer = Writer()

@@ -9,7 +9,7 @@ from chatui.doctor.faults import Fault, Finding, Level
 from chatui.doctor.observed_bytes import IdEvent
 from chatui.doctor.trial import Trial
 from chatui.second_reader.differences import Difference, Kind
-from chatui.second_reader.process import Read, Said, SecondReader, SecondReaderError
+from chatui.second_reader.process import Read, ReadMessage, SecondReader, SecondReaderError
 from chatui.second_reader.reading import compare_readings, shown
 from renderer.harmony.vocabulary import SPECIAL_IDS, Vocabulary, marker_name
 
@@ -60,7 +60,7 @@ def _filled(event: IdEvent, vocabulary: Vocabulary) -> list[int]:
     return [*(vocabulary.encode(text) if is_end else known), *([last] if is_marker else [])]
 
 
-def _disagreements(name: str, trial: Trial, messages: Sequence[Said], differences: Sequence[Difference]) -> str:
+def _disagreements(name: str, trial: Trial, messages: Sequence[ReadMessage], differences: Sequence[Difference]) -> str:
     """Quotes nothing: a body on which the readers disagree is hidden text."""
     named = "; ".join(map(_named, differences[:_MOST_REPORTED]))
     more = f"; and {len(differences) - _MOST_REPORTED} more" if len(differences) > _MOST_REPORTED else ""

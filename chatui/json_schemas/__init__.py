@@ -1,1 +1,1 @@
-"""Checks and simplifies untrusted JSON Schemas, of tools and of output formats."""
+"""Checks and simplifies untrusted JSON Schemas of tools and output formats, and validates values against them."""

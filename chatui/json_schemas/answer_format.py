@@ -10,21 +10,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatui.json_schemas.checking import SCHEMA_CHARS, SchemaUnusableError, check_schema, fault
-from chatui.json_schemas.references import written_out
+from chatui.json_schemas.references import inlined
 from renderer import strict_json
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 DEFAULT_NAME = "answer"
 DESCRIPTION_CHARS = 1000
-MOST_CHARS = 4 * SCHEMA_CHARS
-"""Of a schema as it is given, with definitions that it may not use."""
+MAX_CHARS = 4 * SCHEMA_CHARS
+"""The longest schema as it is given, which may include definitions that it does not use."""
 ANY_OBJECT: dict[str, Any] = {"type": "object"}
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerFormat:
-    """A required JSON format. ``schema``: without references; None for any JSON object. ``is_strict``: whether a server is asked to
-    keep to it in any case, which some do only for simple schemas. Whatever it says, the answer is checked here."""
+    """A required JSON format. ``schema`` has no references; None means any JSON object. ``is_strict``: whether a server is asked to enforce
+    it, which some do only for simple schemas. The answer is checked here in either case.
+    """
 
     name: str = DEFAULT_NAME
     schema: Mapping[str, Any] | None = field(default=None, repr=False)
@@ -33,11 +34,11 @@ class AnswerFormat:
 
     @property
     def checked_schema(self) -> Mapping[str, Any]:
-        """The schema that an answer is held against."""
+        """The schema against which an answer is validated."""
         return ANY_OBJECT if self.schema is None else self.schema
 
     def fault(self, answer: str) -> str | None:
-        """What is wrong with an answer, in words for the model, which may quote it; None where nothing is."""
+        """What is wrong with an answer, as a message for the model that may quote the answer; None if nothing is."""
         try:
             value = strict_json.loads(answer)
         except strict_json.JsonError as error:
@@ -48,24 +49,24 @@ class AnswerFormat:
             return str(error)
 
     def stored(self) -> dict[str, Any]:
-        """As a row keeps it."""
+        """The format as it is stored in a database row."""
         return {"name": self.name, "schema": self.schema, "description": self.description, "strict": self.is_strict}
 
 
 def answer_format(name: str, schema: Any, description: str = "", *, is_strict: bool = True) -> AnswerFormat:
-    """A format of what a stranger gave. ``schema`` None: any JSON object.
+    """A format from untrusted input. ``schema``: None for any JSON object.
 
     Raises:
         SchemaUnusableError: the name or the schema cannot be used.
     """
     if not NAME.fullmatch(name):
-        raise SchemaUnusableError("its name may have letters, digits, _ and -, at most 64")
+        raise SchemaUnusableError("its name must have 1 to 64 letters, digits, _ and -")
     if schema is not None:
         if not isinstance(schema, Mapping):
-            raise SchemaUnusableError("its schema is no object")
-        if len(json.dumps(schema)) > MOST_CHARS:
+            raise SchemaUnusableError("its schema is not an object")
+        if len(json.dumps(schema)) > MAX_CHARS:
             raise SchemaUnusableError("its schema is too large")
-        schema = written_out(schema)
+        schema = inlined(schema)
         check_schema(schema)
         _check_storable(schema)
     return AnswerFormat(name, schema, _one_line(description)[:DESCRIPTION_CHARS], is_strict)
@@ -78,17 +79,17 @@ def _check_storable(schema: Mapping[str, Any]) -> None:
 
 
 class NotJsonError(SchemaUnusableError):
-    """The text is no JSON object. ``line`` and ``column`` count from 1."""
+    """The text is not a JSON object. ``line`` and ``column`` count from 1."""
 
     def __init__(self, text: str, position: int) -> None:
-        super().__init__("it is no JSON object")
+        super().__init__("it is not a JSON object")
         before = text[:position]
         self.line, self.column = before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1
 
 
 def schema_of(text: str) -> dict[str, Any]:
-    """The schema that a person wrote. Raises SchemaUnusableError where it is none."""
-    if len(text) > MOST_CHARS:
+    """The schema that a person wrote. Raises SchemaUnusableError if it is not a JSON object."""
+    if len(text) > MAX_CHARS:
         raise SchemaUnusableError("its schema is too large")
     try:
         value = strict_json.loads(text, exact=True)
@@ -99,15 +100,15 @@ def schema_of(text: str) -> dict[str, Any]:
     return value
 
 
-def of_row(stored: Mapping[str, Any] | None) -> AnswerFormat | None:
-    """The format that a row keeps."""
+def from_stored(stored: Mapping[str, Any] | None) -> AnswerFormat | None:
+    """The format that a database row stores (see ``AnswerFormat.stored``)."""
     if not stored:
         return None
     strict = stored.get("strict") is not False
     return AnswerFormat(str(stored["name"]), stored.get("schema"), str(stored.get("description", "")), is_strict=strict)
 
 
-def shown(schema: Mapping[str, Any] | None) -> str:
+def as_text(schema: Mapping[str, Any] | None) -> str:
     """The schema as a person edits it."""
     return "" if schema is None else json.dumps(schema, indent=2, ensure_ascii=False)
 

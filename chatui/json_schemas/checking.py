@@ -1,8 +1,8 @@
-"""Validates a value against a JSON Schema in bounded time and memory, whatever the schema says.
+"""Validates a value against an untrusted JSON Schema in bounded time and memory.
 
-The regular expressions of jsonschema-rs are linear, where the pure-Python library was stalled for seconds by one. References are refused:
-each level of them can double the work, in any library, and they can name addresses. What makes schemas writes them out. What is said of
-values that nothing else has looked at (``unevaluatedProperties``) is refused as well: to find those, each level looks at all below it anew.
+The regular expressions of jsonschema-rs take linear time, while one of them stalled the pure-Python library for seconds. References are
+refused: each level of them can double the work, in any library, and they can name URLs. Callers inline them first (``references``).
+``unevaluatedProperties`` and ``unevaluatedItems`` are refused as well: each level of them examines everything below it again.
 """
 
 from __future__ import annotations
@@ -19,42 +19,51 @@ if TYPE_CHECKING:
 
 SCHEMA_CHARS = 16_000
 SCHEMA_DEPTH = 32
-MOST_WORK = 500_000_000
-"""Characters of the schema times those of the value: at the worst, each part of one is held against each of the other. 0.1 seconds."""
-MOST_EXPLAINED = 10_000_000
-"""The same, for saying what is wrong: each variant of a schema copies the value into its complaint, and a long one fills the memory."""
+MAX_WORK = 500_000_000
+"""Characters of the schema times those of the value: in the worst case, each part of one is compared with each of the other. This much work
+takes 0.1 seconds.
+"""
+MAX_EXPLAINED_WORK = 10_000_000
+"""The same limit for finding out what is wrong: the error of each variant of a schema copies the value, and copies of a long one fill the
+memory.
+"""
 MESSAGE_CHARS = 300
 BYTES_PER_CHAR = 8
-"""So many bytes of its regular expressions count as one character of a schema."""
+"""How many bytes of compiled regular expressions count as one character of a schema."""
 _REFERENCES = ('"$ref"', '"$dynamicRef"', '"$recursiveRef"')
 _UNEVALUATED = ('"unevaluatedProperties"', '"unevaluatedItems"')
 
 
 class SchemaUnusableError(Exception):
-    """The schema is none, or too much of one. Its text says why, and quotes nothing."""
+    """The schema is invalid, not supported or too large. The message says why, and quotes nothing."""
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
-    """Raises SchemaUnusableError where nothing can be checked against this."""
-    _checker(_written(schema))
+    """Check that values can be validated against a schema.
+
+    Raises:
+        SchemaUnusableError: they cannot.
+    """
+    _validator(_as_text(schema))
 
 
 def fault(schema: Mapping[str, Any], value: Any, whole: str = "arguments") -> str | None:
-    """What is wrong with a value of JSON, in words for the model, which may quote it; None where nothing is. ``whole``: what it is called.
+    """What is wrong with a JSON value, as a message for the model that may quote the value; None if it fits the schema. ``whole``: what the
+    message calls the value.
 
     Raises:
-        SchemaUnusableError: see there.
+        SchemaUnusableError: values cannot be validated against this schema.
     """
-    import jsonschema_rs  # 3 MB, and only some answers and calls of tools have a schema
+    import jsonschema_rs  # 3 MB, and only some answers and tool calls have a schema
 
-    written = _written(schema)
-    checker, weight = _checker(written)
+    written = _as_text(schema)
+    checker, weight = _validator(written)
     work = weight * len(json.dumps(value))
-    if work > MOST_WORK:
+    if work > MAX_WORK:
         return f"{whole}: too long to be checked"
     if checker.is_valid(value):
         return None
-    if work > MOST_EXPLAINED:
+    if work > MAX_EXPLAINED_WORK:
         return f"{whole}: it does not fit the schema"
     try:
         checker.validate(value)
@@ -64,17 +73,17 @@ def fault(schema: Mapping[str, Any], value: Any, whole: str = "arguments") -> st
     return None
 
 
-def _written(schema: Mapping[str, Any]) -> str:
+def _as_text(schema: Mapping[str, Any]) -> str:
     try:
         return json.dumps(schema, sort_keys=True)
     except (RecursionError, TypeError, ValueError):
-        raise SchemaUnusableError("its schema is none") from None
+        raise SchemaUnusableError("its schema is not JSON") from None
 
 
 @lru_cache(maxsize=100)
-def _checker(schema: str) -> tuple[jsonschema_rs.Draft202012Validator, int]:
-    """What checks, and the characters that the schema counts as."""
-    import jsonschema_rs  # as above
+def _validator(schema: str) -> tuple[jsonschema_rs.Draft202012Validator, int]:
+    """The validator for a schema, and the schema's size in characters for MAX_WORK."""
+    import jsonschema_rs  # see ``fault``
 
     if len(schema) > SCHEMA_CHARS or _depth(schema) > SCHEMA_DEPTH:
         raise SchemaUnusableError("its schema is too large")
@@ -88,12 +97,12 @@ def _checker(schema: str) -> tuple[jsonschema_rs.Draft202012Validator, int]:
     try:
         checker = jsonschema_rs.Draft202012Validator(read, offline=True, pattern_options=patterns.options())
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError):
-        raise SchemaUnusableError("its schema is no JSON Schema that can be checked here") from None
+        raise SchemaUnusableError("its schema is not a JSON Schema that can be checked here") from None
     return checker, max(len(schema), size // BYTES_PER_CHAR)
 
 
 def _depth(text: str) -> int:
-    """How deep the braces and brackets go; those inside strings count as well, which can only make it more."""
+    """The deepest nesting of braces and brackets. Those inside strings count as well, which can only make it larger."""
     deepest = depth = 0
     for char in text:
         depth += (char in "{[") - (char in "}]")

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import jsonschema_rs
 
-LARGEST = 2**18
-"""Bytes of one expression."""
-MOST_BYTES = 2**19
-"""Of all expressions of a schema."""
-MOST_PATTERNS = 100
+MAX_PATTERN_BYTES = 2**18
+"""The largest size of one compiled expression, in bytes."""
+MAX_SCHEMA_BYTES = 2**19
+"""The largest size of all compiled expressions of a schema, in bytes."""
+MAX_PATTERNS = 100
 _SMALLEST = 2**10
 
 
 def size_of(schema: Any) -> int | None:
-    """About how many bytes its expressions take; None where that is too much."""
+    """The approximate size of a schema's compiled expressions, in bytes; None if it is too large."""
     found = list(_patterns(schema))
-    if len(found) > MOST_PATTERNS:
+    if len(found) > MAX_PATTERNS:
         return None
     size = sum(map(_size, found))
-    return size if size <= MOST_BYTES else None
+    return size if size <= MAX_SCHEMA_BYTES else None
 
 
 def _patterns(value: Any) -> Iterator[str]:
@@ -33,25 +33,25 @@ def _patterns(value: Any) -> Iterator[str]:
         if isinstance(pattern := value.get("pattern"), str):
             yield pattern
         if isinstance(named := value.get("patternProperties"), dict):
-            # Once more where what is left over is to be found.
+            # Twice, because ``additionalProperties`` compiles them again.
             yield from (*named, *named)
         for each in value.values():
             yield from _patterns(each)
 
 
 def options() -> jsonschema_rs.RegexOptions:
-    """How a schema's expressions are to be read."""
-    import jsonschema_rs  # only here: see ``checking``
+    """The limits for compiling a schema's expressions."""
+    import jsonschema_rs  # see ``checking.fault``
 
-    return jsonschema_rs.RegexOptions(size_limit=LARGEST, dfa_size_limit=2**15)
+    return jsonschema_rs.RegexOptions(size_limit=MAX_PATTERN_BYTES, dfa_size_limit=2**15)
 
 
 def _size(pattern: str) -> int:
-    """0 where it cannot be used at all, which is said when the whole schema is read."""
-    import jsonschema_rs  # as above
+    """The size of one compiled expression in bytes; 0 if it cannot be used, which is reported when the whole schema is compiled."""
+    import jsonschema_rs  # see ``checking.fault``
 
     size = _SMALLEST
-    while size <= LARGEST:
+    while size <= MAX_PATTERN_BYTES:
         try:
             jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=jsonschema_rs.RegexOptions(size_limit=size))
         except (jsonschema_rs.ValidationError, ValueError):

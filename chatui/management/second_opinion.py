@@ -10,7 +10,7 @@ from chatui.model_servers import vocabulary
 from chatui.second_reader.differences import Difference, Kind
 from chatui.second_reader.process import SecondReader, SecondReaderError
 from chatui.second_reader.transcript import Comparison, compare
-from renderer.command import MOST_KEPT_BYTES
+from renderer.command import MAX_BUFFERED_BYTES
 from renderer.errors import OpenChatMLError
 from renderer.frames import Frame
 from renderer.harmony.vocabulary import VocabularyError
@@ -28,7 +28,7 @@ class Opinion:
     @property
     def is_bad(self) -> bool:
         """Whether there is an unexpected difference."""
-        return self.comparison is not None and not self.comparison.is_as_meant
+        return self.comparison is not None and not self.comparison.is_as_intended
 
     def as_json(self) -> dict[str, object]:
         """The result as a JSON object."""
@@ -38,7 +38,7 @@ class Opinion:
         return {
             "compared": True,
             "equal": not compared.differences,
-            "as_meant": compared.is_as_meant,
+            "as_meant": compared.is_as_intended,
             "tokens": compared.tokens,
             "differences": [_as_json(difference) for difference in compared.differences],
         }
@@ -54,7 +54,7 @@ class Opinion:
             return
         grouped = _grouped(compared.differences)
         ways = f"{len(grouped)} way{'' if len(grouped) == 1 else 's'}"
-        yield f"openai-harmony differs in {ways}, {'all on purpose' if compared.is_as_meant else 'NOT all on purpose'}"
+        yield f"openai-harmony differs in {ways}, {'all on purpose' if compared.is_as_intended else 'NOT all on purpose'}"
         for (kind, detail), numbers in grouped.items():
             text = f"{kind.sentence.removesuffix('.')} ({detail})." if detail else kind.sentence
             yield f"  {'on purpose' if kind.is_on_purpose else 'DIFFERS'}: {kind.value}{_where(numbers)}: {text}"
@@ -65,7 +65,7 @@ def second_opinion(frames: Callable[[], tuple[Frame, ...]] | None, second: Secon
     until the second reader finishes or times out.
     """
     if frames is None:
-        return Opinion(why=f"it is larger than {MOST_KEPT_BYTES >> 20} MB")
+        return Opinion(why=f"it is larger than {MAX_BUFFERED_BYTES >> 20} MB")
     data_dir = environment().data_dir
     second = second or SecondReader(lambda: vocabulary.find(data_dir))
     try:

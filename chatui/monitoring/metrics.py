@@ -60,8 +60,8 @@ def _problems() -> GaugeMetricFamily:
     return _gauge("chatui_frames_with_problems", "Stored frames with a problem, by error code.", "code", by_code)
 
 
-def _gauge(name: str, says: str, label: str, values: Mapping[str, int]) -> GaugeMetricFamily:
-    family = GaugeMetricFamily(name, says, labels=[label])
+def _gauge(name: str, description: str, label: str, values: Mapping[str, int]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, description, labels=[label])
     for value, count in values.items():
         family.add_metric([value], count)
     return family

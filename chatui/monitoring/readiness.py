@@ -18,9 +18,9 @@ from chatui.database.pools import Pool
 from chatui.env import environment
 from chatui.model_servers import connected
 
-LEAST_FREE_BYTES = 100 * 1024 * 1024
+MIN_FREE_BYTES = 100 * 1024 * 1024
 """The least free space on the disk with the data directory. With less, a database or a log soon fails."""
-KEPT_SECONDS = 1.0
+CACHE_SECONDS = 1.0
 """How long a result is cached, so that frequent checks cost nothing."""
 
 _pool = Pool("readiness", threads=1, waiting=0, seconds=5)
@@ -38,7 +38,7 @@ Findings = dict[str, State]
 _UNKNOWN: Findings = {"database": State.FAILED}
 
 
-class _Last:
+class _Cache:
     """The last findings, and their time."""
 
     def __init__(self) -> None:
@@ -46,19 +46,19 @@ class _Last:
         self.at = float("-inf")
 
 
-_last = _Last()
+_cache = _Cache()
 
 
-async def find() -> Findings:
+async def check() -> Findings:
     """The state of each requirement. Takes at most five seconds; recent results are cached."""
-    if time.monotonic() - _last.at < KEPT_SECONDS:
-        return _last.findings
+    if time.monotonic() - _cache.at < CACHE_SECONDS:
+        return _cache.findings
     try:
         found = await _pool.run(_find)
     except DatabaseBusyError:
         # Another thread is already checking, or the check timed out.
-        return _last.findings if time.monotonic() - _last.at < 2 * KEPT_SECONDS else _UNKNOWN
-    _last.findings, _last.at = found, time.monotonic()
+        return _cache.findings if time.monotonic() - _cache.at < 2 * CACHE_SECONDS else _UNKNOWN
+    _cache.findings, _cache.at = found, time.monotonic()
     return found
 
 
@@ -76,7 +76,7 @@ def _find() -> Findings:
 def _state(check: Callable[[], bool]) -> State:
     try:
         return State.GOOD if check() else State.FAILED
-    except Exception:  # noqa: BLE001 - whatever it is, the thing is not there, and more is nobody's business who asks
+    except Exception:  # noqa: BLE001 - whatever the error is, the requirement is not met, and a caller is told nothing more
         return State.FAILED
 
 
@@ -97,7 +97,7 @@ def on_disk() -> frozenset[tuple[str, str]]:
 
 
 def _disk() -> bool:
-    return shutil.disk_usage(environment().data_dir).free >= LEAST_FREE_BYTES
+    return shutil.disk_usage(environment().data_dir).free >= MIN_FREE_BYTES
 
 
 def _redis() -> bool:

@@ -9,12 +9,12 @@ from django.utils.translation import gettext_noop as noop
 
 @dataclass(frozen=True, slots=True)
 class SettingGroup:
-    """A group of settings. ``begins``: the prefixes of the names, in lower case and without ``CHATUI_``. ``page``: the file of the
+    """A group of settings. ``prefixes``: the prefixes of the names, in lower case and without ``CHATUI_``. ``page``: the file of the
     documentation."""
 
     heading: str
     page: str
-    begins: tuple[str, ...]
+    prefixes: tuple[str, ...]
 
 
 GROUPS = (
@@ -45,5 +45,5 @@ GROUPS = (
 
 def group_of(name: str) -> SettingGroup | None:
     """The group of a setting, by its longest matching prefix; None if there is none."""
-    fitting = [(len(start), number) for number, group in enumerate(GROUPS) for start in group.begins if name.startswith(start)]
+    fitting = [(len(start), number) for number, group in enumerate(GROUPS) for start in group.prefixes if name.startswith(start)]
     return GROUPS[max(fitting)[1]] if fitting else None

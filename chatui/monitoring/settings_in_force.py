@@ -20,7 +20,7 @@ _SHOWN_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting in force. ``value``: as text, empty for a secret and for unset settings. ``is_set``: it is set in the environment."""
+    """A setting in force. ``value`` is text; it is empty for secrets and unset settings. ``is_set``: it is set in the environment."""
 
     name: str
     value: str
@@ -30,8 +30,8 @@ class Setting:
     has_value: bool
 
 
-def found_by(words: str) -> list[tuple[SettingGroup, list[Setting]]]:
-    """The settings with all the words in their name, value or meaning, under their headings. Values of secrets are not searched."""
+def search(words: str) -> list[tuple[SettingGroup, list[Setting]]]:
+    """The settings that contain all these words in their name, value or meaning, by group. Values of secrets are not searched."""
     wanted = words.casefold().split()
     named: dict[str, list[Setting]] = {}
     for setting in settings_in_force():
@@ -44,12 +44,12 @@ def found_by(words: str) -> list[tuple[SettingGroup, list[Setting]]]:
 
 def settings_in_force() -> list[Setting]:
     """All settings, those that are set first. The content of a file named .env is loaded into the environment when the process starts."""
-    said = {name.upper() for name in os.environ}
-    found = [_setting(environment(), name, said) for name in Environment.model_fields]
+    set_names = {name.upper() for name in os.environ}
+    found = [_setting(environment(), name, set_names) for name in Environment.model_fields]
     return sorted(found, key=lambda setting: not setting.is_set)
 
 
-def _setting(env: Environment, name: str, said: set[str]) -> Setting:
+def _setting(env: Environment, name: str, set_names: set[str]) -> Setting:
     field, value = Environment.model_fields[name], getattr(env, name)
     variable = f"CHATUI_{name.upper()}"
     # Fails closed: a name that sounds like a secret counts as one, except names of files and numbers.
@@ -57,7 +57,7 @@ def _setting(env: Environment, name: str, said: set[str]) -> Setting:
     is_secret = field.repr is False or sounds_secret
     has_value = value not in ("", None, [], {})
     shown = "" if is_secret or not has_value else _without_secrets(_text(value))[:_SHOWN_CHARS]
-    return Setting(variable, shown, field.description or "", is_secret, variable in said, has_value)
+    return Setting(variable, shown, field.description or "", is_secret, variable in set_names, has_value)
 
 
 def _without_secrets(text: str) -> str:

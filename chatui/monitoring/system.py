@@ -63,7 +63,7 @@ def system() -> System:
         file_bytes=files["bytes"] or 0,
         free_bytes=disk.free,
         disk_bytes=disk.total,
-        is_low=disk.free < max(10 * readiness.LEAST_FREE_BYTES, disk.total // 20),
+        is_low=disk.free < max(10 * readiness.MIN_FREE_BYTES, disk.total // 20),
         people=User.objects.count(),
         answers=Turn.objects.count(),
         audit_lines=AuditEvent.objects.order_by("-number").values_list("number", flat=True).first() or 0,

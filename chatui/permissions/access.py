@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from chatui.audit_log.record import Cause, Visitor
 from chatui.codes import ProductCode
-from chatui.database.compiled_statements import Parameter, Query
+from chatui.database.compiled_statements import CompiledQuery, Parameter
 from chatui.models import Conversation, DebugRequest, Folder, Message, Turn, User
 from chatui.models.turn import TurnState
 from chatui.permissions import attempts, debug_views
@@ -66,7 +66,7 @@ def own_conversation(user: User | None, conversation_id: object, *, deleted: boo
         raise NotFoundError from None
 
 
-def own_conversation_by(query: Query[Conversation], user: User, conversation_id: object) -> Conversation:
+def own_conversation_by(query: CompiledQuery[Conversation], user: User, conversation_id: object) -> Conversation:
     """As ``own_conversation``, with a compiled query of ``owned_by`` that has the parameters ``owner`` and ``key``."""
     found = query.models(owner=user.pk, key=_key(conversation_id)) if user.is_active else []
     if not found:

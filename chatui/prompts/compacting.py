@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ASKED = (
+REQUEST = (
     "Write down what has to be known to go on with this conversation without having read it: what is wanted, what was found out and "
     "decided, names, numbers and code that are still needed word for word, and what is left to do. Write notes, not an answer, and add "
     "nothing new."
@@ -10,11 +10,11 @@ ASKED = (
 _HEADING = "[Notes on the conversation so far]"
 
 
-def worded(notes: str) -> str:
+def notes_message(notes: str) -> str:
     """The notes, as a message before the next question, for the model alone."""
     return f"{_HEADING}\n\n{notes}"
 
 
-def unworded(text: str) -> str:
+def notes_of(text: str) -> str:
     """The notes of such a message."""
     return text.removeprefix(f"{_HEADING}\n\n")

@@ -20,14 +20,15 @@ TABLE = "groups"
 
 @dataclass(frozen=True, slots=True)
 class GroupInstructions:
-    """The parsed instructions file. ``texts``: by the name of the group, in the order of the file. No sentence of ``problems`` quotes a
-    text."""
+    """The parsed instructions file. ``texts`` has the instructions by group name, in the order of the file. ``problems`` never quotes
+    them.
+    """
 
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
     problems: tuple[str, ...] = ()
 
 
-def of_groups() -> GroupInstructions:
+def group_instructions() -> GroupInstructions:
     """The content of the file, read once per process."""
     path = environment().group_instructions_file
     return GroupInstructions() if path is None else read_file(path)
@@ -37,20 +38,20 @@ def instructions_for(groups: Callable[[], Collection[str]]) -> str:
     """The operator's instructions to a model that answers this person: first those for everybody, then those of each of their groups,
     in the order of the file. ``groups``: reads their names; called only if needed.
     """
-    said = of_groups().texts
-    names = set(groups()) if said else set()
-    return "\n\n".join(filter(None, (environment().instructions, *(text for name, text in said.items() if name in names))))
+    texts = group_instructions().texts
+    names = set(groups()) if texts else set()
+    return "\n\n".join(filter(None, (environment().instructions, *(text for name, text in texts.items() if name in names))))
 
 
-def secrets() -> dict[str, str]:
+def instruction_texts() -> dict[str, str]:
     """All instruction texts of the operator, by the name that staff see."""
-    found = {f"instructions of the group {name}": text for name, text in of_groups().texts.items()}
+    found = {f"instructions of the group {name}": text for name, text in group_instructions().texts.items()}
     return {"instructions": environment().instructions} | found
 
 
 @cache
 def read_file(path: Path) -> GroupInstructions:
-    """The file at ``path``. Never raises for its content. A mistake is logged as well: a server may run without the system checks."""
+    """The file at ``path``. Never raises because of its content. Problems are logged, as a server may run without the system checks."""
     found = _read(path)
     for problem in found.problems:
         log.error("CHATUI_GROUP_INSTRUCTIONS_FILE: %s", problem)
@@ -58,16 +59,16 @@ def read_file(path: Path) -> GroupInstructions:
 
 
 def parsed(text: str) -> GroupInstructions:
-    """As ``read_file``, from its text."""
+    """As ``read_file``, but from text."""
     try:
-        said = tomllib.loads(text)
+        parsed_file = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        # Without the text before the position: some messages quote the file.
+        # Only the position, because some messages quote the file.
         return GroupInstructions(problems=(f"the file is not TOML: {str(error).rpartition('(')[2].rstrip(')')}",))
-    table = said.get(TABLE, {})
+    table = parsed_file.get(TABLE, {})
     if not isinstance(table, dict):
         return GroupInstructions(problems=(f"{TABLE} must be a table, with a text for each group",))
-    problems = [f"there is no table {key!r}; there is {TABLE}" for key in said if key != TABLE]
+    problems = [f"the key {key!r} is unknown; the only one is {TABLE}" for key in parsed_file if key != TABLE]
     problems += _problems(table)
     return GroupInstructions({name: text.strip() for name, text in table.items() if _is_text(text)}, tuple(problems))
 

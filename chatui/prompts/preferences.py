@@ -7,14 +7,15 @@ from chatui import prompts
 _PLACE = "{preferences}"
 
 
-def worded(instructions: str) -> str:
-    """The product's text with the person's instructions in it, each of their lines marked: text cannot leave its lines, so it cannot forge
-    others. Control markers are not changed here. Every back end escapes them in all text, or encodes text so that it cannot produce any.
+def format_preferences(instructions: str) -> str:
+    """The product's text with the person's instructions in it. Each of their lines is marked, so that none can pass for a line of ours.
+
+    Control markers are not changed here. Every back end escapes them in all text, or encodes text so that it cannot produce any.
     """
     return _marked("preferences", _PLACE, instructions)
 
 
-def worded_of_program(instructions: str) -> str:
+def format_program_instructions(instructions: str) -> str:
     """The same for the instructions of a program with an API key."""
     return _marked("program", "{instructions}", instructions)
 

@@ -47,30 +47,30 @@ class Difference:
 
 _ON_PURPOSE: dict[Kind, str] = {
     Kind.NAME_LEFT_OUT: (
-        "We leave out the name of a person or an assistant, which the side record keeps: "
-        "openai-harmony writes it behind the role and cannot read that again."
+        "We leave out the name of a person or an assistant, and the side record stores it: "
+        "openai-harmony writes it after the role, but cannot read it there."
     ),
     Kind.CHANNEL_ADDED: (
-        "We write an assistant's message without a channel on final, which is what OpenChatML means by it: "
-        "Harmony wants a channel of every message."
+        "We write an assistant's message without a channel on final, which is its meaning in OpenChatML: "
+        "Harmony requires a channel for every message."
     ),
     Kind.CONTENT_TYPE_LEFT_OUT: (
-        "We leave out a content type where there is no recipient, and the side record keeps it: "
+        "We leave out a content type without a recipient, and the side record stores it: "
         "openai-harmony writes it and then reads it as the recipient."
     ),
-    Kind.NO_CALL: "We end a message that is no call with <|end|>: openai-harmony ends any message that has a recipient as a call.",
+    Kind.NO_CALL: "We end a message that is not a call with <|end|>: openai-harmony ends any message that has a recipient as a call.",
     Kind.HIDDEN_ON_ANALYSIS: (
-        "We write on analysis what people may not see, but would be shown if this were read without the side record: "
-        "Harmony has no place for intents, and openai-harmony leaves them out."
+        "We write a message on analysis if people may not see it, but would if this were read without the side record: "
+        "Harmony cannot represent intents, and openai-harmony leaves them out."
     ),
     Kind.REASONING_KEPT: (
-        "A transcript is the record, so we write all of it: openai-harmony drops the reasoning before the first answer, "
-        "where a prompt has to drop that before the last."
+        "A transcript is a record, so we write all of it: openai-harmony drops the reasoning before the first answer. "
+        "A prompt would have to drop the reasoning before the last answer."
     ),
-    Kind.REPLY_WITHOUT_RECIPIENT: "We read a tool's reply that has no recipient: openai-harmony takes its author for an unknown role.",
-    Kind.CONSTRAINT_IS_NO_RECIPIENT: "We read a constraint without a recipient as one: openai-harmony takes it for the recipient.",
-    Kind.CONSTRAINT_WORD: "We read a constraint in small letters, and only where it is a plain word: openai-harmony reads any characters.",
-    Kind.HEADER_HIDDEN: "We hide a message whose header is not clear: openai-harmony guesses.",
+    Kind.REPLY_WITHOUT_RECIPIENT: "We read a tool's reply without a recipient: openai-harmony treats its author as an unknown role.",
+    Kind.CONSTRAINT_IS_NO_RECIPIENT: "We read a constraint without a recipient as a constraint: openai-harmony reads it as the recipient.",
+    Kind.CONSTRAINT_WORD: "We read a constraint in lower case, and only if it is a plain word: openai-harmony reads any characters.",
+    Kind.HEADER_HIDDEN: "We hide a message whose header is ambiguous: openai-harmony guesses.",
 }
 _OTHERS: dict[Kind, str] = {
     Kind.WRITTEN_OTHERWISE: "The token ids differ.",

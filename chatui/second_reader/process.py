@@ -15,10 +15,10 @@ from pathlib import Path
 SECONDS = 20.0
 """How long a batch may take. Loading takes half a second; an unbroken run of 80,000 characters would take half a minute."""
 COMMAND = (sys.executable, "-I", str(Path(__file__).with_name("worker.py")))
-# What a Python needs to start. The environment's keys and passwords are none of its business, and it finds no way to the network.
+# The variables that Python needs to start. The process gets no other: no keys, no passwords, and no way to the network.
 _NEEDED = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR")
 _one_at_a_time = threading.Lock()
-"""Each takes 150 MB and a processor: several addresses that are examined at once, beside people's answers, wait for each other."""
+"""Each process takes 150 MB and a processor, which people's answers need as well. So simultaneous examinations wait for each other."""
 _NOWHERE = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
 
 
@@ -28,7 +28,7 @@ class SecondReaderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message as openai-harmony knows it. ``content_type`` is ``<|constrain|>json`` where it is a constraint."""
+    """A message in openai-harmony's terms. A constraint is a ``content_type`` such as ``<|constrain|>json``."""
 
     role: str
     name: str | None = None
@@ -45,7 +45,7 @@ class Unreadable:
     problem: str
 
 
-Said = Message | Unreadable
+ReadMessage = Message | Unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +65,26 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The token ids that openai-harmony wrote. ``ids``: of each message, None if it cannot be written. ``kept``: of the whole without
-    what openai-harmony drops by itself; empty if it cannot be written."""
+    """The token ids that openai-harmony wrote. ``ids``: those of each message, None if it cannot be written. ``whole``: those of the whole
+    conversation, from which openai-harmony drops reasoning by itself; empty if it cannot be written.
+    """
 
     ids: tuple[tuple[int, ...] | None, ...] = field(repr=False)
-    kept: tuple[int, ...] = field(repr=False)
+    whole: tuple[int, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class SecondReader:
     """openai-harmony. ``rank_file`` finds the vocabulary file on this machine, None if there is none; nothing is ever downloaded.
 
-    One runs at a time in this process; ``seconds`` count from the asking.
+    One process runs at a time. ``seconds`` includes the wait for the previous one.
     """
 
     rank_file: Callable[[], Path | None]
     seconds: float = SECONDS
     command: Sequence[str] = COMMAND
 
-    def read(self, completions: Sequence[Read]) -> list[tuple[Said, ...]]:
+    def read(self, completions: Sequence[Read]) -> list[tuple[ReadMessage, ...]]:
         """The messages of each request. Blocks for at most ``seconds``.
 
         Raises:
@@ -95,13 +96,15 @@ class SecondReader:
         """The token ids of each conversation. Blocks and raises as ``read``."""
         return self.write_and_read(conversations, ())[0]
 
-    def write_and_read(self, conversations: Sequence[Write], completions: Sequence[Read]) -> tuple[list[Written], list[tuple[Said, ...]]]:
+    def write_and_read(
+        self, conversations: Sequence[Write], completions: Sequence[Read]
+    ) -> tuple[list[Written], list[tuple[ReadMessage, ...]]]:
         """Write and read with one process. Blocks and raises as ``read``."""
         to_write = [{"write": [_plain(message) for message in one.messages]} for one in conversations]
         to_read = [{"read": list(one.ids), "completion": one.is_completion} for one in completions]
         answers = self._answers([*to_write, *to_read])
         written = [_written(answer, len(one.messages)) for answer, one in zip(answers, conversations, strict=False)]
-        return written, [_said(answer) for answer in answers[len(to_write) :]]
+        return written, [_messages(answer) for answer in answers[len(to_write) :]]
 
     def within(self, seconds: float) -> SecondReader:
         """A copy whose time limit is at most ``seconds``."""
@@ -115,11 +118,11 @@ class SecondReader:
         try:
             answers = [json.loads(line) for line in output.splitlines()]
         except (ValueError, RecursionError) as error:
-            raise _senseless() from error
+            raise _invalid_answer() from error
         if answers == [{"error": "vocabulary"}]:
             raise SecondReaderError("openai-harmony does not accept the installed vocabulary.")
         if len(answers) != len(requests):
-            raise _senseless()
+            raise _invalid_answer()
         return answers
 
     def _run(self, lines: str, rank_file: Path) -> bytes:
@@ -133,7 +136,7 @@ class SecondReader:
                 self.command,
                 input=lines.encode(),
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,  # a crash prints what it was about
+                stderr=subprocess.DEVNULL,  # a crash report may quote the conversation
                 env=environment,
                 timeout=max(end - time.monotonic(), 0.0),
                 check=False,
@@ -163,15 +166,15 @@ def _plain(message: Message) -> dict[str, str | None]:
     }
 
 
-def _said(answer: object) -> tuple[Said, ...]:
+def _messages(answer: object) -> tuple[ReadMessage, ...]:
     match answer:
         case {"messages": list(messages), **rest} if not rest:
             return tuple(map(_message, messages))
-    raise _senseless()
+    raise _invalid_answer()
 
 
-def _message(told: object) -> Said:
-    match told:
+def _message(raw: object) -> ReadMessage:
+    match raw:
         case {"problem": str(problem), **rest} if not rest:
             return Unreadable(problem)
         case {
@@ -183,21 +186,21 @@ def _message(told: object) -> Said:
             "text": str(text),
         }:
             return Message(role, name, channel, recipient, content_type, text)
-    raise _senseless()
+    raise _invalid_answer()
 
 
 def _written(answer: object, messages: int) -> Written:
     match answer:
-        case {"ids": list(ids), "kept": kept} if len(ids) == messages:
-            return Written(tuple(None if one is None else _ids(one) for one in ids), _ids(kept))
-    raise _senseless()
+        case {"ids": list(ids), "whole": whole} if len(ids) == messages:
+            return Written(tuple(None if one is None else _ids(one) for one in ids), _ids(whole))
+    raise _invalid_answer()
 
 
-def _ids(told: object) -> tuple[int, ...]:
-    if not isinstance(told, list) or not all(type(number) is int for number in told):
-        raise _senseless()
-    return tuple(told)
+def _ids(raw: object) -> tuple[int, ...]:
+    if not isinstance(raw, list) or not all(type(number) is int for number in raw):
+        raise _invalid_answer()
+    return tuple(raw)
 
 
-def _senseless() -> SecondReaderError:
+def _invalid_answer() -> SecondReaderError:
     return SecondReaderError("openai-harmony gave an invalid answer.")

@@ -5,8 +5,8 @@ errors are returned as words of a closed list, and standard error is discarded.
 
 - ``{"read": [ids], "completion": bool}`` is answered by ``{"messages": [...]}``, each a message or ``{"problem": word}``. A completion
   begins after ``<|start|>assistant``.
-- ``{"write": [messages]}`` is answered by ``{"ids": [[ids of a message] or null, ...], "kept": [ids]}``: null if it cannot be written;
-  ``kept`` is the whole conversation, from which openai-harmony drops reasoning by itself, and empty if it cannot be written.
+- ``{"write": [messages]}`` is answered by ``{"ids": [[ids of a message] or null, ...], "whole": [ids]}``: null if it cannot be written;
+  ``whole`` is the whole conversation, from which openai-harmony drops reasoning by itself, and empty if it cannot be written.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import openai_harmony as harmony
 
 START = 200_006
 NICENESS = 10
-# How openai-harmony's sentences begin, and our word for each. What stands behind them quotes the header.
+# The beginnings of openai-harmony's error messages, and our word for each. The rest of a message quotes the header.
 PROBLEMS = {
     "Unknown role": "unknown-role",
     "unexpected tokens remaining in message header": "words-left-in-header",
@@ -34,22 +34,22 @@ _REFUSALS = (harmony.HarmonyError, OverflowError, RuntimeError, TypeError, Value
 
 
 def main() -> None:
-    """Load the vocabulary, then answer each line of input, after everything that the machine has to do for people."""
+    """Load the vocabulary, then answer each line of input, with low priority so that people's requests go first."""
     os.nice(NICENESS)
     try:
         encoding = harmony.load_harmony_encoding("HarmonyGptOss")
     except harmony.HarmonyError:
-        _say({"error": "vocabulary"})
+        _send({"error": "vocabulary"})
         return
     for line in sys.stdin:
         request = json.loads(line)
         if "read" in request:
-            _say({"messages": list(_read(encoding, request["read"], is_completion=request["completion"]))})
+            _send({"messages": list(_read(encoding, request["read"], is_completion=request["completion"]))})
         else:
-            _say(_written(encoding, request["write"]))
+            _send(_written(encoding, request["write"]))
 
 
-def _say(answer: dict[str, Any]) -> None:
+def _send(answer: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(answer) + "\n")
     sys.stdout.flush()
 
@@ -60,14 +60,14 @@ def _read(encoding: Any, ids: list[int], *, is_completion: bool) -> Iterator[dic
     position = 0
     while position < len(ids) or role:
         parser = harmony.StreamableParser(encoding, role)
-        problem, position = _fed(parser, ids, position)
-        yield from map(_told, parser.messages)
+        problem, position = _feed_until_problem(parser, ids, position)
+        yield from map(_as_json, parser.messages)
         if problem:
             yield {"problem": problem}
         role = None
 
 
-def _fed(parser: Any, ids: list[int], position: int) -> tuple[str, int]:
+def _feed_until_problem(parser: Any, ids: list[int], position: int) -> tuple[str, int]:
     """The problem, if any, and the position at which the next parser has to begin."""
     place = position
     try:
@@ -84,7 +84,7 @@ def _problem(error: Exception) -> str:
     return next((word for beginning, word in PROBLEMS.items() if str(error).startswith(beginning)), OTHER_PROBLEM)
 
 
-def _told(message: Any) -> dict[str, Any]:
+def _as_json(message: Any) -> dict[str, Any]:
     return {
         "role": message.author.role.value,
         "name": message.author.name,
@@ -95,16 +95,16 @@ def _told(message: Any) -> dict[str, Any]:
     }
 
 
-def _written(encoding: Any, told: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    messages = [_message(one) for one in told]
-    return {"ids": [_ids(encoding, message) for message in messages], "kept": _kept(encoding, messages)}
+def _written(encoding: Any, raw: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    messages = [_message(one) for one in raw]
+    return {"ids": [_ids(encoding, message) for message in messages], "whole": _whole_conversation(encoding, messages)}
 
 
-def _message(told: dict[str, Any]) -> Any:
+def _message(raw: dict[str, Any]) -> Any:
     try:
-        author = harmony.Author(role=harmony.Role(told["role"]), name=told["name"])
-        changes = {name: told[name] for name in ("channel", "recipient", "content_type")}
-        return harmony.Message.from_author_and_content(author, told["text"]).model_copy(update=changes)
+        author = harmony.Author(role=harmony.Role(raw["role"]), name=raw["name"])
+        changes = {name: raw[name] for name in ("channel", "recipient", "content_type")}
+        return harmony.Message.from_author_and_content(author, raw["text"]).model_copy(update=changes)
     except _REFUSALS:
         return None
 
@@ -116,7 +116,7 @@ def _ids(encoding: Any, message: Any) -> list[int] | None:
         return None
 
 
-def _kept(encoding: Any, messages: list[Any]) -> list[int]:
+def _whole_conversation(encoding: Any, messages: list[Any]) -> list[int]:
     """The ids with openai-harmony's defaults, which drop reasoning before the first answer."""
     try:
         return list(encoding.render_conversation(harmony.Conversation.from_messages(messages)))

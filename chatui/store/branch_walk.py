@@ -19,9 +19,9 @@ _PATH = (
     "SELECT id FROM up ORDER BY depth"
 )
 
-# Messages that history.seen_again would drop are not read: reasoning above an answer may be many times as long as everything else. Nor is
-# reasoning that was cut, because a model may continue it in the answer. A document that fits may have four times as many characters per
-# token as people's text, for example in a table of spaces.
+# Messages that history.frames_for_prompt would drop are not read: reasoning above an answer may be many times as long as everything else.
+# Nor is reasoning that was cut, because a model may continue it in the answer. A document that fits may have four times as many characters
+# per token as people's text, for example in a table of spaces.
 _PROMPT_MESSAGES = (
     "WITH RECURSIVE up(id, parent_id, depth, chars, is_answer, is_past_answer) AS ("
     "SELECT id, parent_id, 0, LENGTH(text), role = 'assistant' AND channel = 'final' AND intent = '' AND is_visible, FALSE "

@@ -66,7 +66,7 @@ def transcript(row: Conversation, frames: Iterable[Frame]) -> Transcript:
     header, found = header_of(row), tuple(_with_unique_calls(frames))
     extra = header.extra if _keep_to(header, found) else _without_profile(header)
     if row.sampled_with is not None:
-        extra = capabilities.covering(extra, found)
+        extra = capabilities.with_used_names(extra, found)
     return Transcript(found, model=header.model, settings=header.settings, extra=extra)
 
 
@@ -74,7 +74,7 @@ def unmet_capabilities(row: Conversation) -> list[str]:
     """Capabilities that an imported transcript requires and that are unknown here, or that it does not list and an answer here uses."""
     header = _imported_header(row).extra
     hints = capabilities.hints(header)
-    if capabilities.covering(header, _AN_ANSWER) != header:
+    if capabilities.with_used_names(header, _AN_ANSWER) != header:
         hints.append("an answer uses roles or channels that the capabilities do not list")
     return hints
 

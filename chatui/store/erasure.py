@@ -87,7 +87,7 @@ def close(key: UUID, only: Q = _ANY) -> bool:
             return False
         running = Turn.objects.filter(conversation=key, state=TurnState.RUNNING)
         for turn in running.select_related("conversation", "question").defer("request"):
-            settling.settle(settling.asked_of(turn), TurnState.STOPPED, [estimates.charge_of(turn)])
+            settling.settle(settling.attribution_of(turn), TurnState.STOPPED, [estimates.charge_of(turn)])
         running.update(state=TurnState.STOPPED, lease_owner="", finished_at=now)
         delete_rows(TurnPiece.objects.filter(turn__conversation=key))
     return True
@@ -131,7 +131,7 @@ def _lock_running_turns(key: UUID) -> None:
     conversation. Another order could deadlock.
     """
     turns = Turn.objects.select_for_update(of=("self",), no_key=True).filter(conversation=key, state=TurnState.RUNNING)
-    settling.hold(set(turns.order_by("pk").values_list("asked_by", flat=True)))
+    settling.lock_counters(set(turns.order_by("pk").values_list("asked_by", flat=True)))
 
 
 def _delete_files(key: UUID) -> None:

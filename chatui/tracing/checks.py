@@ -1,4 +1,4 @@
-"""A Django system check that traces can be sent, if the operator configured a collector."""
+"""A Django system check of the settings for traces."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ from chatui.tracing.starting import problem_of
 
 @register()
 def traces(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """CHATUI_TRACES_… must make sense, and the packages be there."""
+    """The CHATUI_TRACES_… settings must be valid, and the packages that they need installed."""
     problem = problem_of(environment())
     return [Error(problem, id="chatui.E060")] if problem else []

@@ -1,7 +1,7 @@
 """Sends spans to the operator's collector with OpenTelemetry, from a background thread.
 
-A collector that is away, slow or hostile costs the spans and one line in the log: the queue is bounded, the body of an answer is not read,
-and a redirect is not followed.
+If the collector is unavailable, slow or hostile, only spans are lost, and one line is logged: the queue is bounded, response bodies are not
+read, and redirects are not followed.
 """
 
 from __future__ import annotations
@@ -30,50 +30,50 @@ from chatui.tracing.spans import NAMES, Kind, Span, SpanAttributes
 
 log = logging.getLogger(__name__)
 
-MOST_WAITING = 2048
-"""Spans; a newer one pushes out the oldest."""
-MOST_AT_ONCE = 256
+MAX_WAITING = 2048
+"""The most spans in the queue. If it is full, a new span replaces the oldest."""
+MAX_AT_ONCE = 256
 PAUSE_SECONDS = 2.0
-"""How long spans wait to be sent together."""
+"""How long spans are collected before they are sent together."""
 SEND_SECONDS = 5.0
 LATE_SECONDS = 15.0
-"""What takes longer than this hangs: the time for sending begins anew with each byte of an answer."""
-MOST_CHARS = 200
+"""A request that takes longer than this hangs: SEND_SECONDS starts again with each byte of the response."""
+MAX_CHARS = 200
 
 _KINDS = {kind: trace.SpanKind[kind.upper()] for kind in get_args(Kind)}
 
 
 class Collector:
-    """The tracer that sends what it measures. ``stop`` once, when the process ends."""
+    """The tracer that sends its spans. Call ``stop`` once, when the process ends."""
 
-    def __init__(self, url: str, headers: Mapping[str, str], share: float, *, tells_model_servers: bool) -> None:
-        """``url`` with its path. ``share``: of the traces, from 0 to 1."""
-        # They repeat a failure with each try, and quote what the collector answered.
+    def __init__(self, url: str, headers: Mapping[str, str], share: float, *, propagates_to_model_servers: bool) -> None:
+        """``url`` includes the path. ``share``: which part of the traces is sent, from 0 to 1."""
+        # These loggers report every failed attempt, and quote the collector's response.
         for name in ("opentelemetry", "urllib3"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         inner = OTLPSpanExporter(url, headers=dict(headers), timeout=SEND_SECONDS, session=_Session())
-        self._watch = Watch(inner)
+        self._exporter = MonitoredExporter(inner)
         resource = Resource.create({"service.name": "chatui", "service.version": __version__})
         self._provider = TracerProvider(sampler=ParentBased(TraceIdRatioBased(share)), resource=resource, shutdown_on_exit=False)
-        self._provider.add_span_processor(_Processor(self._watch))
+        self._provider.add_span_processor(_Processor(self._exporter))
         self._tracer = self._provider.get_tracer("chatui", __version__)
-        self._propagator = TraceContextTextMapPropagator() if tells_model_servers else None
+        self._propagator = TraceContextTextMapPropagator() if propagates_to_model_servers else None
 
-    def span(self, name: str, kind: Kind, said: SpanAttributes) -> AbstractContextManager[Span]:
+    def span(self, name: str, kind: Kind, attributes: SpanAttributes) -> AbstractContextManager[Span]:
         """See Tracer."""
-        return self._span(name, kind, said)
+        return self._span(name, kind, attributes)
 
     @contextmanager
-    def _span(self, name: str, kind: Kind, said: SpanAttributes) -> Iterator[Span]:
+    def _span(self, name: str, kind: Kind, attributes: SpanAttributes) -> Iterator[Span]:
         # An exception's message may quote hidden text, so OpenTelemetry is not to record it.
         opened = self._tracer.start_as_current_span(name, kind=_KINDS[kind], record_exception=False, set_status_on_exception=False)
         with opened as inner:
             measured = _Measured(inner)
-            measured.note(**said)
+            measured.set_attributes(**attributes)
             try:
                 yield measured
             except (CancelledError, GeneratorExit):
-                raise  # somebody pressed Stop, or left
+                raise  # somebody pressed Stop, or disconnected
             except BaseException as error:
                 inner.set_attribute("error.type", type(error).__name__)
                 inner.set_status(trace.StatusCode.ERROR)
@@ -91,8 +91,8 @@ class Collector:
         return carrier
 
     def stop(self, seconds: float) -> None:
-        """Send what waits, for so long at most."""
-        # In a thread: the provider itself would wait for half a minute.
+        """Send the queued spans, for at most ``seconds``."""
+        # In a thread, because the provider itself would wait for half a minute.
         ending = threading.Thread(target=self._provider.shutdown, name="traces end", daemon=True)
         ending.start()
         ending.join(seconds)
@@ -104,17 +104,17 @@ class _Measured(Span):
     def __init__(self, inner: trace.Span) -> None:
         self._inner = inner
 
-    def note(self, **said: Any) -> None:
+    def set_attributes(self, **attributes: Any) -> None:
         """See Span."""
-        for name, value in said.items():
+        for name, value in attributes.items():
             if value is not None and value != "":
-                self._inner.set_attribute(NAMES[name], value if isinstance(value, int | float) else str(value)[:MOST_CHARS])
-        if said.get("code") or said.get("answered", 0) >= 500:
+                self._inner.set_attribute(NAMES[name], value if isinstance(value, int | float) else str(value)[:MAX_CHARS])
+        if attributes.get("code") or attributes.get("response_status", 0) >= 500:
             self._inner.set_status(trace.StatusCode.ERROR)
 
 
-class Watch(SpanExporter):
-    """Hands batches on, and tells the operator when that begins to fail and when it is over."""
+class MonitoredExporter(SpanExporter):
+    """Passes batches on, and logs when the collector becomes unavailable and when it is available again."""
 
     def __init__(self, inner: SpanExporter) -> None:
         self._inner = inner
@@ -128,30 +128,30 @@ class Watch(SpanExporter):
         self._sending_since = time.monotonic()
         try:
             result = self._inner.export(spans)
-        except Exception:  # noqa: BLE001 - whatever a collector can make this raise costs spans and nothing else
+        except Exception:  # noqa: BLE001 - whatever error a collector can cause here, only spans may be lost
             result = SpanExportResult.FAILURE
         self._sending_since = None
         if result is SpanExportResult.SUCCESS:
-            self._is_back()
+            self._report_back()
         else:
             self._lost += len(spans)
-            self._is_away("it does not take them")
+            self._report_away("it does not accept them")
         return result
 
-    def look(self) -> None:
-        """Notice a collector that never comes to an end."""
+    def check_for_hang(self) -> None:
+        """Notice a collector whose response never ends."""
         since = self._sending_since
         if since is not None and time.monotonic() - since > LATE_SECONDS:
-            self._is_away("it does not finish its answer")
+            self._report_away("it does not finish its response")
 
-    def _is_away(self, why: str) -> None:
+    def _report_away(self, why: str) -> None:
         with self._lock:
             if self._away_since is not None:
                 return
             self._away_since = time.monotonic()
         log.warning("the collector of traces is away (%s): spans are dropped until it is back; answers are not affected", why)
 
-    def _is_back(self) -> None:
+    def _report_back(self) -> None:
         with self._lock:
             since, self._away_since = self._away_since, None
         if since is not None:
@@ -164,20 +164,20 @@ class Watch(SpanExporter):
 
 
 class _Processor(BatchSpanProcessor):
-    """OpenTelemetry's, with a look at the collector for each span."""
+    """OpenTelemetry's processor, which also checks at each span whether the collector hangs."""
 
-    def __init__(self, watch: Watch) -> None:
-        super().__init__(watch, MOST_WAITING, PAUSE_SECONDS * 1000, MOST_AT_ONCE, SEND_SECONDS * 1000)
-        self._watch = watch
+    def __init__(self, exporter: MonitoredExporter) -> None:
+        super().__init__(exporter, MAX_WAITING, PAUSE_SECONDS * 1000, MAX_AT_ONCE, SEND_SECONDS * 1000)
+        self._monitored = exporter
 
     def on_end(self, span: ReadableSpan) -> None:
         """See OpenTelemetry."""
-        self._watch.look()
+        self._monitored.check_for_hang()
         super().on_end(span)
 
 
 class _Session(requests.Session):
-    """Reads the head of an answer and nothing of its body, keeps no cookies, and knows no proxies or passwords of the environment."""
+    """Reads only the head of a response, stores no cookies, and ignores proxies and passwords in the environment."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -189,7 +189,7 @@ class _Session(requests.Session):
         response = super().request(*args, **(options | {"stream": True, "allow_redirects": False}))
         response.close()
         if not response.ok or response.is_redirect:
-            response.headers.pop("retry-after", None)  # a later batch tries again: nobody has to be waited for
+            response.headers.pop("retry-after", None)  # the next batch tries again anyway
         if response.is_redirect:
-            response.status_code = HTTPStatus.BAD_GATEWAY  # OpenTelemetry takes it for success
+            response.status_code = HTTPStatus.BAD_GATEWAY  # OpenTelemetry would treat a redirect as success
         return response

@@ -15,12 +15,12 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _NOT_MEASURED = ("/static/", "/healthz", "/readyz", "/metrics")
-"""What comes every few seconds, or costs next to nothing."""
+"""The beginnings of paths that are requested every few seconds, or cost next to nothing."""
 
 
 def measured(application: Application) -> Application:
-    """The application with a span around each request; itself, where nobody collects them."""
-    if not spans.are_on():
+    """The application with a span around each request; the application itself if tracing is off."""
+    if not spans.is_on():
         return application
 
     async def around(scope: Scope, receive: Any, send: Send) -> None:
@@ -31,18 +31,18 @@ def measured(application: Application) -> Application:
         route = _route(scope["path"])
         with spans.span(f"{method} {route}".strip(), "server", method=method, route=route) as span:
 
-            async def noting(message: MutableMapping[str, Any]) -> None:
+            async def sending(message: MutableMapping[str, Any]) -> None:
                 if message["type"] == "http.response.start":
-                    span.note(answered=message["status"])
+                    span.set_attributes(response_status=message["status"])
                 await send(message)
 
-            await application(scope, receive, noting)
+            await application(scope, receive, sending)
 
     return around
 
 
 def _route(path: str) -> str:
-    """Never the path: it has names of groups, and secrets of links."""
+    """The URL pattern of a path. The path itself is never recorded: it can contain names of groups and secrets of links."""
     try:
         return f"/{resolve(path).route}"
     except Resolver404:

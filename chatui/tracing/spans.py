@@ -1,6 +1,6 @@
 """Spans of the product's work, with ids, codes, counts and seconds only. They are discarded unless tracing is on.
 
-Imports nothing of OpenTelemetry: where traces are off, a span costs one look at a name.
+This module does not import OpenTelemetry: if tracing is off, a span costs one global lookup.
 """
 
 from __future__ import annotations
@@ -14,26 +14,27 @@ Kind = Literal["server", "client", "internal"]
 
 
 class SpanAttributes(TypedDict, total=False):
-    """The attributes that a span may have. None is written by a person, a model or a model server, and none is an address with a link's
-    id."""
+    """The attributes that a span may have. None is written by a person, a model or a model server, and none is a URL with the id of a
+    link.
+    """
 
     turn: UUID
     conversation: UUID
     backend: str
-    """The operator's name for it."""
+    """The operator's name for the back end."""
     state: str
     code: str
     status: str
-    """Of HTTP, as a model server answered; empty where it did not."""
+    """The HTTP status of a model server's response; empty if there was none."""
     first_token_seconds: float
     input_tokens: int | None
     output_tokens: int | None
     tool: str
     method: str
     route: str
-    """The pattern of an address, such as c/<uuid:conversation_id>/, and never the address."""
-    answered: int
-    """The status that we answered with."""
+    """The URL pattern, such as c/<uuid:conversation_id>/, never the URL itself."""
+    response_status: int
+    """The HTTP status of our own response."""
 
 
 NAMES: Mapping[str, str] = {
@@ -49,59 +50,59 @@ NAMES: Mapping[str, str] = {
     "tool": "gen_ai.tool.name",
     "method": "http.request.method",
     "route": "http.route",
-    "answered": "http.response.status_code",
+    "response_status": "http.response.status_code",
 }
-"""What each is called where it is collected: by OpenTelemetry's conventions, where there is one."""
+"""The attribute names for the collector: those of OpenTelemetry's conventions, if there are any."""
 
 
 class Span:
-    """A piece of work that is measured; this one, by nobody."""
+    """A measured piece of work. This base class discards everything."""
 
-    def note(self, **said: Unpack[SpanAttributes]) -> None:
-        """Say more of it."""
+    def set_attributes(self, **attributes: Unpack[SpanAttributes]) -> None:
+        """Add attributes."""
 
 
 class Tracer(Protocol):
-    """Measures spans, and has them sent."""
+    """Measures spans and sends them."""
 
-    def span(self, name: str, kind: Kind, said: SpanAttributes) -> AbstractContextManager[Span]:
-        """A span that lasts as long as the block, inside the one that is open."""
+    def span(self, name: str, kind: Kind, attributes: SpanAttributes) -> AbstractContextManager[Span]:
+        """A span that lasts as long as the ``with`` block, inside the current one."""
         ...
 
     def current(self) -> Span:
-        """The span that is open."""
+        """The current span."""
         ...
 
     def headers(self) -> Mapping[str, str]:
-        """What tells a model server to which span its request belongs."""
+        """Headers that tell a model server to which span a request belongs."""
         ...
 
 
-_NOBODY = Span()
+_DISCARDED = Span()
 _tracer: Tracer | None = None
 
 
-def use(tracer: Tracer | None) -> None:
-    """Measure with this tracer from now on; with None, not at all."""
+def set_tracer(tracer: Tracer | None) -> None:
+    """Use this tracer from now on; with None, tracing is off."""
     global _tracer
     _tracer = tracer
 
 
-def are_on() -> bool:
-    """Whether anybody collects them."""
+def is_on() -> bool:
+    """Whether tracing is on."""
     return _tracer is not None
 
 
-def span(name: str, kind: Kind = "internal", **said: Unpack[SpanAttributes]) -> AbstractContextManager[Span]:
-    """Measure the block. What raises in it is noted by the name of its class, and passed on."""
-    return nullcontext(_NOBODY) if _tracer is None else _tracer.span(name, kind, said)
+def span(name: str, kind: Kind = "internal", **attributes: Unpack[SpanAttributes]) -> AbstractContextManager[Span]:
+    """Measure the ``with`` block. An exception in it is recorded by the name of its class, and propagates."""
+    return nullcontext(_DISCARDED) if _tracer is None else _tracer.span(name, kind, attributes)
 
 
 def current() -> Span:
-    """The span that is open, to say more of it."""
-    return _NOBODY if _tracer is None else _tracer.current()
+    """The current span, to add attributes to it."""
+    return _DISCARDED if _tracer is None else _tracer.current()
 
 
 def headers() -> Mapping[str, str]:
-    """For a request to a model server; empty unless the operator wants it to know."""
+    """Trace headers for a request to a model server; empty unless CHATUI_TRACES_TO_MODEL_SERVERS is on."""
     return {} if _tracer is None else _tracer.headers()

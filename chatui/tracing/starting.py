@@ -20,47 +20,49 @@ _collector: Collector | None = None
 
 
 def begin(env: Environment) -> None:
-    """Measure and send from now on, where the operator named a collector.
+    """Turn tracing on, if the operator configured a collector.
 
     Raises:
-        ImproperlyConfigured: they cannot be sent so.
+        ImproperlyConfigured: the settings are invalid, or packages are missing.
     """
     global _collector
     if not env.traces_url or _collector is not None:
         return
     if problem := problem_of(env):
         raise ImproperlyConfigured(problem)
-    # Only here: where traces are off, nothing of it is loaded.
+    # Imported here, so that nothing of it is loaded if tracing is off.
     from chatui.tracing.collector import Collector
 
-    _collector = Collector(env.traces_url, header_of(env.traces_header), env.traces_share, tells_model_servers=env.traces_to_model_servers)
-    spans.use(_collector)
+    _collector = Collector(
+        env.traces_url, header_of(env.traces_header), env.traces_share, propagates_to_model_servers=env.traces_to_model_servers
+    )
+    spans.set_tracer(_collector)
 
 
 def end(seconds: float) -> None:
-    """The process ends: send what waits, for so long at most."""
+    """Turn tracing off when the process ends: send the queued spans, for at most ``seconds``."""
     global _collector
     collector, _collector = _collector, None
-    spans.use(None)
+    spans.set_tracer(None)
     if collector is not None:
         collector.stop(seconds)
 
 
 def problem_of(env: Environment) -> str:
-    """What is wrong with the settings, as a sentence without their values; empty where nothing is."""
+    """What is wrong with the settings, as a sentence without their values; empty if nothing is."""
     if not env.traces_url:
         return ""
     if not _is_address(env.traces_url):
         return "CHATUI_TRACES_URL must be an http or https address with its path, such as http://127.0.0.1:4318/v1/traces."
     if env.traces_header and not header_of(env.traces_header):
         return "CHATUI_TRACES_HEADER must be a name and a value, such as Authorization: Bearer KEY."
-    if not all(map(_is_there, _NEEDED)):
+    if not all(map(_is_installed, _NEEDED)):
         return f"CHATUI_TRACES_URL needs packages that are not installed: {INSTALL}"
     return ""
 
 
 def header_of(line: str) -> dict[str, str]:
-    """``Name: value`` as a header; empty where it is none."""
+    """``Name: value`` as a header; empty if it is not one."""
     name, colon, value = (part.strip() for part in line.partition(":"))
     is_one = colon and value and name.replace("-", "").isalnum() and line.isascii() and line.isprintable()
     return {name: value} if is_one else {}
@@ -75,8 +77,8 @@ def _is_address(url: str) -> bool:
     return fits and not parts.username and not parts.password and parts.path not in ("", "/")
 
 
-def _is_there(package: str) -> bool:
+def _is_installed(package: str) -> bool:
     try:
         return find_spec(package) is not None
-    except ModuleNotFoundError:  # of what it is in
+    except ModuleNotFoundError:  # the package that contains it is missing
         return False

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from asgiref.sync import async_to_sync
 
-from chatui.database.connections import give_back
+from chatui.database.connections import release_request_connection
 from chatui.documents import kinds, reading
 from chatui.documents.reading import Reading, State
 from chatui.env import environment
@@ -50,7 +50,7 @@ def accept(place: FileDestination, name: str, load: Callable[[], bytes]) -> Stor
     Raises:
         UploadRefusedError: the file is refused, or has no text. Nothing is stored.
     """
-    give_back()
+    release_request_connection()
     try:
         with _queue.place(place.owner_id) as lock, lock, _queue.memory_slots:
             return _stored(place, name, load())
@@ -105,7 +105,7 @@ def _read(file: StoredFile, data: bytes) -> None:
     known = DocumentText.objects.filter(content=file.content_id).first()
     if known is not None and known.state == State.READ:
         return
-    give_back()
+    release_request_connection()
     found = async_to_sync(reading.read)(file.name, data)
     if found.state is not State.READ:
         raise UploadRefusedError(found.reason, found)

@@ -101,7 +101,7 @@ class Leases:
             for key, each in turns.items():
                 each.pieces.put_back(rows[key])
             if time.monotonic() - self._renewed_at > OUTAGE_SECONDS and (isinstance(error, DatabaseBusyError) or is_transient(error)):
-                outages.note()  # other processes cannot renew theirs either
+                outages.record()  # other processes cannot renew theirs either
             log.warning("leases could not be renewed (%s)", type(error).__name__)
             return
         self._renewed_at = time.monotonic()

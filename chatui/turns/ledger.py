@@ -21,7 +21,7 @@ from django.utils import timezone
 from chatui.backends.base import ContextUse
 from chatui.backends.context.token_budget import SEEN_CHARS
 from chatui.database import clock
-from chatui.database.compiled_statements import Parameter, Removal
+from chatui.database.compiled_statements import CompiledDelete, Parameter
 from chatui.models import Conversation, Message, Turn, TurnPiece
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
@@ -45,7 +45,7 @@ from renderer.ocml import document
 from renderer.summary import frame as summary_frame
 
 log = logging.getLogger(__name__)
-_PIECES = Removal(lambda: TurnPiece.objects.filter(turn=Parameter("turn", UUIDField())))
+_PIECES = CompiledDelete(lambda: TurnPiece.objects.filter(turn=Parameter("turn", UUIDField())))
 
 
 class LeaseLostError(Exception):
@@ -126,7 +126,7 @@ class Account:
 
 def job_of(turn: Turn) -> Job:
     """The job of a turn, without its frames. Reads nothing from the database, so it cannot fail."""
-    keys, asked = (turn.pk, turn.conversation_id, turn.asked_by_id, turn.question_id), settling.asked_of(turn)
+    keys, asked = (turn.pk, turn.conversation_id, turn.asked_by_id, turn.question_id), settling.attribution_of(turn)
     return Job(*keys, turn.lease_owner, turn.effort, asked, turn.choice, temporary_until=turn.conversation.temporary_until)
 
 
@@ -146,7 +146,7 @@ def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
     seen = [document.parse_frame(message.text) for message in messages if not _is_instruction(message)]
     job = replace(
         job_of(turn),
-        frames=(*instructions.frames_of(turn, program), *history.seen_again(seen)),
+        frames=(*instructions.frames_of(turn, program), *history.frames_for_prompt(seen)),
         today=None if program else instructions.today(turn.asked_by),
         place_id=place_id,
         turns_left_out=left_out,

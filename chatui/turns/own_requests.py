@@ -44,11 +44,13 @@ async def _measured(sample: AsyncGenerator[SampleEvent], most_chars: int, meter:
         async with contextlib.aclosing(sample) as events:
             return await _text(meter.measuring(events), most_chars)
     except BackendError as error:
-        span.note(code=error.code.value, status=retries.status_of(error))
+        span.set_attributes(code=error.code.value, status=retries.status_of(error))
         raise
     finally:
         if meter.usage is not None:
-            span.note(input_tokens=plausible_count(meter.usage.prompt_tokens), output_tokens=plausible_count(meter.usage.completion_tokens))
+            span.set_attributes(
+                input_tokens=plausible_count(meter.usage.prompt_tokens), output_tokens=plausible_count(meter.usage.completion_tokens)
+            )
 
 
 async def _text(events: AsyncIterator[SampleEvent], most_chars: int) -> str:

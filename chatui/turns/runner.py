@@ -152,7 +152,7 @@ class Runner:
     async def _write(self) -> Outcome:
         """Sample the model, answer its tool calls, and sample again, until there is nothing more to ask."""
         program = self._started.program
-        opening = await pools.turns.run_patiently(opening_of, self._started)
+        opening = await pools.turns.run_with_retries(opening_of, self._started)
         job, tools = opening.job, opening.tools
         self._job = job
         self._publisher.pages.update(opening.pages)

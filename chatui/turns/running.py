@@ -204,7 +204,7 @@ async def _reap_often() -> None:
         except Exception as error:  # noqa: BLE001 - whatever the error, the checks must go on
             log.warning("the search for abandoned turns failed (%s)", type(error).__name__)
             if isinstance(error, DatabaseBusyError) or is_transient(error):
-                outages.note()
+                outages.record()
                 pause = 1.0  # so that the end of the outage is noticed soon
         await asyncio.sleep(pause)
 

@@ -50,7 +50,7 @@ class Sampling:
                 await self._run(span)
             except BackendError as error:
                 self._is_refused = not self._has_answered
-                span.note(code=error.code.value, status=retries.status_of(error))
+                span.set_attributes(code=error.code.value, status=retries.status_of(error))
                 raise
             finally:
                 self._note_usage(span)
@@ -62,7 +62,7 @@ class Sampling:
                 if not self._has_answered:
                     waited = time.monotonic() - begun_at
                     measures.FIRST_TOKEN_SECONDS.labels(self._backend.name).observe(waited)
-                    span.note(first_token_seconds=waited)
+                    span.set_attributes(first_token_seconds=waited)
                 self._has_answered = True
                 if isinstance(event, SampleEnded):
                     self._ended = event
@@ -103,7 +103,7 @@ class Sampling:
 
     def _note_usage(self, span: Span) -> None:
         if usage := self._ended.usage if self._ended else None:
-            span.note(input_tokens=plausible_count(usage.prompt_tokens), output_tokens=plausible_count(usage.completion_tokens))
+            span.set_attributes(input_tokens=plausible_count(usage.prompt_tokens), output_tokens=plausible_count(usage.completion_tokens))
 
     def _settings(self) -> dict[str, object]:
         """The document header fields for this sample. Values that the server chose itself are unknown, so they are left out."""

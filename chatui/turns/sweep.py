@@ -79,7 +79,7 @@ def interrupt(turn: Turn) -> TurnState | None:
         state = TurnState.COMPLETED if _is_answered(found) else TurnState.INTERRUPTED
         code = "" if state is TurnState.COMPLETED else Code.STREAM_TRUNCATED
         Turn.objects.filter(pk=turn.pk).update(state=state, error_code=code, finished_at=timezone.now())
-        settling.settle(settling.asked_of(found), state, [charge])
+        settling.settle(settling.attribution_of(found), state, [charge])
         conversation = found.conversation
         conversation.has_news = True
         conversation.save(update_fields=["has_news"])

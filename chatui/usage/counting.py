@@ -1,4 +1,4 @@
-"""The data classes for tokens and their purposes, whether a back end reported or we estimated them."""
+"""Data classes for token usage: how many tokens, for what, and for whom."""
 
 from __future__ import annotations
 

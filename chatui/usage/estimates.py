@@ -1,4 +1,4 @@
-"""Estimates the tokens of a turn whose process has died, or whose server reported none, from its stored text."""
+"""Estimates the tokens of a turn from its stored text, if its process has died or its server reported none."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from renderer.frames import Role
 _CHARS_PER_TOKEN = 3.6
 
 
-def to_reserve(text: str, before: int) -> int:
+def tokens_to_reserve(text: str, before: int) -> int:
     """How many tokens a question may take: the estimate for its text, ``before`` for the earlier conversation, and an answer."""
     return before + int(weight(text)) + (environment().max_answer_tokens or ANSWER_TOKENS)
 
 
 def charge_of(turn: Turn) -> Charge:
     """The charge for a turn without any report. If nothing was written, nothing is charged."""
-    # Tool replies and a program's messages were input, not output; and stored text may still exist in pieces as well.
+    # Tool replies and a program's messages were input, not output. Text that is stored as a message may still exist in pieces as well.
     stored = turn.messages.filter(author=Author.MODEL)
     written = _chars(stored) + _chars(turn.pieces.exclude(frame__in=turn.messages.values("pk")))
     if not written:
         return Charge(UsageKind.ANSWER, Spent(is_estimate=True), turn.choice)
-    # Of all branches, because walking down one costs more than an estimate is worth; no model was sent more than the bound.
+    # All branches count, because walking down one costs more than an estimate is worth. No model was sent more than SEEN_CHARS.
     seen = Q(is_visible=True) | Q(role=Role.USER, name=DOCUMENT_NAME)
     read = min(_chars(turn.conversation.messages.filter(seen, position__lte=turn.question.position)), SEEN_CHARS)
     return Charge(UsageKind.ANSWER, Spent(_tokens(read), 0, _tokens(written), is_estimate=True), turn.choice)

@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass
 
 from chatui.models import UsageLimit, User
 
-READ_SECONDS = 2.0
+CACHE_SECONDS = 2.0
 """How long a process caches the limits: if there are none, a question needs no statement for them."""
 
 
@@ -30,12 +30,12 @@ _NONE = Limits()
 
 
 @dataclass(slots=True)
-class _Read:
+class _Cache:
     at: float = float("-inf")
     by_group: dict[int | None, Limits] | None = None
 
 
-_read = _Read()
+_cache = _Cache()
 
 
 def limits_of(person: User) -> Limits:
@@ -51,18 +51,18 @@ def limits_of(person: User) -> Limits:
     return by_group.get(None, Limits())
 
 
-def forget() -> None:
-    """Read the limits again at the next use. Other processes do so within READ_SECONDS."""
-    _read.at = float("-inf")
+def clear_cache() -> None:
+    """Make this process read the limits again at the next use. Other processes do so within CACHE_SECONDS."""
+    _cache.at = float("-inf")
 
 
 def _by_group() -> dict[int | None, Limits]:
     now = time.monotonic()
-    if _read.by_group is None or now - _read.at >= READ_SECONDS:
+    if _cache.by_group is None or now - _cache.at >= CACHE_SECONDS:
         rows = UsageLimit.objects.values_list("group", "day_tokens", "day_turns", "month_tokens", "month_turns")
-        _read.by_group = {group: Limits(*numbers) for group, *numbers in rows}
-        _read.at = now
-    return _read.by_group
+        _cache.by_group = {group: Limits(*numbers) for group, *numbers in rows}
+        _cache.at = now
+    return _cache.by_group
 
 
 def _largest(found: Iterable[Limits]) -> Limits:

@@ -31,7 +31,7 @@ class Period:
 
 
 def of(moment: datetime) -> Period:
-    """The day of a moment."""
+    """The period that contains a moment."""
     return Period(moment.astimezone(UTC).date())
 
 

@@ -17,11 +17,11 @@ log = logging.getLogger(__name__)
 _booked: set[asyncio.Future[None]] = set()
 
 
-def post(asked: Attribution, charge: Charge, *, order: Hashable = None, patience: float | None = None) -> None:
+def post(attribution: Attribution, charge: Charge, *, order: Hashable = None, patience: float | None = None) -> None:
     """Book a charge with the writer (``Writer.post``), without waiting. Reservations of turns stay unchanged."""
     if not charge.spent.tokens:
         return
-    booked = writer.post(settling.book, new_key(), replace(asked, reserved_tokens=None), charge, order=order, patience=patience)
+    booked = writer.post(settling.book, new_key(), replace(attribution, reserved_tokens=None), charge, order=order, patience=patience)
     _booked.add(booked)
     booked.add_done_callback(_forget)
 
@@ -34,4 +34,4 @@ def waiting() -> list[asyncio.Future[None]]:
 def _forget(booked: asyncio.Future[None]) -> None:
     _booked.discard(booked)
     if not booked.cancelled() and (error := booked.exception()) is not None:
-        log.warning("what the product asked for itself could not be booked (%s)", type(error).__name__)
+        log.warning("the tokens of one of the product's own requests could not be booked (%s)", type(error).__name__)

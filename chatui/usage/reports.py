@@ -37,7 +37,7 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The sum of some lines. ``name``: of the common key; None for requests from pages, people in no group, or erased people.
+    """The sum of some lines. ``name``: what they have in common; None for requests from pages, people in no group, or erased people.
     ``estimated``: how many of the lines are estimates. ``cost`` is None if nothing has a price; ``unpriced``: how many
     tokens have none."""
 

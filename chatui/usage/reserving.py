@@ -50,18 +50,18 @@ def reserve(person: User, limits: Limits, tokens: int) -> Reserved:
     their answers is being written; further simultaneous questions must fit into the limit.
 
     Raises:
-        LimitReachedError: it does not.
+        LimitReachedError: a limit is reached, or the question does not fit beside the running answers.
     """
     period = now()
-    if not _held(person, limits, tokens, period):
+    if not _try_to_reserve(person, limits, tokens, period):
         _begin(person, period)
-        if not _held(person, limits, tokens, period):
+        if not _try_to_reserve(person, limits, tokens, period):
             raise _reached(person, limits, period)
     return Reserved(tokens, limit_status.warning(limits, limit_status.used_by(person, period), period))
 
 
-def _held(person: User, limits: Limits, tokens: int, period: Period) -> bool:
-    """The statement that decides."""
+def _try_to_reserve(person: User, limits: Limits, tokens: int, period: Period) -> bool:
+    """Run the statement that decides. Returns whether the tokens and the answer are reserved now."""
     within = Q(person=person)
     for name, limit, wanted in (("tokens", limits.day_tokens, tokens), ("turns", limits.day_turns, 1)):
         within &= _within("day", period.day, name, limit, wanted)
@@ -84,7 +84,9 @@ def _le(count: Combinable, limit: int) -> Q:
 
 
 def _begin(person: User, period: Period) -> None:
-    """Create the person's first row, or count the reservations again: a turn that was lost without an end must not reserve anything."""
+    """Create the person's first row, or count the reservations again: a turn that was lost before it was settled must not keep its
+    reservation.
+    """
     first = UsageCount(person=person, day=period.day, month=period.month)
     UsageCount.objects.bulk_create([first], ignore_conflicts=True)
     running = Turn.objects.filter(asked_by=OuterRef("pk"), state=TurnState.RUNNING, reserved_tokens__isnull=False).order_by()

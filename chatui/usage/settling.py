@@ -11,54 +11,53 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
 
 from chatui.backends.spec.choices import split_choice
-from chatui.database.compiled_statements import Change, Insertion, Parameter
+from chatui.database.compiled_statements import CompiledInsert, CompiledUpdate, Parameter
 from chatui.models import Turn, UsageCount, UsageEntry, User
 from chatui.models.turn import TurnState
 from chatui.usage import periods
 from chatui.usage.counting import Attribution, Charge
 
 
-def asked_of(turn: Turn) -> Attribution:
-    """Who asked for a turn, and when. Reads nothing."""
+def attribution_of(turn: Turn) -> Attribution:
+    """Who attribution for a turn, and when. Runs no query."""
     return Attribution(turn.asked_by_id, periods.of(turn.started_at).day, turn.key_id, turn.reserved_tokens)
 
 
-def settle(asked: Attribution, state: str, charges: Sequence[Charge]) -> None:
+def settle(attribution: Attribution, state: str, charges: Sequence[Charge]) -> None:
     """Book a turn that has just ended, in the same transaction; the first of ``charges`` is its answer's. Two statements, and two more for
     a person's first turn. It counts as one answer, or as none if it failed without a result.
     """
     failed = state in (TurnState.FAILED, TurnState.INTERRUPTED) and not charges[0].spent.tokens
     charges = (replace(charges[0], turns=0 if failed else 1), *charges[1:])
-    _ENTRIES.run([_entry(asked, charge) for charge in charges])
+    _ENTRIES.run([_entry(attribution, charge) for charge in charges])
     tokens, turns = sum(each.spent.tokens for each in charges), sum(each.turns for each in charges)
-    _count(asked, tokens, turns)
+    _add_to_counters(attribution, tokens, turns)
 
 
-def hold(people: Collection[UUID]) -> None:
+def lock_counters(people: Collection[UUID]) -> None:
     """Lock these people's counters until the transaction ends. Call it before taking other locks, in the same order as questions do."""
     if people:
         list(UsageCount.objects.select_for_update(no_key=True).filter(person__in=people).order_by("person").values_list("person"))
 
 
-def book(key: UUID, asked: Attribution, charge: Charge) -> None:
-    """Book a request of the product itself, as a write:
-
-    ``key`` is its entry's, so that the write may run twice. Nothing is booked for a person who was erased meanwhile.
+def book(key: UUID, attribution: Attribution, charge: Charge) -> None:
+    """Book a request of the product itself, as a write. ``key`` is the primary key of its entry, so that the write may run twice. If the
+    person was erased meanwhile, nothing is booked.
     """
-    person = User.objects.select_for_update(of=("self",), no_key=True).filter(pk=asked.person_id).values_list("pk").first()
+    person = User.objects.select_for_update(of=("self",), no_key=True).filter(pk=attribution.person_id).values_list("pk").first()
     if person is None or UsageEntry.objects.filter(pk=key).exists():
         return
-    entry = _entry(asked, charge)
+    entry = _entry(attribution, charge)
     entry.pk = key
     entry.save(force_insert=True)
-    _count(asked, charge.spent.tokens, charge.turns)
+    _add_to_counters(attribution, charge.spent.tokens, charge.turns)
 
 
-def _entry(asked: Attribution, charge: Charge) -> UsageEntry:
+def _entry(attribution: Attribution, charge: Charge) -> UsageEntry:
     return UsageEntry(
-        day=asked.day,
-        person_id=asked.person_id,
-        key_id=asked.key_id,
+        day=attribution.day,
+        person_id=attribution.person_id,
+        key_id=attribution.key_id,
         kind=charge.kind,
         choice=charge.choice[:260],
         backend=charge.backend[:100],
@@ -76,40 +75,40 @@ def _model(charge: Charge) -> str:
     return charge.model or (split_choice(charge.choice)[1] or "" if charge.spent.tokens else "")
 
 
-def _count(asked: Attribution, tokens: int, turns: int) -> None:
-    period = periods.Period(asked.day)
-    values = {"person": asked.person_id, "day": period.day, "month": period.month, "tokens": tokens, "turns": turns}
-    change = _COUNTED
-    if asked.reserved_tokens is not None:
-        change, values["reserved"] = _COUNTED_AND_GIVEN_BACK, asked.reserved_tokens
+def _add_to_counters(attribution: Attribution, tokens: int, turns: int) -> None:
+    period = periods.Period(attribution.day)
+    values = {"person": attribution.person_id, "day": period.day, "month": period.month, "tokens": tokens, "turns": turns}
+    change = _ADD
+    if attribution.reserved_tokens is not None:
+        change, values["reserved"] = _ADD_AND_RELEASE, attribution.reserved_tokens
     if not change.run(**values):
-        first = UsageCount(person_id=asked.person_id, day=period.day, month=period.month)
+        first = UsageCount(person_id=attribution.person_id, day=period.day, month=period.month)
         UsageCount.objects.bulk_create([first], ignore_conflicts=True)
         change.run(**values)
 
 
-def _counted() -> tuple[QuerySet[UsageCount], dict[str, Combinable]]:
+def _adding() -> tuple[QuerySet[UsageCount], dict[str, Combinable]]:
     changed: dict[str, Combinable] = {}
     for span in ("day", "month"):
         begins = Parameter(span, DateField())
         changed[span] = Case(When(**{f"{span}__lt": begins}, then=begins), default=F(span))
-        changed |= {f"{span}_{name}": _more(span, begins, name) for name in ("tokens", "turns")}
+        changed |= {f"{span}_{name}": _increased(span, begins, name) for name in ("tokens", "turns")}
     return UsageCount.objects.filter(person=Parameter("person", UUIDField())), changed
 
 
-def _counted_and_given_back() -> tuple[QuerySet[UsageCount], dict[str, Combinable]]:
-    rows, changed = _counted()
+def _adding_and_releasing() -> tuple[QuerySet[UsageCount], dict[str, Combinable]]:
+    rows, changed = _adding()
     changed["reserved_tokens"] = Greatest(F("reserved_tokens") - Parameter("reserved", BigIntegerField()), Value(0))
     changed["reserved_turns"] = Greatest(F("reserved_turns") - 1, Value(0))
     return rows, changed
 
 
-def _more(span: str, begins: Parameter, name: str) -> Combinable:
+def _increased(span: str, begins: Parameter, name: str) -> Combinable:
     """A turn that ends after its day still counts for that day, whose counter is no longer checked."""
     count, column = Parameter(name, BigIntegerField()), f"{span}_{name}"
     return Case(When(**{f"{span}__gt": begins}, then=F(column)), When(**{span: begins}, then=F(column) + count), default=count)
 
 
-_ENTRIES = Insertion(UsageEntry)
-_COUNTED = Change(_counted)
-_COUNTED_AND_GIVEN_BACK = Change(_counted_and_given_back)
+_ENTRIES = CompiledInsert(UsageEntry)
+_ADD = CompiledUpdate(_adding)
+_ADD_AND_RELEASE = CompiledUpdate(_adding_and_releasing)

@@ -23,7 +23,7 @@ class Section:
         return "".join(self.parts)
 
 
-class Head:
+class HeaderBuilder:
     """A header while it is being written. ``implied``: it does not hold its role, as the prompt ended in ``<|start|>assistant``."""
 
     def __init__(self, *, implied: bool, repaired: bool = False) -> None:
@@ -63,7 +63,7 @@ _FINAL_AND_MORE = re.compile(r"final\s+(?!to\b)(\S.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Interpretation:
     """What a header means. ``is_foreign``: the model writes as an author other than the assistant."""
 
     header: Header
@@ -71,20 +71,20 @@ class Verdict:
     is_foreign: bool = False
 
 
-_BROKEN = Verdict(BROKEN, Code.PARSE_HEADER)
-_FOREIGN = Verdict(BROKEN, Code.PARSE_HEADER, is_foreign=True)
-_NO_CHANNEL = Verdict(BROKEN, Code.PARSE_CHANNEL_MISSING)
+_BROKEN = Interpretation(BROKEN, Code.PARSE_HEADER)
+_FOREIGN = Interpretation(BROKEN, Code.PARSE_HEADER, is_foreign=True)
+_NO_CHANNEL = Interpretation(BROKEN, Code.PARSE_CHANNEL_MISSING)
 _CONTENT_TYPES = frozenset({"json", "code", "text", "markdown", "application/json", "text/markdown", "text/plain"})
 
 
-def judge(head: Head, *, conversation: bool) -> Verdict:
+def interpret(head: HeaderBuilder, *, conversation: bool) -> Interpretation:
     """What a header means. ``conversation``: authors other than the assistant are accepted."""
     role, *rest = head.sections
     # The prompt ended in the role, so what a model writes directly after it (``:NAME``, or the role again) is part of that word.
     word, *attributes = (Role.ASSISTANT + role.text if head.implied else role.text).split() or [Role.ASSISTANT]
     author = author_of(word)
     if author.role != Role.ASSISTANT and not head.implied:
-        return _judge_other(author, attributes, rest) if conversation else _FOREIGN
+        return _interpret_other(author, attributes, rest) if conversation else _FOREIGN
     if author.role != Role.ASSISTANT or not author.is_clear or any("<|" in section.text for section in head.sections):
         return _BROKEN
     channels = [section.text.split() for section in rest if section.marker is Token.CHANNEL]
@@ -100,8 +100,8 @@ def judge(head: Head, *, conversation: bool) -> Verdict:
     constrained = {words[0].lower() if words else "" for words in constraints}
     if len(names) > 1 or len(constrained) > 1 or not names <= set(Channel):
         return _BROKEN
-    verdict = _with_attributes(names.pop(), attributes, constrained, Code.PARSE_HEADER if repaired else None)
-    return verdict if verdict == _BROKEN else replace(verdict, header=replace(verdict.header, name=author.name))
+    interpretation = _with_attributes(names.pop(), attributes, constrained, Code.PARSE_HEADER if repaired else None)
+    return interpretation if interpretation == _BROKEN else replace(interpretation, header=replace(interpretation.header, name=author.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ _AUTHORS = frozenset(Role) - {Role.TOOL}
 _DOUBLED = {str(role) * 2: str(role) for role in _AUTHORS}
 
 
-def _judge_other(author: Author, attributes: list[str], sections: list[Section]) -> Verdict:
+def _interpret_other(author: Author, attributes: list[str], sections: list[Section]) -> Interpretation:
     """A message of another author in a whole conversation."""
     words = {marker: [s.text.split() for s in sections if s.marker is marker] for marker in (Token.CHANNEL, Token.CONSTRAIN)}
     channels, constraints = words[Token.CHANNEL], words[Token.CONSTRAIN]
@@ -150,7 +150,7 @@ def _judge_other(author: Author, attributes: list[str], sections: list[Section])
         content_type=next(iter(others), None),
         constrain=constraints[0][0] if constraints else None,
     )
-    return Verdict(header)
+    return Interpretation(header)
 
 
 def _is_stray_commentary(channels: list[list[str]]) -> bool:
@@ -160,7 +160,7 @@ def _is_stray_commentary(channels: list[list[str]]) -> bool:
     return channels[0] in ([Channel.COMMENTARY], [Channel.COMMENTARY, "to=assistant"])
 
 
-def _with_attributes(channel: str, attributes: list[str], constrained: set[str], error: Code | None) -> Verdict:
+def _with_attributes(channel: str, attributes: list[str], constrained: set[str], error: Code | None) -> Interpretation:
     recipients = {word.removeprefix("to=") for word in attributes if word.startswith("to=")}
     others = {word for word in attributes if not word.startswith("to=")}
     if len(recipients) > 1 or len(others) > 1 or any(word.lower() not in _CONTENT_TYPES for word in others):
@@ -180,4 +180,4 @@ def _with_attributes(channel: str, attributes: list[str], constrained: set[str],
     )
     if channel == Channel.FINAL and not is_for_people(header.recipient):
         error = Code.CALL_SCHEMA
-    return Verdict(header, error)
+    return Interpretation(header, error)

@@ -125,8 +125,8 @@ def _unescaped(reading: Reading) -> Reading:
 
 
 def _with_lengths(record: SideRecord, bodies: Sequence[str]) -> SideRecord:
-    kept = (replace(message, characters=len(body)) for message, body in zip(record.messages, bodies, strict=True))
-    return replace(record, messages=tuple(kept))
+    recorded = (replace(message, characters=len(body)) for message, body in zip(record.messages, bodies, strict=True))
+    return replace(record, messages=tuple(recorded))
 
 
 def ids_from_json(text: str) -> list[int]:
@@ -206,8 +206,8 @@ def _written(frames: Sequence[Frame], record: SideRecord | None, document: Mappi
     records: list[MessageRecord] = []
     for index, (frame, before) in enumerate(zip(frames, earlier, strict=True)):
         opened = index > 0 or not completion
-        meant = as_written(frame)
-        header, stop = _kept(before) if before else (_header(meant.header)[0 if opened else 1 :], _stop(meant))
+        frame_written = as_written(frame)
+        header, stop = _as_recorded(before) if before else (_header(frame_written.header)[0 if opened else 1 :], _stop(frame_written))
         opening: list[Piece] = [Marker(Token.START)] if opened else []
         pieces += [*opening, *header, Marker(Token.MESSAGE), *_body(frame), Marker(stop)]
         records.append(MessageRecord(frame.header, frame.terminator, text_of_pieces(header), stop, len(frame.body)))
@@ -228,10 +228,10 @@ def _earlier(frame: Frame, record: SideRecord | None, index: int) -> MessageReco
     return before if (before.header, before.terminator) == (frame.header, frame.terminator) else None
 
 
-def _kept(before: MessageRecord) -> tuple[list[Piece], Terminator]:
+def _as_recorded(before: MessageRecord) -> tuple[list[Piece], Terminator]:
     header = pieces_of_text(before.harmony)
     if any(isinstance(piece, Marker) and piece not in _IN_A_HEADER for piece in header):
-        raise SideRecordError("the side record has a header that holds another control token than a header may")
+        raise SideRecordError("a header of the side record contains a control token that is not allowed in a header")
     return header, before.stop
 
 
@@ -260,29 +260,29 @@ def _restored(pieces: Sequence[Piece], record: SideRecord) -> Iterator[Finished]
     found = messages(pieces)
     if found is None or len(found) != len(record.messages) or _is_completion(pieces) != record.completion:
         raise SideRecordError("the side record belongs to other token ids")
-    for message, kept in zip(found, record.messages, strict=True):
-        if _message_record(Frame(kept.header, "", kept.terminator), message) != kept:
+    for message, recorded in zip(found, record.messages, strict=True):
+        if _message_record(Frame(recorded.header, "", recorded.terminator), message) != recorded:
             raise SideRecordError("the side record belongs to other token ids")
-        yield Finished(Frame(kept.header, message.body, kept.terminator))
+        yield Finished(Frame(recorded.header, message.body, recorded.terminator))
 
 
 def _cut_out(text: str, record: SideRecord) -> Iterator[Finished]:
     position = 0
-    for index, kept in enumerate(record.messages):
+    for index, recorded in enumerate(record.messages):
         opening = "" if index == 0 and record.completion else Token.START
-        before, after = f"{opening}{kept.harmony}{Token.MESSAGE}", kept.stop.value
+        before, after = f"{opening}{recorded.harmony}{Token.MESSAGE}", recorded.stop.value
         start = position + len(before)
         end = text.find(after, start)
         body = unescaped(text[start:end])
-        if not text.startswith(before, position) or end < 0 or len(body) != kept.characters:
+        if not text.startswith(before, position) or end < 0 or len(body) != recorded.characters:
             raise SideRecordError(f"the side record belongs to another text; they differ in message {index + 1}")
-        yield Finished(Frame(kept.header, body, kept.terminator))
-        position = _behind_layout(text, end + len(after))
+        yield Finished(Frame(recorded.header, body, recorded.terminator))
+        position = _after_white_space(text, end + len(after))
     if position != len(text):
         raise SideRecordError("the side record belongs to a shorter text")
 
 
-def _behind_layout(text: str, position: int) -> int:
+def _after_white_space(text: str, position: int) -> int:
     while position < len(text) and text[position].isspace():
         position += 1
     return position

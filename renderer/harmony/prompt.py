@@ -17,7 +17,7 @@ from renderer.harmony.hip1 import pieces_of_frame
 from renderer.harmony.pieces import Marker, ids_of_pieces
 from renderer.harmony.system_messages import DeveloperMessage, SystemMessage
 from renderer.harmony.vocabulary import Vocabulary
-from renderer.history import seen_again, turns
+from renderer.history import frames_for_prompt, turns
 from renderer.prompt_trimming import trim
 from renderer.tokens import Token
 
@@ -67,13 +67,13 @@ def build_within(prompt: Prompt, vocabulary: Vocabulary, limit: int | None, *, l
             written[frame] = _ids(frame, vocabulary)
         return written[frame]
 
-    before, after = turns(seen_again(prompt.frames))
+    before, after = turns(frames_for_prompt(prompt.frames))
     opening = [id_ for frame in (*_instructions(prompt), *before) for id_ in _ids(frame, vocabulary)]
     ending = _ending(prompt.cut_answer, vocabulary)
     most = None if limit is None else limit - len(opening) - len(ending)
     found = trim(after, lambda frame: len(ids(frame)), most, least=least)
-    talk = [id_ for frame in found.frames for id_ in ids(frame)]
-    return Fitted([*opening, *talk, *ending], found.turns_left_out, found.is_least)
+    conversation = [id_ for frame in found.frames for id_ in ids(frame)]
+    return Fitted([*opening, *conversation, *ending], found.turns_left_out, found.is_least)
 
 
 def _ending(cut_answer: Frame | None, vocabulary: Vocabulary) -> list[int]:

@@ -23,7 +23,7 @@ from renderer.errors import Code, ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frame_kinds import ANSWER, BROKEN, addresses_tool, is_answer, is_preamble
 from renderer.frames import Channel, Header, Intent, Role, Terminator
-from renderer.harmony.headers import Head, judge
+from renderer.harmony.headers import HeaderBuilder, interpret
 from renderer.tokens import TERMINATORS, Token
 from renderer.unanswered_calls import UnansweredCalls
 
@@ -44,7 +44,7 @@ class Reader:
         self._calls = UnansweredCalls()
         self._unanswered: defaultdict[str, deque[str]] = defaultdict(deque)
         self._state = _State.HEADER
-        self._head = Head(implied=True)
+        self._head = HeaderBuilder(implied=True)
         self._body = _Body(BROKEN)
         self._saw_final = False
 
@@ -103,17 +103,17 @@ class Reader:
         return []
 
     def _open(self) -> list[RawEvent]:
-        verdict = judge(self._head, conversation=self._conversation)
-        if verdict.is_foreign:
+        interpretation = interpret(self._head, conversation=self._conversation)
+        if interpretation.is_foreign:
             self._state = _State.ENDED
             return _debug_frame(self._head.raw() + Token.MESSAGE, Terminator.END, Code.PARSE_HEADER)
         self._state = _State.BODY
-        header = verdict.header
+        header = interpretation.header
         if header.intent == Intent.DEBUG:
-            self._body = _Body(header, verdict.error)
+            self._body = _Body(header, interpretation.error)
             return [FrameOpened(header), FrameText(self._head.raw() + Token.MESSAGE)]
         header = self._with_call_id(header)
-        self._body = _Body(header, verdict.error)
+        self._body = _Body(header, interpretation.error)
         return self._body.open()
 
     def _with_call_id(self, header: Header) -> Header:
@@ -160,10 +160,10 @@ class Reader:
         if token == END_OF_TEXT or (token == Token.RETURN and self._saw_final and not self._conversation):
             self._state = _State.ENDED
         elif token == Token.START:
-            self._state, self._head = _State.HEADER, Head(implied=False)
+            self._state, self._head = _State.HEADER, HeaderBuilder(implied=False)
         elif token in (Token.CHANNEL, Token.MESSAGE):
             # ``<|start|>`` and the role are missing. A channel begins an assistant header; a bare body has no channel, and is hidden.
-            self._state, self._head = _State.HEADER, Head(implied=True, repaired=True)
+            self._state, self._head = _State.HEADER, HeaderBuilder(implied=True, repaired=True)
             return self._marker_in_header(token)
         return []
 

@@ -71,13 +71,13 @@ class SideRecord:
         try:
             read = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise SideRecordError("the side record is no JSON") from error
+            raise SideRecordError("the side record is not valid JSON") from error
         if not isinstance(read, dict) or read.get("format") != FORMAT or read.get("version") != VERSION:
-            raise SideRecordError("this is no side record that we know")
+            raise SideRecordError("the format or version of the side record is unknown")
         document, messages = read.get("document"), read.get("messages")
         completion = read.get("completion")
         if not isinstance(messages, list) or not isinstance(document, dict | None) or not isinstance(completion, bool):
-            raise SideRecordError("the side record has no list of messages, or does not say how the Harmony form begins")
+            raise SideRecordError("the side record lacks messages or completion, or its document is not an object")
         return cls(tuple(_message(message) for message in messages), document, completion)
 
 
@@ -97,8 +97,8 @@ def _message(read: object) -> MessageRecord:
             try:
                 return MessageRecord(_header(header), Terminator(terminator), harmony, Terminator(stop), characters)
             except ValueError as error:
-                raise SideRecordError("a message of the side record ends in no way that we know") from error
-    raise SideRecordError("a message of the side record lacks something")
+                raise SideRecordError("a message of the side record has an unknown terminator") from error
+    raise SideRecordError("a message of the side record has a missing or invalid field")
 
 
 def _header(read: dict[str, object]) -> Header:
@@ -106,7 +106,7 @@ def _header(read: dict[str, object]) -> Header:
     for name, value in read.items():
         attribute = _ATTRIBUTES.get(name, name)
         if attribute not in _NAMES or name == "recipient" or not isinstance(value, str):
-            raise SideRecordError("a header of the side record holds what no header has")
+            raise SideRecordError("a header of the side record has an unknown or invalid field")
         values[attribute] = value
     if "role" not in values:
         raise SideRecordError("a header of the side record has no role")

@@ -41,7 +41,7 @@ def read_completion(text: str, new_call_id: Callable[[], str]) -> list[Finished]
     """The frames of a whole completion, in order."""
     pieces = pieces_of_text(text)
     frames = fold(pieces, Reader(new_call_id))
-    shown = _provable(frames, pieces)
+    shown = _proven_for_people(frames, pieces)
     return [finished if index in shown or not _is_for_people(finished) else _hidden(finished) for index, finished in enumerate(frames)]
 
 
@@ -128,7 +128,7 @@ def _hidden(finished: Finished) -> Finished:
     return replace(finished, frame=Frame(BROKEN, finished.frame.body), error=finished.error or Code.PARSE_HEADER)
 
 
-def _provable(frames: Sequence[Finished], pieces: Sequence[Piece]) -> set[int]:
+def _proven_for_people(frames: Sequence[Finished], pieces: Sequence[Piece]) -> set[int]:
     """The indexes of the frames that are proven to be for people."""
     first_hidden = next((index for index, finished in enumerate(frames) if not _is_for_people(finished)), len(frames))
     shown = set(range(first_hidden))

@@ -14,7 +14,7 @@ from renderer.frames import Frame, Header, Intent, Role, Terminator
 from renderer.harmony.hip1 import as_written, pieces_of_frame
 from renderer.harmony.pieces import Marker, Piece, escaped, text_of_pieces
 from renderer.harmony.system_messages import DeveloperMessage, SystemMessage
-from renderer.history import seen_again
+from renderer.history import frames_for_prompt
 from renderer.tokens import Token
 
 _INSTRUCTIONS = (Role.SYSTEM, Role.DEVELOPER)
@@ -34,27 +34,27 @@ def example(frames: Sequence[Frame], system: SystemMessage) -> str:
     """
     if not frames or not is_answer(frames[-1].header):
         raise NoExampleError
-    orders = [frame.body for frame in frames if frame.header.role in _INSTRUCTIONS]
+    instructions = [frame.body for frame in frames if frame.header.role in _INSTRUCTIONS]
     opening = [Frame(Header(Role.SYSTEM), system.text(has_functions=False))]
-    if orders:
-        opening.append(Frame(Header(Role.DEVELOPER), DeveloperMessage("\n\n".join(orders)).text()))
-    talk = [frame for frame in frames if frame.header.role not in _INSTRUCTIONS]
-    pieces = [piece for frame in (*opening, *_learned(talk)) for piece in _pieces(frame)]
+    if instructions:
+        opening.append(Frame(Header(Role.DEVELOPER), DeveloperMessage("\n\n".join(instructions)).text()))
+    conversation = [frame for frame in frames if frame.header.role not in _INSTRUCTIONS]
+    pieces = [piece for frame in (*opening, *_example_frames(conversation)) for piece in _pieces(frame)]
     return text_of_pieces([*pieces[:-1], Marker(Token.RETURN)])
 
 
-def _learned(frames: Sequence[Frame]) -> list[Frame]:
+def _example_frames(frames: Sequence[Frame]) -> list[Frame]:
     """The frames of the example: the history as in a prompt, and the whole last turn."""
-    asked = max((index for index, frame in enumerate(frames) if frame.header.role == Role.USER), default=-1)
-    turn = [frame for frame in frames[asked + 1 :] if frame.header.intent not in (Intent.DEBUG, Intent.STATUS)]
-    return [*_history(frames[: asked + 1]), *(frame for frame in turn if frame.header.name not in PRODUCT_NAMES)]
+    question = max((index for index, frame in enumerate(frames) if frame.header.role == Role.USER), default=-1)
+    turn = [frame for frame in frames[question + 1 :] if frame.header.intent not in (Intent.DEBUG, Intent.STATUS)]
+    return [*_history(frames[: question + 1]), *(frame for frame in turn if frame.header.name not in PRODUCT_NAMES)]
 
 
 def _history(frames: Sequence[Frame]) -> tuple[Frame, ...]:
     """The frames up to a question, as a prompt contains them. A final answer is appended while they are selected, so that the reasoning of
     all earlier turns is omitted, even of a turn that ended without an answer.
     """
-    return seen_again([*frames, Frame(Header(Role.ASSISTANT, "final"), "", Terminator.END)])[:-1] if frames else ()
+    return frames_for_prompt([*frames, Frame(Header(Role.ASSISTANT, "final"), "", Terminator.END)])[:-1] if frames else ()
 
 
 def _pieces(frame: Frame) -> list[Piece]:

@@ -13,16 +13,16 @@ from typing import Any
 Json = Any
 """A decoded JSON value from a schema, as the author of a tool wrote it."""
 
-_DEEPEST = 100
+_DEPTH_LIMIT = 100
 _SIMPLE = {"number": "number", "integer": "number", "boolean": "boolean"}
-_WHOLE = range(-(2**63), 2**64)
+_INTEGER_RANGE = range(-(2**63), 2**64)
 """Numbers in this range stay integers; others become floating point."""
 _TOO_LARGE = 10**308
 
 
 def type_of(schema: Json, indent: str = "", depth: int = 0) -> str:
     """The type for ``schema``. ``indent`` is put before each line but the first. Anything unknown is ``any``."""
-    if depth > _DEEPEST:
+    if depth > _DEPTH_LIMIT:
         return "any"
     variants = _list(schema, "oneOf")
     if variants is not None:
@@ -44,7 +44,7 @@ def type_of(schema: Json, indent: str = "", depth: int = 0) -> str:
 def literal(value: Json) -> str:
     """A JSON value as openai-harmony prints it: compact, only control characters escaped, numbers in their shortest form."""
     match value:
-        case int() if value not in _WHOLE:
+        case int() if value not in _INTEGER_RANGE:
             return _float(float(value)) if abs(value) < _TOO_LARGE else "null"
         case bool() | None | int() | str():
             return json.dumps(value, ensure_ascii=False)
@@ -54,7 +54,7 @@ def literal(value: Json) -> str:
             return "{" + ",".join(f"{literal(str(key))}:{literal(item)}" for key, item in value.items()) + "}"
         case Sequence():
             return "[" + ",".join(map(literal, value)) + "]"
-    raise TypeError(f"{type(value).__name__} is no JSON value")
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
 def _object(schema: Mapping[str, Json], indent: str, depth: int) -> str:

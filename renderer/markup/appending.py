@@ -13,7 +13,7 @@ from renderer.markup import html
 from renderer.markup.html import SafeHtml
 from renderer.markup.markdown import Block
 
-_MOST_CHARS = 2048
+_MAX_CHARS = 2048
 """The longest sentence that is continued like this. Repairing does not search for markup that was opened further back."""
 _LONGEST_WORD, _LONGEST_END = 80, 1000
 _WORDS = re.compile(r"(?: |(?!_)\w|[.,;:!?'\"()-])+")
@@ -36,7 +36,7 @@ class Sentence:
 
     def can_continue_with(self, words: str) -> bool:
         """Whether ``words`` can be appended unchanged. They must not end with a space."""
-        return self.length + len(words) <= _MOST_CHARS and _WORDS.fullmatch(words) is not None and _LAST_WORD.search(words) is not None
+        return self.length + len(words) <= _MAX_CHARS and _WORDS.fullmatch(words) is not None and _LAST_WORD.search(words) is not None
 
     def continued(self, shown: SafeHtml, words: str) -> SafeHtml:
         """The block with the words appended."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from renderer.markup import html, markdown, repair
 from renderer.markup.citations import Pages
 from renderer.markup.html import SafeHtml
-from renderer.markup.late_definitions import Waiting
+from renderer.markup.late_definitions import WaitingBlocks
 from renderer.markup.markdown import Block, Definitions, Parsed
 from renderer.markup.page_text import normalize
 from renderer.markup.parse_triggers import Trigger, parsing_work
@@ -51,7 +51,7 @@ class Blocks:
         """``pages``: the pages that the text may cite. More may be added while it is written."""
         self._definitions = Definitions(pages={} if pages is None else pages)
         self._closed: list[SafeHtml] = []
-        self._waiting = Waiting()
+        self._waiting = WaitingBlocks()
         self._lines: list[str] = []
         self._partial: list[str] = []
         self._taken = 0
@@ -89,7 +89,7 @@ class Blocks:
         else:
             events.append(self._add(html.plain("".join(self._overflow))))
             self._overflow = None
-        events += self._patch(self._waiting.all_found())
+        events += self._patch(self._waiting.postponed())
         self._tail = self._new_tail()
         if self._tail.html() is not None:
             events.append(BlockPatched(len(self._closed), SafeHtml.join(())))
@@ -122,7 +122,7 @@ class Blocks:
             events += self._close(final=True)
             self._overflow = []
             self._tail = Tail(len(self._closed), "", self._definitions)
-            self._tail.stay_plain()
+            self._tail.show_as_plain_text()
             self._grow_overflow(text[room:])
         return events
 
@@ -143,7 +143,7 @@ class Blocks:
         self._lines += lines
         wanted = False
         for line in lines:
-            wanted |= self._trigger.takes(line)
+            wanted |= self._trigger.add_line(line)
         return self._close(final=False) if wanted else []
 
     def _text(self) -> str:

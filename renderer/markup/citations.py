@@ -16,11 +16,11 @@ from renderer.markup import links
 
 CITATION = re.compile(r"【([0-9]{1,6})†[^【】\n]{1,60}】|〖([0-9]{1,6})†[^〖〗\n]{1,60}〗")
 """A citation in the form that gpt-oss was trained on; some descriptions of it use the other brackets."""
-PLACE = re.compile(r"/documents/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/[0-9]{1,7}/#here")
+PASSAGE_PATH = re.compile(r"/documents/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/[0-9]{1,7}/#here")
 """The only addresses of our own that a citation may link to, so that no model can make somebody open another of our pages."""
 _HALF_A_CITATION = re.compile(r"[【〖](?:[0-9]{1,6}(?:†[^【】〖〗\n]{0,60})?)?\Z")
 TITLE_CHARS = 200
-MOST_LINKS = 100
+MAX_LINKS = 100
 """The most citation links in one run of text.
 
 Each repeats the whole address, so a few characters of a model's text could become megabytes of HTML.
@@ -44,7 +44,7 @@ class Cited:
     @property
     def is_document(self) -> bool:
         """Whether this is a passage of a document, not a web page."""
-        return PLACE.fullmatch(self.url) is not None
+        return PASSAGE_PATH.fullmatch(self.url) is not None
 
 
 Pages = Mapping[int, Cited]
@@ -82,7 +82,7 @@ def link_citations(children: list[Token], pages: Pages) -> list[Token]:
 
 
 def _linked(token: Token, pages: Pages, *, inside_link: bool) -> Iterator[Token]:
-    end, links_left = 0, MOST_LINKS
+    end, links_left = 0, MAX_LINKS
     for match in CITATION.finditer(token.content):
         if match.start() > end:
             yield token.copy(content=token.content[end : match.start()])

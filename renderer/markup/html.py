@@ -16,7 +16,7 @@ import nh3
 from renderer.frame_kinds import is_json
 from renderer.frames import Header
 from renderer.markup import links, markdown, questions, repair
-from renderer.markup.citations import PLACE, Pages
+from renderer.markup.citations import PASSAGE_PATH, Pages
 from renderer.markup.markdown import Block, Definitions
 from renderer.markup.page_text import normalize, prose
 
@@ -113,7 +113,7 @@ def block_html(block: Block, source: str, definitions: Definitions) -> SafeHtml:
         return plain(source)
     try:
         return _sanitized(markdown.to_html(block.tokens, definitions))
-    except Exception:  # noqa: BLE001 - the parser reads hostile text: whatever it stumbles over, a reader gets the text, never a half-made page
+    except Exception:  # noqa: BLE001 - the parser reads hostile text: if it fails in any way, the reader gets the plain text
         return plain(source)
 
 
@@ -124,7 +124,7 @@ def with_pending(head: SafeHtml, text: str) -> SafeHtml:
 
 
 def with_text(shown: SafeHtml, text: str, tag: str) -> SafeHtml:
-    """The HTML after ``text`` was appended to the last ``tag`` element (``code`` or ``pre``) of what was shown."""
+    """The HTML with ``text`` appended to the last ``tag`` element (``code`` or ``pre``) of ``shown``."""
     at = shown.html.rindex(f"</{tag}>")
     return SafeHtml(shown.html[:at] + escape(text, quote=False) + shown.html[at:])
 
@@ -139,7 +139,7 @@ def _escaped(text: str) -> str:
 
 
 _DIRECTION = {"dir": re.compile(r"auto|ltr")}
-_HREF = re.compile(f"{links.ALLOWED_HREF.pattern}|(?-i:{PLACE.pattern})", links.ALLOWED_HREF.flags)
+_HREF = re.compile(f"{links.ALLOWED_HREF.pattern}|(?-i:{PASSAGE_PATH.pattern})", links.ALLOWED_HREF.flags)
 _ALIGN = {"align": re.compile(r"left|right|center")}
 
 ALLOWED: dict[str, dict[str, re.Pattern[str]]] = {

@@ -59,7 +59,7 @@ def _link_close(self: Any, tokens: Sequence[Token], index: int, options: Any, en
 
 
 def _image(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    """An image as a link. Images are never fetched: their address can leak data from the conversation. A link needs a click."""
+    """An image as a link. Images are never fetched, because their address can leak data from the conversation. A link needs a click."""
     token = tokens[index]
     href = str(token.attrs.get("src", ""))
     words = prose(self.renderInlineAsText(token.children, options, env)).strip()

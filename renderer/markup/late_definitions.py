@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from renderer.markup.markdown import Block
-from renderer.markup.parse_triggers import SMALL
+from renderer.markup.parse_triggers import SMALL_WORK
 from renderer.markup.tails import cost_of
 
 
-class Waiting:
-    """Closed blocks that wait for definitions, by label. ``cost``: of rendering them all again."""
+class WaitingBlocks:
+    """Closed blocks that wait for definitions, by label. ``cost``: what rendering them all again costs."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, tuple[Block, str, set[str]]] = {}
         self._by_label: dict[str, set[int]] = {}
-        self._late: set[int] = set()
+        self._postponed: set[int] = set()
         self._work = 0
         self.cost = 0
 
@@ -31,7 +31,7 @@ class Waiting:
         self.cost -= cost_of(source)
         for label in missed:
             self._by_label[label].discard(index)
-        self._late.discard(index)
+        self._postponed.discard(index)
         return block, source
 
     def affordable(self, labels: set[str], taken: int) -> set[int]:
@@ -40,12 +40,12 @@ class Waiting:
         now = set()
         for index in sorted(indices):
             size = len(self._blocks[index][1])
-            if self._work + size <= 4 * taken + SMALL:
+            if self._work + size <= 4 * taken + SMALL_WORK:
                 self._work += size
                 now.add(index)
-        self._late |= indices - now
+        self._postponed |= indices - now
         return now
 
-    def all_found(self) -> set[int]:
+    def postponed(self) -> set[int]:
         """The blocks whose rendering was put off until the end."""
-        return set(self._late)
+        return set(self._postponed)

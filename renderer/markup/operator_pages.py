@@ -38,7 +38,7 @@ def render_page(text: str) -> SafeHtml:
     try:
         rendered = _markdown().convert(whole)
         cleaned = _cleaner().clean(f'<div class="page" dir="auto">{rendered}</div>')
-    except Exception:  # noqa: BLE001 - a page that two libraries stumble over is still to be read
+    except Exception:  # noqa: BLE001 - if one of the two libraries fails, people can still read the text
         return html.plain(whole)
     return SafeHtml(cleaned)
 
@@ -117,7 +117,7 @@ def permitted(tag: str, attribute: str, value: str) -> bool:
 
 
 class _Links:
-    """A filter for bleach: links within the page stay, all others open in a new tab without a referrer; direction controls go."""
+    """A filter for bleach: links within the page stay, all others open in a new tab without a referrer; direction controls are removed."""
 
     def __init__(self, source: Iterable[dict[str, Any]]) -> None:
         self._source = source

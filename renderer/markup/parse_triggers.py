@@ -6,31 +6,32 @@ import re
 
 from renderer.markup.markdown import Block
 
-SMALL = 2048
+SMALL_WORK = 2048
 """Work below this many characters is not worth saving."""
 _STARTER = re.compile(r"[-+*=#>`~|:$\\_\[0-9]|.*\|")
 _NUMBERED = re.compile(r"[0-9]{1,9}[.)](?:[ \t]|$)")
 
 
 class Trigger:
-    """Tells from each new line whether parsing may close a block. If it misses one, the block only closes later.
+    """Decides from each new line whether parsing may close a block. If it misses one, the block only closes later.
 
-    After a parse that closed nothing, a large block is parsed again only when it has grown by a quarter: the work stays in proportion.
+    After a parse that closed nothing, a large block is parsed again only when it has grown by a quarter, so that the total work stays
+    proportional to its size.
     """
 
     def __init__(self, block: Block | None = None, size: int = 0, *, undecided: bool = False) -> None:
         self._kind = "undecided" if undecided else block.kind if block else ""
         self._markup = block.tokens[0].markup if block else ""
         self._size = size
-        self._worthwhile = size * 5 // 4 if size > SMALL else 0
+        self._worthwhile = size * 5 // 4 if size > SMALL_WORK else 0
         self._count = 0
 
     @property
     def is_fence(self) -> bool:
-        """Whether only the end of a fence makes parsing worth while."""
+        """Whether only the end of a fence makes parsing worthwhile."""
         return self._kind == "fence"
 
-    def takes(self, line: str) -> bool:
+    def add_line(self, line: str) -> bool:
         """Add this line, and return whether to parse now."""
         self._size += parsing_work(line)
         self._count += 1

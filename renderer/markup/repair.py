@@ -15,7 +15,7 @@ from renderer.markup.extensions import dollars
 from renderer.markup.markdown import Block
 
 _REACH = 4096
-"""How many characters at the end of a text are searched for open markup. What opened earlier is no longer being typed."""
+"""How many characters at the end of a text are searched for open markup. Markup that began earlier is not being written any more."""
 
 
 def hold_back(text: str) -> str:

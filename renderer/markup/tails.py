@@ -19,7 +19,7 @@ from renderer.markup.page_text import code_text, prose
 
 WORK_PER_CHARACTER = 16
 WORK_TO_BEGIN_WITH = 128 * 1024
-"""An open block of n characters is rendered again while all its renderings together cost less than 16 n + 131,072.
+"""An open block of n characters is rendered again as long as all its renderings together cost less than 16 n + 131,072.
 
 The unit of cost is about 0.4 µs: a character of text counts as 1, one that may be markup as 9, an opening bracket as 33, an address
 as 49, a line end as 21 (measured). So an open block costs at most 7 µs a character besides its final rendering, and 0.05 s once.
@@ -65,7 +65,7 @@ class _Code:
 class Tail:
     """The displayed state of one open block. ``grow`` is fast and called for all text; ``show`` is called once per update.
 
-    ``cost``: of rendering the block. ``may_define``: it may contain a definition.
+    ``cost``: what rendering the block costs. ``may_define``: it may contain a definition.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Tail:
         self._added: list[str] = []
         self._sentence: Sentence | None = None
 
-    def stay_plain(self) -> None:
+    def show_as_plain_text(self) -> None:
         """Show everything as plain text from now on, because the block is too large to render."""
         self._plain = True
 
@@ -110,7 +110,7 @@ class Tail:
         self.may_define = self.may_define or ":" in text
 
     def show(self, source: Callable[[], str]) -> BlockOpen | BlockText | None:
-        """What to send for this update, or None. ``source`` returns the block's whole text; it is called only if the block is rendered."""
+        """The event to send for this update, or None. ``source`` returns the block's whole text; called only if the block is rendered."""
         if not self._fresh:
             return None
         if self._code is not None:
@@ -126,7 +126,7 @@ class Tail:
         return self._append("".join(self._fresh), [])
 
     def html(self) -> SafeHtml | None:
-        """What has been shown so far, or None: the same as replaying the events."""
+        """The HTML shown so far, or None: the same as replaying the events."""
         if self._shown is None or not self._added:
             return self._shown
         return html.with_text(self._shown, "".join(self._added), self._inner)

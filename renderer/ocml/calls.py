@@ -56,7 +56,7 @@ class Reply:
     def raise_for_error(self) -> None:
         """Raise ToolTimeoutError or ToolCancelledError if the reply reports one."""
         if self.error is not None:
-            raise Problem(self.error, _TOLD[self.error]).error()
+            raise Problem(self.error, _TOOL_ERROR_HINTS[self.error]).error()
 
 
 def read_call(frame: Frame) -> Call:
@@ -153,7 +153,7 @@ class Pairing:
             self._answered.add(call_id)
             called, name = self._recipients[call_id], header.name or ""
             if called != name and not called.startswith(f"{name}."):
-                yield _flagged("a reply of another tool than the one that was called")
+                yield _flagged("a reply from a different tool than the one that was called")
 
 
 def body_faults(frame: Frame) -> Iterator[CallFault]:
@@ -163,10 +163,13 @@ def body_faults(frame: Frame) -> Iterator[CallFault]:
     elif frame.header.role == Role.TOOL and ("E-TOOL-" in frame.body or "\\u" in frame.body):  # JSON may write a letter as an escape
         code = read_reply(frame).error
         if code is not None:
-            yield CallFault(code, _TOLD[code], 0, False, False)
+            yield CallFault(code, _TOOL_ERROR_HINTS[code], 0, False, False)
 
 
-_TOLD = {Code.TOOL_TIMEOUT: "a reply tells that its tool took too long", Code.TOOL_CANCELLED: "a reply tells that its call was cancelled"}
+_TOOL_ERROR_HINTS = {
+    Code.TOOL_TIMEOUT: "a reply reports that its tool took too long",
+    Code.TOOL_CANCELLED: "a reply reports that its call was cancelled",
+}
 
 
 def _call_faults(frame: Frame) -> Iterator[CallFault]:
@@ -175,14 +178,14 @@ def _call_faults(frame: Frame) -> Iterator[CallFault]:
     value = _json_or_none(frame)
     if not isinstance(value, dict):
         if not violates_constraint(frame):
-            yield _flagged("the arguments of a call are no JSON object")
+            yield _flagged("the arguments of a call are not a JSON object")
         return
     if not strict_json.is_exact(frame.body):
-        yield CallFault(Code.CALL_SCHEMA, "the arguments of a call have a key twice, or a number that cannot be kept")
+        yield CallFault(Code.CALL_SCHEMA, "the arguments of a call have a duplicate key or a number that cannot be represented exactly")
     if "tool_calls" in value:
         yield CallFault(Code.CALL_SCHEMA, "the call body also contains tool_calls")
     if "deadline_ms" in value and _milliseconds(value["deadline_ms"]) is None:
-        yield _flagged("deadline_ms is no number of milliseconds from 1 to a day")
+        yield _flagged("deadline_ms is not a number of milliseconds from 1 to a day")
 
 
 def _milliseconds(value: JsonValue) -> int | None:

@@ -27,18 +27,18 @@ def hints(header: Mapping[str, object]) -> list[str]:
     if listing is None:
         return []
     if not isinstance(listing, Mapping):
-        return ["the capabilities are no mapping"]
+        return ["the capabilities are not a mapping"]
     found = []
     for name, known in KNOWN.items():
         listed = listing.get(name)
         if listed is not None and not _is_list(listed):
-            found.append(f"the {name} of the capabilities are no list of names")
+            found.append(f"the {name} of the capabilities are not a list of names")
         elif any(not _is_among(each, known) for each in listed or ()):
             found.append(f"the capabilities list {name} that are not known here")
     return found
 
 
-def covering(header: Mapping[str, object], frames: Iterable[Frame]) -> dict[str, object]:
+def with_used_names(header: Mapping[str, object], frames: Iterable[Frame]) -> dict[str, object]:
     """The keys of a document header, with the roles and channels that frames use and its capabilities do not list added to them."""
     listing = header.get("capabilities")
     if not isinstance(listing, Mapping):

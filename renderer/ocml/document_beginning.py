@@ -14,7 +14,7 @@ from renderer.tokens import Token
 _START = Token.START.value
 _FIRST_FRAME = f"\n{_START}"
 _FIRST_FRAME_BEGINNINGS = beginnings(_FIRST_FRAME)
-_LAYOUT = re.compile(r"[ \t\r\n]*")
+_LEADING_SPACE = re.compile(r"[ \t\r\n]*")
 _WHITE_SPACE = " \t\r\n"
 _BEGINNING = Location(0, 1, 1)
 
@@ -48,8 +48,8 @@ class DocumentBeginning:
 
     def _skip_blank(self, buffer: str, position: int) -> tuple[int, bool]:
         """The position of the first character that is not white space, and whether a frame begins there."""
-        layout = _LAYOUT.match(buffer, position)
-        end = layout.end() if layout else position
+        space = _LEADING_SPACE.match(buffer, position)
+        end = space.end() if space else position
         self._keep(buffer[position:end])
         if buffer.startswith(_START, end):
             return end, True

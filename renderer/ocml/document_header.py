@@ -141,12 +141,12 @@ def _channels(value: object, location: Location | None) -> frozenset[str] | None
 
 
 _FENCE_BEFORE = re.compile(r"\A\s*+---[ \t]*+(?:\r?\n|\Z)")
-_FENCE_BEHIND = re.compile(r"(?:\A|\n)---\s*+\Z")
+_FENCE_AFTER = re.compile(r"(?:\A|\n)---\s*+\Z")
 
 
 def _without_fences(text: str) -> str:
     """The text with the first and last ``---`` lines blanked out, so that all other positions stay the same."""
-    for fence in (_FENCE_BEFORE, _FENCE_BEHIND):
+    for fence in (_FENCE_BEFORE, _FENCE_AFTER):
         if match := fence.search(text):
             text = text[: match.start()] + match[0].replace("-", " ") + text[match.end() :]
     return text

@@ -19,12 +19,12 @@ from renderer.ocml.calls import CallFault, Pairing
 from renderer.ocml.document_header import DocumentHeader
 from renderer.ocml.frame_header import HEADER_LIMIT
 from renderer.ocml.output import Output
-from renderer.ocml.scanning.cursor import Cursor, advanced
+from renderer.ocml.scanning.cursor import Cursor, location_after
 from renderer.ocml.scanning.token_scan import BEGINNINGS, LONGEST_BEGINNING, TOKEN, beginnings, held_back
 from renderer.tokens import TERMINATORS, Token
 
 _WHOLE_HEADER = re.compile(r"<\|start\|>([^<]*+(?:<\|(?:channel|constrain)\|>[^<]*+)*+)<\|message\|>")
-_LAYOUT = re.compile(r"[ \t\r\n]*")
+_LEADING_SPACE = re.compile(r"[ \t\r\n]*")
 _START, _ENDLITERAL = Token.START.value, Token.ENDLITERAL.value
 _ENDLITERAL_BEGINNINGS = beginnings(_ENDLITERAL)
 _TERMINATORS = {token.value: Terminator(token) for token in TERMINATORS}
@@ -76,8 +76,8 @@ class FrameStates:
     # --- between frames -----------------------------------------------------------------------------------------------------------
 
     def _between(self, buffer: str, position: int) -> int | None:
-        layout = _LAYOUT.match(buffer, position)
-        position = layout.end() if layout else position
+        space = _LEADING_SPACE.match(buffer, position)
+        position = space.end() if space else position
         self.held = ""
         if position == len(buffer):
             return None
@@ -176,7 +176,7 @@ class FrameStates:
         for fault in (*reading.faults, *self._pairing.opened(header)):
             hide = hide or fault.hides
             is_call_fault = isinstance(fault, CallFault)
-            location = self._frame if is_call_fault else advanced(self._frame, _START + raw[: fault.at])
+            location = self._frame if is_call_fault else location_after(self._frame, _START + raw[: fault.at])
             refused = not isinstance(fault, CallFault) or fault.is_refused
             if not self._output.report(fault.code, fault.hint, location, is_refused=refused):
                 return None

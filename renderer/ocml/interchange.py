@@ -51,16 +51,16 @@ def message_of(frame: Frame) -> dict[str, JsonValue]:
     frame_header.write(frame.header)
     if fault := frame_header.fault_of_terminator(frame.header, frame.terminator):
         raise Problem(fault.code, fault.hint).error()
-    said: dict[str, JsonValue] = dict(frame_header.canonical(frame.header).as_written())
+    values: dict[str, JsonValue] = dict(frame_header.canonical(frame.header).as_written())
     if frame.terminator is not Terminator.CALL:
-        said["content"] = frame.body
+        values["content"] = frame.body
         if frame.terminator is Terminator.RETURN:
-            said["terminator"] = "return"
-        return said
-    call: dict[str, JsonValue] = {"id": said.pop("call_id"), "recipient": said.pop("to")}
-    if "constrain" in said:
-        call["content_type"] = said.pop("constrain")
-    return {**said, "tool_call": {**call, "arguments": frame.body}}
+            values["terminator"] = "return"
+        return values
+    call: dict[str, JsonValue] = {"id": values.pop("call_id"), "recipient": values.pop("to")}
+    if "constrain" in values:
+        call["content_type"] = values.pop("constrain")
+    return {**values, "tool_call": {**call, "arguments": frame.body}}
 
 
 def _messages(frames: tuple[Frame, ...], fold_thinking: bool) -> Iterator[dict[str, JsonValue]]:

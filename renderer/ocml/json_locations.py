@@ -47,7 +47,7 @@ def message_locations(text: str) -> list[Location]:
     position, locations = _first_message(text, decoder), list[Location]()
     before, here = 0, Location(0, 1, 1)
     while text[position] != "]":
-        here = replace(_moved(here, text[before:position]), frame=len(locations))
+        here = replace(_location_after(here, text[before:position]), frame=len(locations))
         locations.append(here)
         before = position
         _value, end = decoder.raw_decode(text, position)
@@ -68,7 +68,7 @@ def _first_message(text: str, decoder: json.JSONDecoder) -> int:
         position = _skip(text, position) + 1
 
 
-def _moved(location: Location, text: str) -> Location:
+def _location_after(location: Location, text: str) -> Location:
     """The position directly after ``text``, which begins at ``location``."""
     lines, last = text.count("\n"), text.rpartition("\n")[2]
     column = len(last) + (1 if lines else location.column)

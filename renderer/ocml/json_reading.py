@@ -79,10 +79,10 @@ class _Reader:
         self.problems.append(problem)
 
     def read(self, values: JsonValue) -> Reading:
-        values = values if isinstance(values, dict) else self._no_document()
+        values = values if isinstance(values, dict) else self._not_a_document()
         header, messages = values.get("header"), values.get("messages")
         if set(values) != {"header", "messages"} or not isinstance(header, dict) or not isinstance(messages, list):
-            self._no_document()
+            self._not_a_document()
         document = self._document(header if isinstance(header, dict) else {})
         rules = DocumentRules(document)
         finished: list[Finished] = []
@@ -90,7 +90,7 @@ class _Reader:
             finished += self._frames(message, number, rules)
         return Reading(document, tuple(finished), tuple(self.problems))
 
-    def _no_document(self) -> dict[str, JsonValue]:
+    def _not_a_document(self) -> dict[str, JsonValue]:
         if not self.problems:
             self.report(Problem(Code.PARSE_HEADER, "the document must be an object with a header and a list of messages", _BEGINNING))
         return {}
@@ -156,19 +156,19 @@ class _Message:
         if thinking := self._text(message, "thinking"):
             if message.get("role") != Role.ASSISTANT:
                 self._fault("only an assistant message can have thinking")
-            yield self._kept(ANALYSIS, thinking)
+            yield self._frame(ANALYSIS, thinking)
         header, content, ending = self._header(message), self._text(message, "content"), self._terminator(message)
         call = message.get("tool_call")
         if call is None:
             if ending is Terminator.CALL:
                 self._fault("the message ends with <|call|> but has no tool_call", Code.CALL_SCHEMA, hides=False)
                 ending = None
-            yield self._kept(header, content or "", ending or Terminator.END)
+            yield self._frame(header, content or "", ending or Terminator.END)
             return
         if ending not in (None, Terminator.CALL):
             self._fault("a call must end with <|call|>", Code.CALL_SCHEMA)
         if content:
-            yield self._kept(replace(header, recipient=None, call_id=None, constrain=None), content)
+            yield self._frame(replace(header, recipient=None, call_id=None, constrain=None), content)
             header = replace(header, channel=Channel.COMMENTARY, intent=None, content_type=None)
         yield self._call(call, header)
 
@@ -176,7 +176,7 @@ class _Message:
         self._report(Fault(code, hint))
         self._hides = self._hides or hides
 
-    def _kept(self, header: Header, body: str, terminator: Terminator = Terminator.END) -> Frame:
+    def _frame(self, header: Header, body: str, terminator: Terminator = Terminator.END) -> Frame:
         return Frame(replace(header, intent=Intent.DEBUG) if self._hides else header, body, terminator)
 
     def _check_keys(self, message: dict[str, JsonValue]) -> None:
@@ -186,17 +186,17 @@ class _Message:
             self._fault("a message has an unknown key")
 
     def _header(self, message: dict[str, JsonValue]) -> Header:
-        said = {key: self._text(message, key) for key in _TEXTS}
-        for key, value in said.items():
+        values = {key: self._text(message, key) for key in _TEXTS}
+        for key, value in values.items():
             if value is not None and not frame_header.VALUE.fullmatch(value):
                 self._fault("a value that is not allowed in a header")
-                said[key] = None
-        role = said.pop("role")
+                values[key] = None
+        role = values.pop("role")
         if role is None:
             self._fault("a message without a role")
             return BROKEN
         # The header is written as text and read by the one parser for frame headers, so that both formats obey the same rules.
-        text = frame_header.spelled(Header(role, recipient=said.pop("to"), **said))
+        text = frame_header.spelled(Header(role, recipient=values.pop("to"), **values))
         if len(text) > frame_header.HEADER_LIMIT:
             self._fault("the frame header is too long")
             return BROKEN
@@ -209,7 +209,7 @@ class _Message:
         if not isinstance(call, dict) or set(call) - _CALL_KEYS:
             self._fault("tool_call must be an object with id, recipient, content_type and arguments", Code.CALL_SCHEMA)
         if not isinstance(call, dict):
-            return self._kept(header, json.dumps(call, ensure_ascii=False))
+            return self._frame(header, json.dumps(call, ensure_ascii=False))
         given = {key: self._text(call, key) for key in _CALL_KEYS}
         message: dict[str, JsonValue] = dict(header.as_written())
         for key, word in (("id", "call_id"), ("recipient", "to"), ("content_type", "constrain")):
@@ -218,7 +218,7 @@ class _Message:
         header = self._header(message)
         # Arguments are never meant for people, whatever the recipient is.
         self._hides = self._hides or not addresses_tool(header)
-        return self._kept(header, given["arguments"] or "", Terminator.CALL)
+        return self._frame(header, given["arguments"] or "", Terminator.CALL)
 
     def _text(self, values: dict[str, JsonValue], key: str) -> str | None:
         value = values.get(key)

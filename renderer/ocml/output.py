@@ -66,7 +66,7 @@ class Output:
         self._events.append(ProblemFound(problem))
         return True
 
-    def taken(self) -> list[ReaderEvent]:
+    def take_events(self) -> list[ReaderEvent]:
         """The events since the last call, which are then cleared."""
         events, self._events = self._events, []
         return events

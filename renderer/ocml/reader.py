@@ -16,7 +16,7 @@ from renderer.ocml.document_beginning import DocumentBeginning
 from renderer.ocml.document_header import DocumentHeader
 from renderer.ocml.frame_states import FrameStates
 from renderer.ocml.output import DocumentOpened, Output, ProblemFound, ReaderEvent
-from renderer.ocml.scanning.cursor import Cursor, advanced
+from renderer.ocml.scanning.cursor import Cursor, location_after
 from renderer.ocml.scanning.utf8 import Utf8Pieces
 
 __all__ = ["DocumentOpened", "ProblemFound", "Reader", "ReaderEvent"]
@@ -55,7 +55,7 @@ class Reader:
             self._take_text(piece)
         else:
             self._take_bytes(piece, is_last=False)
-        return self._taken()
+        return self._take_events()
 
     def finish(self) -> list[ReaderEvent]:
         """Signal the end of the text. Raises as ``feed`` does, with E-STREAM-TRUNCATED if the text ends inside a frame."""
@@ -64,7 +64,7 @@ class Reader:
         if self._output.failure is None:
             self._end()
         self._is_finished = True
-        return self._taken()
+        return self._take_events()
 
     def _check_open(self) -> None:
         if self._output.failure is not None:
@@ -72,9 +72,9 @@ class Reader:
         if self._is_finished:
             raise ValueError("this reader is finished")
 
-    def _taken(self) -> list[ReaderEvent]:
+    def _take_events(self) -> list[ReaderEvent]:
         output = self._output
-        events = output.taken()
+        events = output.take_events()
         if output.failure is not None:
             self.events_before_error = events
             raise output.failure
@@ -93,8 +93,8 @@ class Reader:
             self._consume(piece)
             return
         self._consume(piece[: found.start()])
-        if not self._bytes.is_mended:
-            self._bytes.is_mended = True
+        if not self._bytes.replaces_invalid:
+            self._bytes.replaces_invalid = True
             self._output.report(Code.PARSE_HEADER, "an unpaired surrogate", self._here())
         self._consume(_SURROGATE.sub("\ufffd", piece[found.start() :]))
 
@@ -134,8 +134,8 @@ class Reader:
     def _here(self) -> Location:
         """The position after all text so far, including text that is held back."""
         if self._frames is None:
-            return advanced(self._cursor.here(0), self._document.held)
-        return advanced(self._cursor.here(self._frames.number), self._frames.held)
+            return location_after(self._cursor.here(0), self._document.held)
+        return location_after(self._cursor.here(self._frames.number), self._frames.held)
 
     # --- the two parts of a document ----------------------------------------------------------------------------------------------
 

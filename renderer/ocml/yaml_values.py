@@ -103,9 +103,9 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: object, index: object) -> yaml.Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
-            raise _refused("anchors and aliases are not read", event.start_mark)
+            raise _refused("anchors and aliases are not supported", event.start_mark)
         if event.tag is not None:
-            raise _refused("tags are not read", event.start_mark)
+            raise _refused("tags are not supported", event.start_mark)
         self.depth += 1
         if self.depth > DEPTH_LIMIT:
             raise _refused("the nesting is too deep", event.start_mark)
@@ -121,7 +121,7 @@ class _Loader(yaml.SafeLoader):
         for key_node, value_node in node.value:
             key = self.construct_object(key_node, deep=True)
             if not isinstance(key, str) or key in mapping:
-                raise _refused("a key that is no text, or stands twice", key_node.start_mark)
+                raise _refused("a key that is not text, or a duplicate key", key_node.start_mark)
             mapping[key] = self.construct_object(value_node, deep=deep)
         return mapping
 
@@ -145,7 +145,7 @@ def _integer(loader: _Loader, node: yaml.ScalarNode) -> int:
 def _float(loader: _Loader, node: yaml.ScalarNode) -> float:
     value = float(node.value) if node.value.lstrip("+-")[:2].lower() not in (".i", ".n") else math.inf
     if not math.isfinite(value) or (value == 0 and _NOT_ZERO.match(node.value)):
-        raise _refused("a number that cannot be kept", node.start_mark)
+        raise _refused("a number that cannot be represented exactly", node.start_mark)
     return value
 
 

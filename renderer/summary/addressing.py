@@ -1,5 +1,7 @@
-"""Finds summary lines that address the reader or judge somebody. Such a line asks the reader for something, or gives a number to call or
-something to click. A person who trusts the product might follow it, but a summary only reports what was done.
+"""Finds summary lines that address the reader or judge somebody.
+
+A line that addresses the reader asks for something, or names a number to call or something to click. A person who trusts the product might
+do it, while a summary should only report what was done.
 """
 
 from __future__ import annotations
@@ -68,7 +70,7 @@ def _asks(words: list[str], none: frozenset[str]) -> bool:
     return False
 
 
-def judges(line: str, seen: SeenText) -> bool:
+def judges_somebody(line: str, seen: SeenText) -> bool:
     """Whether ``line`` has a judging word that is not in the visible text. A summary describes work, and judging is not work."""
     for word in disguises.words(line):
         if (word in _WHOLE or word.startswith(_BEGINNINGS)) and word not in seen.words and endings.forms(word).isdisjoint(seen.forms):

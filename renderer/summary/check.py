@@ -16,32 +16,32 @@ from renderer.summary.index import HiddenText, SeenText, bare, stems
 
 MAX_CHARS = 140
 """The longest line that is shown, in characters."""
-_RETOLD_PART = 0.6
-_READ_TOGETHER = 3
+_PARAPHRASED_SHARE = 0.6
+_LINES_TOGETHER = 3
 
 
 class Reason(StrEnum):
     """Why a line is not shown. The values are sentences for staff."""
 
-    EMPTY = "it says nothing"
+    EMPTY = "it is empty"
     LINES = "it has more than one line"
     LENGTH = "it is too long"
-    UNSEEN = "it holds characters that are not seen, or letters in disguise"
-    MARKERS = "it holds control tokens or words of the Harmony format"
-    ADDRESS = "it holds an address, or a file name that is not in the visible text"
-    CODE = "it holds code or markup"
-    ADDRESSED = "it speaks to the reader, asks for something, or names a place to call or click"
-    JUDGED = "it suspects, insults or blames somebody, or tells of deceit"
+    UNSEEN = "it contains invisible or look-alike characters"
+    MARKERS = "it contains control tokens or words of the Harmony format"
+    ADDRESS = "it contains an address, or a file name that is not in the visible text"
+    CODE = "it contains code or markup"
+    ADDRESSED = "it addresses the reader, asks for something, or names a place to call or click"
+    JUDGED = "it suspects, insults or blames somebody, or mentions deceit"
     REFUSAL = "it is a refusal"
-    POLICY = "it speaks of instructions, rules or permission"
+    POLICY = "it mentions instructions, rules or permission"
     SCRIPT = "it uses a script that the visible text does not use"
     LANGUAGE = "it is in another language than the visible text"
     COPY = "it copies hidden text"
-    SECRET = "it holds a number, key or random word that is not in the visible text"  # noqa: S105 - a sentence
-    ENCODED = "it holds hidden text in a simple cipher"
-    NAME = "it names what only the system or developer message names"
-    RETOLD = "it retells the system or developer message"
-    WORD = "it holds a word that is neither in the visible text nor a plain one"
+    SECRET = "it contains a number, key or random word that is not in the visible text"  # noqa: S105 - a sentence
+    ENCODED = "it contains hidden text in a simple cipher"
+    NAME = "it contains a name that is only in hidden text"
+    RETOLD = "it paraphrases the system or developer message"
+    WORD = "it contains a word that is neither in the visible text nor a common one"
     REVIEW = "the model that reviews summaries did not allow it"
 
 
@@ -70,13 +70,13 @@ def _reason_together(line: str, hidden: HiddenText, seen: SeenText, before: Sequ
     lines = [*before, line]
     if copies.is_copy_together(lines, hidden, seen):
         return Reason.COPY
-    if numbers.reveals_small_number(lines, hidden, seen) or numbers.builds_up(lines, hidden, seen):
+    if numbers.reveals_small_number(lines, hidden, seen) or numbers.reveals_number_together(lines, hidden, seen):
         return Reason.SECRET
-    if sum(len(plain_words.unknown_words(one, seen, hidden.instruction_forms)) for one in lines) > new_words.MOST_TOGETHER:
+    if sum(len(plain_words.unknown_words(one, seen, hidden.instruction_forms)) for one in lines) > new_words.MAX_TOGETHER:
         return Reason.WORD
-    if names.builds_name(lines, hidden, seen):
+    if names.reveals_name_together(lines, hidden, seen):
         return Reason.NAME
-    return Reason.RETOLD if _paraphrases_instructions(" ".join([*before[-_READ_TOGETHER:], line]), hidden, seen) else None
+    return Reason.RETOLD if _paraphrases_instructions(" ".join([*before[-_LINES_TOGETHER:], line]), hidden, seen) else None
 
 
 Rule = Callable[[str, HiddenText, SeenText], bool]
@@ -114,7 +114,7 @@ _HARMONY = re.compile(
 )
 
 
-def _holds_markers(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+def _contains_markers(line: str, hidden: HiddenText, seen: SeenText) -> bool:
     return _HARMONY.search(disguises.folded(line)) is not None
 
 
@@ -134,7 +134,7 @@ _FILE = re.compile(
 )
 
 
-def _holds_address(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+def _contains_address(line: str, hidden: HiddenText, seen: SeenText) -> bool:
     """Whether it has an address or host (people would open it, even if it is visible elsewhere), or a file name that is not visible."""
     found = [token for token in line.split() if _ADDRESS.search(token)]
     return _SPOKEN.search(line) is not None or any(not _FILE.fullmatch(token) or bare(token) not in seen.tokens for token in found)
@@ -143,7 +143,7 @@ def _holds_address(line: str, hidden: HiddenText, seen: SeenText) -> bool:
 _CODE = re.compile(r"[`{}\[\]|~^*_#=]|\$\S|&[#\w]+;|\)\s*[;{]|\w\(|->|=>|::")
 
 
-def _holds_code(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+def _contains_code(line: str, hidden: HiddenText, seen: SeenText) -> bool:
     return _CODE.search(line) is not None
 
 
@@ -168,8 +168,8 @@ def _addresses_reader(line: str, hidden: HiddenText, seen: SeenText) -> bool:
     return addressing.addresses_reader(line, languages.expected(seen.language_counts))
 
 
-def _judges(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    return addressing.judges(line, seen)
+def _judges_somebody(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    return addressing.judges_somebody(line, seen)
 
 
 _REFUSAL = re.compile(
@@ -192,17 +192,17 @@ def _is_in_another_language(line: str, hidden: HiddenText, seen: SeenText) -> bo
     return disguises.scripts(line) == {"LATIN"} and not languages.fits(disguises.words(line), seen.language_counts)
 
 
-def _holds_secret(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    return opaque_words.holds_secret(line, seen) or numbers.counts(line) or numbers.reveals_korean_number(line, seen)
+def _contains_secret(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    return opaque_words.contains_secret(line, seen) or numbers.may_encode_count(line) or numbers.reveals_korean_number(line, seen)
 
 
 def _is_copy(line: str, hidden: HiddenText, seen: SeenText) -> bool:
     return copies.is_copy(line, hidden, seen) or copies.is_interleaved(disguises.words(line), hidden, seen)
 
 
-def _holds_unknown_word(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+def _contains_unknown_word(line: str, hidden: HiddenText, seen: SeenText) -> bool:
     unknown = plain_words.unknown_words(line, seen, hidden.instruction_forms)
-    return len(unknown) > new_words.MOST_IN_LINE or not all(new_words.is_allowed(line, word, hidden, seen) for word in unknown)
+    return len(unknown) > new_words.MAX_IN_LINE or not all(new_words.is_allowed(line, word, hidden, seen) for word in unknown)
 
 
 def _paraphrases_instructions(line: str, hidden: HiddenText, seen: SeenText) -> bool:
@@ -224,7 +224,7 @@ def _paraphrases_instructions(line: str, hidden: HiddenText, seen: SeenText) -> 
 
 def _is_paraphrase(own: frozenset[str], instruction: frozenset[str]) -> bool:
     shared, least = len(own & instruction), min(len(own), len(instruction))
-    return bool(shared) and shared / least >= _RETOLD_PART and (shared > 1 or least == 1)
+    return bool(shared) and shared / least >= _PARAPHRASED_SHARE and (shared > 1 or least == 1)
 
 
 _RULES: tuple[tuple[Reason, Rule], ...] = (
@@ -232,19 +232,19 @@ _RULES: tuple[tuple[Reason, Rule], ...] = (
     (Reason.LINES, _has_lines),
     (Reason.LENGTH, _is_long),
     (Reason.UNSEEN, _has_invisible_characters),
-    (Reason.MARKERS, _holds_markers),
-    (Reason.ADDRESS, _holds_address),
-    (Reason.CODE, _holds_code),
+    (Reason.MARKERS, _contains_markers),
+    (Reason.ADDRESS, _contains_address),
+    (Reason.CODE, _contains_code),
     (Reason.ADDRESSED, _addresses_reader),
-    (Reason.JUDGED, _judges),
+    (Reason.JUDGED, _judges_somebody),
     (Reason.REFUSAL, _is_refusal),
     (Reason.POLICY, _mentions_rules),
     (Reason.SCRIPT, _is_in_another_script),
     (Reason.LANGUAGE, _is_in_another_language),
     (Reason.COPY, _is_copy),
-    (Reason.SECRET, _holds_secret),
+    (Reason.SECRET, _contains_secret),
     (Reason.ENCODED, copies.is_encoded),
     (Reason.NAME, names.has_hidden_name),
     (Reason.RETOLD, _paraphrases_instructions),
-    (Reason.WORD, _holds_unknown_word),
+    (Reason.WORD, _contains_unknown_word),
 )

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from renderer.summary import disguises
 from renderer.summary.index import RUN_WORDS, SHINGLE, HiddenText, SeenText
 
-_COPIED_PART = 0.6
+_COPIED_SHARE = 0.6
 _COINCIDENCE = 7
-_MOST_BETWEEN = 3
+_MAX_BETWEEN = 3
 _TOGETHER_WORDS = 60
 
 
@@ -23,10 +23,10 @@ def is_copy(line: str, hidden: HiddenText, seen: SeenText) -> bool:
         longest = max(longest, run)
     if longest and longest + SHINGLE - 1 >= RUN_WORDS:
         return True
-    if sum(hits) >= SHINGLE and sum(hits) / len(hits) >= _COPIED_PART:
+    if sum(hits) >= SHINGLE and sum(hits) / len(hits) >= _COPIED_SHARE:
         return True
     squeezed = "".join(words)
-    return hidden.letters.share(squeezed) or hidden.wide.share_words(disguises.wide(squeezed), seen.wide_runs)
+    return hidden.letters.share(squeezed) or hidden.unspaced.share_words(disguises.unspaced(squeezed), seen.unspaced_runs)
 
 
 def is_copy_together(lines: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
@@ -39,9 +39,9 @@ def is_interleaved(words: Sequence[str], hidden: HiddenText, seen: SeenText) -> 
     """Whether RUN_WORDS words of ``words``, with at most a few between each two, are consecutive in hidden text."""
     longest: dict[tuple[int, int], int] = {}
     for last in range(2, len(words)):
-        for middle in range(max(1, last - 1 - _MOST_BETWEEN), last):
-            for first in range(max(0, middle - 1 - _MOST_BETWEEN), middle):
-                if hidden.holds((words[first], words[middle], words[last])) and not _stands_in(first, last, words, seen):
+        for middle in range(max(1, last - 1 - _MAX_BETWEEN), last):
+            for first in range(max(0, middle - 1 - _MAX_BETWEEN), middle):
+                if hidden.contains_run((words[first], words[middle], words[last])) and not _is_in_visible_run(first, last, words, seen):
                     chain = longest.get((first, middle), SHINGLE - 1) + 1
                     longest[middle, last] = max(chain, longest.get((middle, last), 0))
     return max(longest.values(), default=0) >= RUN_WORDS
@@ -72,7 +72,7 @@ def _unseen_hits(words: Sequence[str], hidden: HiddenText, seen: SeenText) -> li
     return hits
 
 
-def _stands_in(first: int, last: int, words: Sequence[str], seen: SeenText) -> bool:
+def _is_in_visible_run(first: int, last: int, words: Sequence[str], seen: SeenText) -> bool:
     """Whether the three words are side by side, and in a run that people can see."""
     if last - first != SHINGLE - 1:
         return False

@@ -21,21 +21,23 @@ _MARKS = frozenset({"Mn", "Me", "Cf"})
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Me"})
 _INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffd\U000e0100-\U000e01ef]")
 _JOINERS = "\u200c\u200d"
-_MOST_MARKS, _MOST_SYMBOLS = 2, 2
+_MAX_MARKS, _MAX_SYMBOLS = 2, 2
 # Small capitals, upside-down letters and the like, except those that modern alphabets use.
-_DRAWN = re.compile(
+_STYLED_LETTERS = re.compile(
     "[\u0250\u0252\u0255\u0258\u025a\u025c-\u0262\u0264-\u0267\u026a-\u0271\u0273-\u0281\u0284-\u0287\u0289\u028c-\u0291"
     "\u0295-\u02af\u1d00-\u1dbf\ua726-\ua778\ua77e-\ua78a\ua7ae-\ua7ff]"
 )
 # Combining marks that no letter of these alphabets has: those that remain after normalization.
-_STRUCK = re.compile("[A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff][\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
+_STRAY_MARK = re.compile(
+    "[A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff][\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+)
 _FLAG_LETTERS = re.compile("[\U0001f1e6-\U0001f1ff]")
-_WIDE = re.compile(
+_UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3100-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
     "\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
 
-_BY_WIDTH = re.compile(f"({_WIDE.pattern})")
+_BY_SPACING = re.compile(f"({_UNSPACED.pattern})")
 
 
 def folded(text: str) -> str:
@@ -51,14 +53,14 @@ def words(text: str) -> list[str]:
     return _WORD.findall(_APOSTROPHES.sub("", folded(text)))
 
 
-def wide(squeezed: str) -> str:
+def unspaced(squeezed: str) -> str:
     """The characters of scripts that put no spaces between words (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese)."""
-    return "" if squeezed.isascii() else "".join(_WIDE.findall(squeezed))
+    return "" if squeezed.isascii() else "".join(_UNSPACED.findall(squeezed))
 
 
-def by_width(word: str) -> list[str]:
+def split_by_spacing(word: str) -> list[str]:
     """A word that mixes scripts with and without spaces ("python代码"), in its parts."""
-    return [part for part in _BY_WIDTH.split(word) if part]
+    return [part for part in _BY_SPACING.split(word) if part]
 
 
 def has_invisible_characters(text: str) -> bool:
@@ -66,7 +68,7 @@ def has_invisible_characters(text: str) -> bool:
 
     A joiner between two letters of a script that needs joiners does not count.
     """
-    if _STRUCK.search(unicodedata.normalize("NFC", text)):
+    if _STRAY_MARK.search(unicodedata.normalize("NFC", text)):
         return True
     marks = symbols = 0
     for index, character in enumerate(text):
@@ -75,9 +77,9 @@ def has_invisible_characters(text: str) -> bool:
             return True
         marks = marks + 1 if category == "Mn" else 0
         symbols += category in ("So", "Sk")
-        if marks > _MOST_MARKS or symbols > _MOST_SYMBOLS or _is_styled(character, category):
+        if marks > _MAX_MARKS or symbols > _MAX_SYMBOLS or _is_styled(character, category):
             return True
-    return any(pattern.search(text) for pattern in (_INVISIBLE, _FLAG_LETTERS, _DRAWN))
+    return any(pattern.search(text) for pattern in (_INVISIBLE, _FLAG_LETTERS, _STYLED_LETTERS))
 
 
 def decoded(line: str) -> Iterator[list[str]]:
@@ -94,10 +96,10 @@ def decoded(line: str) -> Iterator[list[str]]:
     yield [word[::2] for word in plain]
     yield [word[1::2] for word in plain]
     for letters in range(1, 4):
-        yield [_put_back(word, letters) for word in plain]
+        yield [_undo_pig_latin(word, letters) for word in plain]
 
 
-def _put_back(word: str, letters: int) -> str:
+def _undo_pig_latin(word: str, letters: int) -> str:
     """Undo pig Latin: in ``orrectcay`` the last letters before "ay" come first."""
     rest = word.removesuffix("ay")
     return rest[-letters:] + rest[:-letters] if rest != word else word

@@ -34,8 +34,8 @@ _ROMANCE = (
 )
 _ELIDED = ("d", "l", "n", "s", "j", "m", "t", "c", "qu")
 _LEAST = 3
-_LEAST_ROMANCE = 4
-_LEAST_GERMAN = 3
+_MIN_ROMANCE = 4
+_MIN_GERMAN = 3
 
 
 @lru_cache(maxsize=4096)
@@ -55,22 +55,22 @@ def english(word: str) -> frozenset[str]:
 def german(word: str) -> frozenset[str]:
     """The base words that a folded German word may be a form of, including itself."""
     found = {word}
-    found.update(root for ending in _GERMAN if (root := word.removesuffix(ending)) != word and len(root) >= _LEAST_GERMAN)
+    found.update(root for ending in _GERMAN if (root := word.removesuffix(ending)) != word and len(root) >= _MIN_GERMAN)
     if word.startswith("ge"):
-        found.update(root[2:] for root in tuple(found) if len(root) >= _LEAST_GERMAN + 2)
+        found.update(root[2:] for root in tuple(found) if len(root) >= _MIN_GERMAN + 2)
     return frozenset(found)
 
 
 @lru_cache(maxsize=4096)
 def romance(word: str) -> frozenset[str]:
     """The stems of a folded French, Spanish, Italian or Portuguese word, also without an article ("lheure"), and the word itself."""
-    bare = {word, *(word.removeprefix(article) for article in _ELIDED if len(word) - len(article) >= _LEAST_ROMANCE)}
+    bare = {word, *(word.removeprefix(article) for article in _ELIDED if len(word) - len(article) >= _MIN_ROMANCE)}
     found = {form.removesuffix(ending) for form in bare for ending in _ROMANCE}
-    return frozenset(bare | {stem for stem in found if len(stem) >= _LEAST_ROMANCE})
+    return frozenset(bare | {stem for stem in found if len(stem) >= _MIN_ROMANCE})
 
 
 def forms(word: str) -> frozenset[str]:
     """The base words that a word of any language may be a form of, for comparing with visible words."""
     if word.isascii():
         return english(word) | german(word)
-    return frozenset({word, *(word[:-cut] for cut in (1, 2) if len(word) - cut > _LEAST_GERMAN)})
+    return frozenset({word, *(word[:-cut] for cut in (1, 2) if len(word) - cut > _MIN_GERMAN)})

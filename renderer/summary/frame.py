@@ -14,9 +14,9 @@ from renderer.gate import Audience, VisibleText, show
 from renderer.summary.check import Reason
 
 ASIDE = Header(Role.ASSISTANT, Channel.ANALYSIS, name=SUMMARY_NAME, intent=Intent.DEBUG)
-"""The header of what only staff see: blocked lines with their reasons, and summaries that a model server sent."""
+"""The header of frames that only staff see: blocked lines with their reasons, and summaries that a model server sent."""
 
-_KEPT_OF_BLOCKED = 500
+_BLOCKED_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def shown(line: str) -> VisibleText:
 
 def frames(steps: Iterable[str], blocked: Iterable[Blocked], code: ErrorCode) -> list[Finished]:
     """The frames that are stored for a turn's summary: blocked lines, for staff, with their error code; then the steps, if any."""
-    hidden = (Frame(ASIDE, f"{item.reason.capitalize()}:\n\n{item.line[:_KEPT_OF_BLOCKED]}") for item in blocked)
+    hidden = (Frame(ASIDE, f"{item.reason.capitalize()}:\n\n{item.line[:_BLOCKED_CHARS]}") for item in blocked)
     kept = [Finished(frame, error=code) for frame in hidden]
     body = "\n".join(f"- {_as_markdown(step)}" for step in steps)
     return [*kept, Finished(Frame(SUMMARY, body))] if body else kept

@@ -22,7 +22,7 @@ SHINGLE = 3
 RUN_WORDS = 5
 """This many consecutive words from hidden text are a copy, unless they are also consecutive in the visible text."""
 LONG_WORD = 5
-_WIDE_RUN = 6
+_UNSPACED_RUN = 6
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _BATCH = 2_000
 _LONGEST_TAIL = 200
@@ -34,9 +34,9 @@ _DOUBLED = re.compile(r"(.)\1+")
 _KOREAN_ENDINGS = frozenset(["", *disguises.words(korean.ENDINGS)])
 _BEFORE = 80
 _WORD_END = re.compile(r"\A\S+")
-_LEAST_STEMS = 4
+_MIN_STEMS = 4
 _PASSAGE_WORDS = 80
-_MOST_PASSAGES = 500
+_MAX_PASSAGES = 500
 _NUMBER_DIGITS = 3
 _ENDINGS = ("ingly", "ings", "edly", "ing", "ies", "ied", "ed", "es", "ly", "s", "e")
 
@@ -50,7 +50,7 @@ class Grams:
         self._rest = ""
 
     def feed(self, text: str) -> None:
-        """More of the text that is indexed."""
+        """Add more of the text to index."""
         text = self._rest + text
         begins = range(0, len(text) - self._size + 1, self._step)
         self._known.update(hash(text[begin : begin + self._size]) for begin in begins)
@@ -79,22 +79,22 @@ class HiddenText(NamedWords):
     def __init__(self) -> None:
         super().__init__()
         self.letters = Grams(24, 8)
-        self.wide = Grams(_WIDE_RUN, 2)
+        self.unspaced = Grams(_UNSPACED_RUN, 2)
         self.long_words: set[str] = set()
         self.instructions: list[frozenset[str]] = []
         """The content of each sentence of the system and developer messages."""
-        self.order_words: set[str] = set()
+        self.instruction_words: set[str] = set()
         self.instruction_forms: set[str] = set()
-        """The base words of these words; for scripts without spaces, each pair of adjacent characters."""
+        """The base words of ``instruction_words``; for scripts without spaces, each pair of adjacent characters."""
         self.names: set[str] = set()
-        """Names and quoted words of those messages."""
+        """Names and quoted words of the system and developer messages."""
         self.forms: set[str] = set()
-        """The base words of its words."""
+        """The base words of all hidden words."""
         self.skeletons: set[str] = set()
         self.letter_sets: set[str] = set()
         """The letters of these forms, sorted: a word with two letters swapped has the same."""
         self.pairs: set[str] = set()
-        """As of visible text."""
+        """Each pair of adjacent characters, as in ``SeenText``."""
         self.digits: set[str] = set()
         """Runs of digits of longer numbers (``spellings.digits``), however they are separated or spelled."""
         self.pinyin: set[str] = set()
@@ -109,7 +109,7 @@ class HiddenText(NamedWords):
         self._lettered = 0
 
     def feed(self, text: str) -> None:
-        """More of a hidden frame."""
+        """Add more of a hidden frame."""
         self._pending.append(text)
         self._size += len(text)
         if self._size >= _BATCH:
@@ -125,7 +125,7 @@ class HiddenText(NamedWords):
         # Letters need not wait for the end of a word. In scripts without spaces, that end may be a sentence away.
         squeezed = "".join(disguises.words(text[self._lettered :]))
         self.letters.feed(squeezed)
-        self.wide.feed(disguises.wide(squeezed))
+        self.unspaced.feed(disguises.unspaced(squeezed))
         self._pending, self._size, self._lettered = [text[cut:]], len(text) - cut, len(text) - cut
         self._index(text[:cut])
         if is_end:
@@ -136,11 +136,11 @@ class HiddenText(NamedWords):
         self.feed(text)
         self.settle(is_end=True)
         self.instructions += _sentences(text)
-        self.order_words.update(disguises.words(text))
-        self.instruction_forms.update(*map(_forms, self.order_words))
+        self.instruction_words.update(disguises.words(text))
+        self.instruction_forms.update(*map(_forms, self.instruction_words))
         self.names.update(written.names(text) | written.quoted(text))
 
-    def holds(self, run: tuple[str, ...]) -> bool:
+    def contains_run(self, run: tuple[str, ...]) -> bool:
         """Whether these SHINGLE words are consecutive in the hidden text."""
         return hash(run) in self._shingles
 
@@ -161,7 +161,7 @@ class HiddenText(NamedWords):
         self._index_names(text)
 
     def _index_word(self, word: str) -> None:
-        run = disguises.wide(word)
+        run = disguises.unspaced(word)
         self.pairs.update(run[begin : begin + 2] for begin in range(len(run) - 1))
         if len(word) >= LONG_WORD:
             self.long_words.add(word)
@@ -181,12 +181,12 @@ class HiddenText(NamedWords):
 
 
 class SeenText:
-    """What people can see anyway: their questions and the visible messages. A summary may mention all of it."""
+    """The text that people can see: their questions and the visible messages. A summary may mention all of it."""
 
     def __init__(self) -> None:
         self.words: set[str] = set()
         self.parts: set[str] = set()
-        """The words, and what stands side by side with a script without spaces: "17" of "17\u304c"."""
+        """The words, and the parts of words that mix scripts with and without spaces: "17" of "17\u304c"."""
         self.stems: set[str] = set()
         self.forms: set[str] = set()
         """The base words of these words."""
@@ -198,7 +198,7 @@ class SeenText:
         """Its Korean words without a possible ending."""
         self.runs: set[int] = set()
         """Each run of RUN_WORDS words."""
-        self.wide_runs = Grams(_WIDE_RUN, 1)
+        self.unspaced_runs = Grams(_UNSPACED_RUN, 1)
         """The same for characters, in scripts without spaces."""
         self.names: set[str] = set()
         """Quotations, names with a title, and identifiers."""
@@ -206,13 +206,13 @@ class SeenText:
         self.tokens: set[str] = set()
         self.numbers: set[str] = set()
         """The tokens with three digits or more."""
-        self.passages: deque[frozenset[str]] = deque(maxlen=_MOST_PASSAGES)
+        self.passages: deque[frozenset[str]] = deque(maxlen=_MAX_PASSAGES)
         """The stems of runs of words: for phrases that occur together, not just somewhere."""
         self.scripts: set[str] = set()
         self.language_counts: Counter[str] = Counter()
 
     def feed(self, text: str) -> None:
-        """One whole visible message, or a part of one that ends at a space."""
+        """Add one whole visible message, or a part of one that ends at a space."""
         words = disguises.words(text)
         for word in set(words) - self.words:
             self._index_word(word)
@@ -221,7 +221,7 @@ class SeenText:
         self.runs.update(map(hash, zip(*(words[begin:] for begin in range(RUN_WORDS)), strict=False)))
         self.digits |= spelled_digits.grams(text)
         self.names |= written.certain_names(text)
-        self.wide_runs.feed(disguises.wide("".join(words)))
+        self.unspaced_runs.feed(disguises.unspaced("".join(words)))
         for begin in range(0, len(words), _PASSAGE_WORDS):
             passage = stems(" ".join(words[begin : begin + _PASSAGE_WORDS]))
             self.passages.append(passage)
@@ -233,9 +233,9 @@ class SeenText:
         self.language_counts += languages.count(words)
 
     def _index_word(self, word: str) -> None:
-        run = disguises.wide(word)
+        run = disguises.unspaced(word)
         if run:
-            self.parts.update(disguises.by_width(word))
+            self.parts.update(disguises.split_by_spacing(word))
         self.pairs.update(run[begin : begin + 2] for begin in range(len(run) - 1))
         if run and "\uac00" <= run[0] <= "\ud7af":
             self.roots.update(run[:cut] for cut in range(1, min(len(run), _LONGEST_ROOT) + 1) if cut > 1 or run[cut:] in _KOREAN_ENDINGS)
@@ -245,7 +245,7 @@ class SeenText:
 
 
 def _forms(word: str) -> frozenset[str]:
-    run = disguises.wide(word)
+    run = disguises.unspaced(word)
     return frozenset(one + other for one, other in pairwise(run)) if run else endings.forms(word)
 
 
@@ -253,9 +253,9 @@ def stems(text: str) -> frozenset[str]:
     """The stems of the meaningful words of ``text``; for scripts without spaces, each pair of characters."""
     found: set[str] = set()
     for word in disguises.words(text):
-        run = disguises.wide(word)
+        run = disguises.unspaced(word)
         found.update(run[begin : begin + 2] for begin in range(len(run) - 1))
-        if not run and len(word) >= 3 and word not in languages.SMALL_WORDS:
+        if not run and len(word) >= 3 and word not in languages.STOP_WORDS:
             found.add(_stem(word))
     return frozenset(found)
 
@@ -291,9 +291,9 @@ def _sentences(text: str) -> list[frozenset[str]]:
     open_one: frozenset[str] = frozenset()
     for part in written.SENTENCE_END.split(text):
         own = stems(part)
-        if len(own) >= _LEAST_STEMS:
+        if len(own) >= _MIN_STEMS:
             found.append(own)
-        elif len(open_one | own) >= _LEAST_STEMS:
+        elif len(open_one | own) >= _MIN_STEMS:
             found.append(open_one | own)
             open_one = frozenset()
         else:

@@ -1,6 +1,6 @@
 """Guesses the language of a line from its stop words.
 
-It only has to detect that a text is not in the expected language.
+It only has to detect when a text is not in the expected language.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-_SMALL_WORDS = {
+_STOP_WORDS = {
     "English": "the of and to in is it for on with as at by from that this which an be are was were or not but how what who why when "
     "where i you your my we our they their he she his her its a do does did can could should would will have has had into "
     "than then there one them while under through during without within "
@@ -39,19 +39,19 @@ _SMALL_WORDS = {
     "Hungarian": "a az es egy nem is hogy de vagy mi ki en te o van volt meg csak mint ha el ez",
     "Vietnamese": "va la cua cho trong voi khong co nhung mot cac duoc den tu nay do toi ban nguoi khi",
 }
-_TONGUES: dict[str, tuple[str, ...]] = {}
-for _tongue, _small in _SMALL_WORDS.items():
-    for _word in _small.split():
-        _TONGUES[_word] = (*_TONGUES.get(_word, ()), _tongue)
+_LANGUAGES_OF_WORD: dict[str, tuple[str, ...]] = {}
+for _language, _words in _STOP_WORDS.items():
+    for _word in _words.split():
+        _LANGUAGES_OF_WORD[_word] = (*_LANGUAGES_OF_WORD.get(_word, ()), _language)
 
-SMALL_WORDS = frozenset(_TONGUES)
+STOP_WORDS = frozenset(_LANGUAGES_OF_WORD)
 """The stop words of all these languages, folded as ``disguises.words`` does."""
 
-_BY_LANGUAGE = {language: frozenset(small.split()) for language, small in _SMALL_WORDS.items()}
-_NEARLY = 0.6
+_BY_LANGUAGE = {language: frozenset(small.split()) for language, small in _STOP_WORDS.items()}
+_SHARE_OF_MOST = 0.6
 _WORD_WEIGHT = 3
 """The weight of a stop word, relative to one of a single letter, which may also come from a formula."""
-_MUST_SHOW = 8
+_SENTENCE_WORDS = 8
 """This many consecutive words without a stop word are not a sentence in any language known here."""
 
 
@@ -59,17 +59,17 @@ def count(words: Iterable[str]) -> Counter[str]:
     """The total weight of each language's stop words among these words."""
     found: Counter[str] = Counter()
     for word in words:
-        found.update(dict.fromkeys(_TONGUES.get(word, ()), _WORD_WEIGHT if len(word) > 1 else 1))
+        found.update(dict.fromkeys(_LANGUAGES_OF_WORD.get(word, ()), _WORD_WEIGHT if len(word) > 1 else 1))
     return found
 
 
 def expected(around: Counter[str]) -> frozenset[str]:
     """The languages that a text with these counts of stop words may be in. If that is unclear, English is expected."""
     most = max(around.values(), default=0)
-    return frozenset(language for language, number in around.items() if number >= _NEARLY * most) or frozenset({"English"})
+    return frozenset(language for language, number in around.items() if number >= _SHARE_OF_MOST * most) or frozenset({"English"})
 
 
-def small_words(language: str) -> frozenset[str]:
+def stop_words(language: str) -> frozenset[str]:
     """The stop words of one language, folded."""
     return _BY_LANGUAGE.get(language, frozenset())
 
@@ -79,5 +79,5 @@ def fits(words: list[str], around: Counter[str]) -> bool:
     # Each word counts once: "mot a mot" is not more Vietnamese because "mot" is repeated.
     own = count(set(words))
     if not own:
-        return len(words) < _MUST_SHOW
+        return len(words) < _SENTENCE_WORDS
     return max(own[language] for language in expected(around)) >= max(own.values())

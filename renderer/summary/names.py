@@ -17,7 +17,7 @@ _SHORTEST_CUT_UP = 6
 _LONGEST_CUT_UP = 24
 _SHORTEST_HALF = 3
 _SHORTEST_CERTAIN = 5
-_MOST_BETWEEN = 2
+_MAX_BETWEEN = 2
 _LONGEST_AFTER_NAME = 9
 _GERMAN_SURNAMES = frozenset(
     [
@@ -61,12 +61,12 @@ def has_hidden_name(line: str, hidden: HiddenText, seen: SeenText) -> bool:
     return _names_from_instructions(words, hidden, seen) or _names_from_reasoning(words, hidden, seen) or _quotes(line, seen)
 
 
-def builds_name(lines: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
-    """Whether a name is split across the last two lines, or spelled by letters of words or lines; or too many letters stand alone."""
+def reveals_name_together(lines: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
+    """Whether a name is split across the last two lines, or spelled by letters of words or lines, or there are too many single letters."""
     words = [word for line in lines for word in disguises.words(line)]
-    if any(_holds_name(row, hidden, seen, least) for row, least in letters.streams(lines)):
+    if any(_contains_name(row, hidden, seen, least) for row, least in letters.streams(lines)):
         return True
-    if letters.has_spaced_letters(lines, seen.words, languages.SMALL_WORDS) or hidden.letters.share(letters.initials(lines)):
+    if letters.has_spaced_letters(lines, seen.words, languages.STOP_WORDS) or hidden.letters.share(letters.initials(lines)):
         return True
     at_seam = "".join(words)[-_LONGEST_CUT_UP - sum(map(len, disguises.words(lines[-1]))) :]
     return _is_split_by_letters(at_seam, words, hidden, seen)
@@ -96,9 +96,9 @@ def _names_from_reasoning(words: list[str], hidden: HiddenText, seen: SeenText) 
     unseen = [word for word in words if word not in seen.words]
     if _is_split_in_two(words, hidden, seen) or any(word in hidden.certain_names or _is_name(word, hidden, seen) for word in unseen):
         return True
-    if any(_is_person(word, hidden, seen) for word in unseen) or _is_scattered(disguises.wide("".join(words)), hidden, seen):
+    if any(_is_person(word, hidden, seen) for word in unseen) or _is_scattered(disguises.unspaced("".join(words)), hidden, seen):
         return True
-    runs = [disguises.wide(word) for word in unseen]
+    runs = [disguises.unspaced(word) for word in unseen]
     if any(run[at:end] in hidden.certain_names and run[at:end] not in seen.names for run in runs for at, end in _spans(run, 2)):
         return True
     return _is_split_by_letters("".join(words), words, hidden, seen)
@@ -111,14 +111,14 @@ def _is_name(word: str, hidden: HiddenText, seen: SeenText) -> bool:
     if word not in hidden.spelled_names:
         return False
     allowed = languages.expected(seen.language_counts)
-    if disguises.wide(word):
+    if disguises.unspaced(word):
         # Capitals do not distinguish names there.
         return bool(plain_words.unknown_words(word, seen, hidden.instruction_forms))
     if new_words.is_topic(word, hidden):
         return False
     if plain_words.is_visible_compound(word, seen, allowed):
         return False
-    return not plain_words.is_known(word, seen, allowed) or (word not in hidden.small and "German" not in allowed)
+    return not plain_words.is_known(word, seen, allowed) or (word not in hidden.lower_case and "German" not in allowed)
 
 
 def _is_person(word: str, hidden: HiddenText, seen: SeenText) -> bool:
@@ -135,7 +135,7 @@ def _is_person(word: str, hidden: HiddenText, seen: SeenText) -> bool:
 
 def _is_scattered(run: str, hidden: HiddenText, seen: SeenText) -> bool:
     """Whether ``run`` contains a name in a script without spaces, backwards or with a few characters in between."""
-    for name in hidden.wide_names:
+    for name in hidden.unspaced_names:
         if len(name) < 2 or name in seen.names or all(one + other in seen.pairs for one, other in pairwise(name)):
             continue
         if name[::-1] in run or any(_follows(run, at, name) for at, sign in enumerate(run) if sign == name[0]):
@@ -145,17 +145,17 @@ def _is_scattered(run: str, hidden: HiddenText, seen: SeenText) -> bool:
 
 def _follows(run: str, at: int, name: str) -> bool:
     for sign in name[1:]:
-        at = run.find(sign, at + 1, at + 2 + _MOST_BETWEEN)
+        at = run.find(sign, at + 1, at + 2 + _MAX_BETWEEN)
         if at < 0:
             return False
     return True
 
 
 def _is_split_by_letters(squeezed: str, words: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
-    return _holds_name(squeezed, hidden, seen, _SHORTEST_CUT_UP, frozenset(words))
+    return _contains_name(squeezed, hidden, seen, _SHORTEST_CUT_UP, frozenset(words))
 
 
-def _holds_name(row: str, hidden: HiddenText, seen: SeenText, least: int, known: frozenset[str] | None = None) -> bool:
+def _contains_name(row: str, hidden: HiddenText, seen: SeenText, least: int, known: frozenset[str] | None = None) -> bool:
     """Whether a name is a part of ``row``, forwards or backwards. ``known``: words that were already checked on their own."""
     for text in (row, row[::-1]):
         for begin, end in _spans(text, least, hidden.name_heads):
@@ -184,11 +184,11 @@ def _spans(text: str, least: int, heads: AbstractSet[str] | None = None) -> Iter
 
 def _quotes(line: str, seen: SeenText) -> bool:
     """Whether something in quotation marks is not visible text with the same words in the same order."""
-    return not all(_is_visible_word(word, seen) for said in quoted_words(line) for word in said)
+    return not all(_is_visible_word(word, seen) for quotation in quoted_words(line) for word in quotation)
 
 
 def _is_visible_word(word: str, seen: SeenText) -> bool:
-    run = disguises.wide(word)
+    run = disguises.unspaced(word)
     is_run = len(run) == len(word) > 1 and all(one + other in seen.pairs for one, other in pairwise(run))
     return word in seen.words or is_run
 

@@ -16,11 +16,11 @@ from renderer.summary.index import HiddenText, SeenText, skeleton
 from renderer.summary.number_words import is_number
 from renderer.summary.spellings import digits, pinyin, sounds
 
-MOST_IN_LINE = 1
-MOST_TOGETHER = 3
+MAX_IN_LINE = 1
+MAX_TOGETHER = 3
 _SHORTEST, _LONGEST, _LONGEST_GERMAN = 4, 14, 20
-_LONGEST_WIDE = 3
-_LEAST_CIPHERED = 3
+_LONGEST_UNSPACED = 3
+_MIN_CIPHERED = 3
 _LIKELY_PART = 0.7
 _DERIVED_GERMAN = ("ung", "ungen", "heit", "heiten", "keit", "keiten", "schaft", "schaften", "tion", "tionen", "tat", "taten")
 _DERIVED_SPELLED = (
@@ -34,7 +34,7 @@ _NAMES_SPELLED = (
     "serenity clement soledad trinidad caridad piedad natividad felicidad asuncion concepcion encarnacion visitacion ascension"
 )
 _NAMES_ALIKE = frozenset(_NAMES_SPELLED.split())
-"""Names that have these endings nevertheless."""
+"""Names that have these endings."""
 _HEXADECIMAL = re.compile("[a-f]{6,}")
 
 
@@ -48,9 +48,9 @@ def is_allowed(line: str, word: str, hidden: HiddenText, seen: SeenText) -> bool
     """Whether ``word``, folded and unknown, is allowed in ``line``."""
     if is_number(word) or digits.is_number_word(word) or _HEXADECIMAL.fullmatch(word):
         return False
-    run = disguises.wide(word)
+    run = disguises.unspaced(word)
     if run:
-        if run != word or len(run) > _LONGEST_WIDE or sounds.sounds_like_name(run, hidden.sounds):
+        if run != word or len(run) > _LONGEST_UNSPACED or sounds.sounds_like_name(run, hidden.sounds):
             return False
         if run in hidden.korean_descriptions:
             return run not in hidden.certain_names and not any(one + other in hidden.instruction_forms for one, other in pairwise(run))
@@ -76,13 +76,13 @@ def is_topic(word: str, hidden: HiddenText) -> bool:
         return False
     if (word.endswith(_DERIVED_GERMAN) and word in hidden.forms) or not forms.isdisjoint(hidden.german_nouns):
         return True
-    is_small = word.endswith(_DERIVED) and not forms.isdisjoint(hidden.small)
-    return (is_small or not forms.isdisjoint(hidden.with_article)) and forms.isdisjoint(hidden.spelled_names)
+    is_lower_case = word.endswith(_DERIVED) and not forms.isdisjoint(hidden.lower_case)
+    return (is_lower_case or not forms.isdisjoint(hidden.with_article)) and forms.isdisjoint(hidden.spelled_names)
 
 
 def _may_sound_as_name(run: str, hidden: HiddenText, seen: SeenText) -> bool:
     """Whether Chinese characters may transcribe a hidden name written in Latin letters. Their actual pronunciation is not known here."""
-    return sounds.writes_sounds(run) and any(name.isascii() and name not in seen.words for name in hidden.spelled_names)
+    return sounds.may_transcribe_name(run) and any(name.isascii() and name not in seen.words for name in hidden.spelled_names)
 
 
 def _is_near_hidden(run: str, line: str, hidden: HiddenText) -> bool:
@@ -101,7 +101,7 @@ def _is_in_hidden(word: str, hidden: HiddenText) -> bool:
         return True
     if "".join(sorted(word)) in hidden.letter_sets:
         return True
-    return any(len(other) >= _LEAST_CIPHERED and other in hidden.forms for words in disguises.decoded(word) for other in words)
+    return any(len(other) >= _MIN_CIPHERED and other in hidden.forms for words in disguises.decoded(word) for other in words)
 
 
 def _looks_like_word(word: str, allowed: frozenset[str]) -> bool:

@@ -27,7 +27,7 @@ def is_number(word: str) -> bool:
     return any(pattern.fullmatch(word) for pattern in (_LATIN, _ROMAN, _KOREAN)) or _CHINESE.search(word) is not None
 
 
-SMALL = {
+SMALL_NUMBERS = {
     disguises.folded(word): value
     for value, spelled in {
         2: "two twice zwei deux dos due dois duas twee два две 두 둘 2 "
@@ -40,7 +40,7 @@ SMALL = {
     for word in spelled.split()
 }
 """Values by folded word. In hidden text, a digit counts as one of these; in a line, it is an ordinary number."""
-SMALL_WORDS = frozenset(word for word in SMALL if not word.isdigit())
+SMALL_NUMBER_WORDS = frozenset(word for word in SMALL_NUMBERS if not word.isdigit())
 _CHINESE_SMALL = {"两": 2, "兩": 2, "二": 2, "三": 3, "四": 4, "五": 5}
 COUNTED = re.compile("[两兩二三四五](?:[种種个個条條项項步点點类類组組份段句次]|方面)")
 """A small number with its measure word, in Chinese."""
@@ -49,4 +49,4 @@ COUNTED = re.compile("[两兩二三四五](?:[种種个個条條项項步点點�
 def small_numbers(text: str) -> set[int]:
     """The small numbers in a folded word or run of ``text``."""
     found = {_CHINESE_SMALL[pair[0]] for pair in COUNTED.findall(text)}
-    return found | ({SMALL[text]} if text in SMALL else set())
+    return found | ({SMALL_NUMBERS[text]} if text in SMALL_NUMBERS else set())

@@ -10,22 +10,24 @@ from renderer.summary import disguises
 from renderer.summary.index import LONG_WORD, SeenText, bare
 
 _LONGEST_WORD = 28
-_MOST_LETTERS_APART = 4
-_MOST_NUMBERS = 300
+_MAX_LETTERS_APART = 4
+_MAX_NUMBERS = 300
 _VOWELS = re.compile("[aeiouy]")
 
 
-def holds_secret(line: str, seen: SeenText) -> bool:
-    """Whether ``line`` contains one that is not in the visible text. A single digit counts: many lines could spell a number."""
+def contains_secret(line: str, seen: SeenText) -> bool:
+    """Whether ``line`` contains a key, code or number that is not in the visible text. A single digit counts: many lines could spell a
+    number.
+    """
     words = disguises.words(line)
-    if sum(len(word) == 1 and word.isascii() and word.isalpha() for word in words) > _MOST_LETTERS_APART:
+    if sum(len(word) == 1 and word.isascii() and word.isalpha() for word in words) > _MAX_LETTERS_APART:
         return True
     return any(_is_opaque(token) for token in line.split() if not _is_known(token, seen))
 
 
 def _is_known(token: str, seen: SeenText) -> bool:
     """Whether it is in the visible text. A person who sends every possible number still does not know which one is hidden."""
-    if len(seen.numbers) > _MOST_NUMBERS and any(map(str.isdigit, token)):
+    if len(seen.numbers) > _MAX_NUMBERS and any(map(str.isdigit, token)):
         return False
     return bare(token) in seen.tokens or _parts(token) <= seen.parts
 
@@ -36,7 +38,7 @@ def _parts(token: str) -> set[str]:
 
 
 def _ascii_parts(word: str) -> list[str]:
-    return [part for part in disguises.by_width(word) if part.isascii()] if disguises.wide(word) else [word]
+    return [part for part in disguises.split_by_spacing(word) if part.isascii()] if disguises.unspaced(word) else [word]
 
 
 def _is_opaque(token: str) -> bool:

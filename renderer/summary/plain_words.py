@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from renderer.summary import disguises, endings, languages
 from renderer.summary.index import SeenText
-from renderer.summary.number_words import COUNTED, SMALL_WORDS, is_number
+from renderer.summary.number_words import COUNTED, SMALL_NUMBER_WORDS, is_number
 from renderer.summary.spellings.digits import is_number_word
 from renderer.summary.vocabulary import (
     chinese,
@@ -33,7 +33,7 @@ from renderer.summary.vocabulary import (
 _LONGEST_PIECE = 8
 _ABSTRACT = ("isierung", "isierungen", "ization", "izations", "isation", "isations", "izacion", "izaciones", "bilidad", "bilidades")
 """No name has these endings, and each such word describes a kind of work."""
-_LEAST_PART = 4
+_MIN_PART = 4
 _GERMAN = frozenset({"German"})
 _ROMANCE = frozenset({"French", "Spanish", "Italian", "Portuguese"})
 _LINKS = ("", "s", "es", "n", "en")
@@ -55,7 +55,7 @@ def unknown_words(line: str, seen: SeenText, instructions: AbstractSet[str] = fr
     ``instructions``: the base words of system and developer messages. Of these, only the most common words are harmless.
     """
     allowed = languages.expected(seen.language_counts) | ({"Russian"} if "CYRILLIC" in seen.scripts else set())
-    parts = (part for word in disguises.words(line) if word not in seen.words for part in disguises.by_width(word))
+    parts = (part for word in disguises.words(line) if word not in seen.words for part in disguises.split_by_spacing(word))
     return [unknown for part in parts for unknown in _unknown_in(part, seen, allowed, instructions)]
 
 
@@ -67,7 +67,7 @@ def listed(language: str) -> Words:
 
 def is_plain(word: str, allowed: frozenset[str], instructions: AbstractSet[str] = frozenset()) -> bool:
     """Whether a folded word of Latin or Cyrillic letters is on the list of one of these languages."""
-    if word in SMALL_WORDS or any(word in languages.small_words(language) for language in allowed):
+    if word in SMALL_NUMBER_WORDS or any(word in languages.stop_words(language) for language in allowed):
         return True
     is_in_instructions = not instructions.isdisjoint(endings.forms(word))
     if word.endswith(_ABSTRACT) and not is_in_instructions:
@@ -96,9 +96,9 @@ def is_known(word: str, seen: SeenText, allowed: frozenset[str], instructions: A
 def _unknown_in(word: str, seen: SeenText, allowed: frozenset[str], instructions: AbstractSet[str]) -> list[str]:
     if word in seen.words or any(map(str.isdigit, word)):
         return []
-    if is_number_word(word) and word not in SMALL_WORDS:
+    if is_number_word(word) and word not in SMALL_NUMBER_WORDS:
         return [word]
-    if disguises.wide(word):
+    if disguises.unspaced(word):
         return _gaps(word, seen, instructions)
     return [] if is_known(word, seen, allowed, instructions) else [word]
 
@@ -130,7 +130,7 @@ _ENDINGS: dict[str, Forms] = {
 
 def _is_compound(word: str, seen: SeenText, instructions: AbstractSet[str]) -> bool:
     """Whether a German compound is made of known words, like "Reisezeit"."""
-    for cut in range(_LEAST_PART - 1, len(word) - _LEAST_PART + 2):
+    for cut in range(_MIN_PART - 1, len(word) - _MIN_PART + 2):
         head, tail = word[:cut], word[cut:]
         if _is_part(tail, seen, instructions) and any(
             _is_part(head.removesuffix(link), seen, instructions) for link in _LINKS if head.endswith(link)
@@ -141,13 +141,13 @@ def _is_compound(word: str, seen: SeenText, instructions: AbstractSet[str]) -> b
 
 def _is_part(part: str, seen: SeenText, instructions: AbstractSet[str]) -> bool:
     if part in seen.words:
-        return len(part) >= _LEAST_PART - 1
-    return len(part) >= _LEAST_PART and (is_plain(part, _GERMAN, instructions) or not endings.german(part).isdisjoint(seen.forms))
+        return len(part) >= _MIN_PART - 1
+    return len(part) >= _MIN_PART and (is_plain(part, _GERMAN, instructions) or not endings.german(part).isdisjoint(seen.forms))
 
 
 def is_visible_compound(word: str, seen: SeenText, allowed: frozenset[str], instructions: AbstractSet[str] = frozenset()) -> bool:
     """Whether a word begins or ends with a visible word, and the rest is plain."""
-    for cut in range(_LEAST_PART, len(word) - _LEAST_PART + 1):
+    for cut in range(_MIN_PART, len(word) - _MIN_PART + 1):
         head, tail = word[:cut], word[cut:]
         if (head in seen.words and is_plain(tail, allowed, instructions)) or (tail in seen.words and is_plain(head, allowed, instructions)):
             return True

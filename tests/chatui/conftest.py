@@ -8,7 +8,7 @@ import django
 import pytest
 import pytest_asyncio
 
-# A conftest that is named on the command line is loaded before pytest-django sets Django up; models cannot be imported before that.
+# A conftest named on the command line is loaded before pytest-django sets up Django, and models cannot be imported before that.
 django.setup()
 
 from channels.db import database_sync_to_async
@@ -28,7 +28,7 @@ from tests.support.scripted import ScriptedBackend
 
 PASSWORD = "correct horse battery"
 OPENING = {"reason": "a fault was reported", "minutes": "15"}
-"""What the form that opens a debug view sends."""
+"""The data of the form that opens a debug view."""
 
 
 def make_person(name: str, *permissions: str, staff: bool = False) -> User:
@@ -44,7 +44,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """No throttle, outage or limit left over from another test."""
     monkeypatch.setattr(outages, "_last", float("-inf"))
     cache.clear()
-    limits.forget()
+    limits.clear_cache()
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def bela(db: None) -> User:
 
 @pytest.fixture
 def sam(db: None) -> User:
-    """Staff without permissions of ours."""
+    """Staff without any of our permissions."""
     return make_person("sam", staff=True)
 
 
@@ -91,14 +91,14 @@ def conversation(ada: User) -> Conversation:
 
 @pytest_asyncio.fixture
 async def backend(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ScriptedBackend]:
-    """A model server that plays what a test scripts. Turns that the test left running are ended, so that none outlives it."""
+    """A model server that plays a test's script. Turns that the test left running are ended."""
     scripted = ScriptedBackend()
     monkeypatch.setattr(connected, "backend", lambda choice="": scripted)
     # A script is for the answer; it is not to be played a second time as its own summary.
     monkeypatch.setattr(summarizing, "FIRST_SECONDS", 86_400.0)
     yield scripted
     for key in list(running._runners):
-        await running.stop(running.Place(key, PROCESS))  # a test that failed may have left one waiting for what never comes
+        await running.stop(running.Place(key, PROCESS))  # a failed test may have left one that waits forever
     await running.settle()
 
 

@@ -1,4 +1,4 @@
-"""The product's own error codes: each has a sentence, none takes the word of one of the specification's."""
+"""The product's own error codes: each has a sentence, and none has the name of a code of the specification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short form of events: whatever is written, a page that reads it has what events in full would have given it."""
+"""The compact form of events: a page that reads it has the same state as with full events."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MARKDOWN = f"# Title\n\nA *paragraph* of wörds 🐈 and more.\n\n- one\n- two\n
 
 
 def flushes(text: str, size: int) -> list[list[wire.Numbered]]:
-    """What a stream flushes of an answer that comes in pieces of this size, after a preamble."""
+    """The events that a stream flushes for an answer in pieces of this size, after a preamble."""
     stream, key, found = EndUserStream(uuid4()), uuid4(), []
     for header, body in ((PREAMBLE, "First I look."), (FINAL, text)):
         pieces: list[RawEvent] = [FrameText(body[at : at + size]) for at in range(0, len(body), size)]

@@ -1,4 +1,4 @@
-"""What ``manage.py check --deploy`` says of Django's middleware, which stands in the settings as classes made of it."""
+"""The results of ``manage.py check --deploy`` for Django's middleware, of which the settings list subclasses."""
 
 from __future__ import annotations
 

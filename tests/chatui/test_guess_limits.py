@@ -1,4 +1,4 @@
-"""Guesses wait: neither one network nor one name gets further, and nobody is locked out by somebody else's guesses."""
+"""Limits on guesses: neither many names from one network nor many networks help, and nobody is locked out by other people's guesses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.chatui.conftest import PASSWORD, make_person, signed_in
 
 
 class Clock:
-    """Time that a test moves on; the cache of the tests goes by it, too."""
+    """A clock that a test advances. The cache of the tests uses it, too."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._now = time.time()
@@ -35,7 +35,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def judged(limit: GuessLimit, address: str, account: str = "", known: str = "", *, tries: int) -> int:
-    """How many of so many guesses in a row may be judged."""
+    """How many of ``tries`` guesses in a row are checked."""
     count = 0
     for _ in range(tries):
         try:

@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from chatui.error_reports import JsonFormatter, PlacesFormatter
+from chatui.error_reports import JsonFormatter, SafeTextFormatter
 
 
 def record(message: str, **extra: Any) -> logging.LogRecord:
@@ -28,7 +28,7 @@ def raised() -> Any:
 
 def test_fields_stand_behind_the_sentence_and_in_the_object() -> None:
     line = record("turn ended", turn="1", seconds=1.5, code="", cause='HTTP 401, "x"\nINFO forged', request="SECRET", input_tokens=None)
-    said = PlacesFormatter("%(levelname)s %(name)s: %(message)s").format(line)
+    said = SafeTextFormatter("%(levelname)s %(name)s: %(message)s").format(line)
     assert said.startswith("INFO chatui.x: turn ended turn=1 ") and "seconds=1.5" in said and "SECRET" not in said and "\n" not in said
     found = json.loads(JsonFormatter().format(line))
     assert found.pop("time").endswith("+00:00")
@@ -60,6 +60,6 @@ def test_the_token_of_a_link_is_not_logged_where_its_form_is_refused(name: str, 
     assert Client(enforce_csrf_checks=True).post(address).status_code == 403
     lines = [line for line in caplog.records if line.name == "django.security.csrf"]
     assert lines and token in lines[0].getMessage(), "the premise"
-    for formatter in (PlacesFormatter("%(message)s"), JsonFormatter()):
+    for formatter in (SafeTextFormatter("%(message)s"), JsonFormatter()):
         said = formatter.format(lines[0])
         assert token not in said and "/(token)/" in said

@@ -1,4 +1,4 @@
-"""Forwarded headers are believed from the operator's proxies and from nobody else."""
+"""Forwarded headers are trusted from the operator's proxies and from nobody else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def proxy() -> Iterator[None]:
 
 
 def seen(peer: str, **headers: str) -> tuple[str, bool]:
-    """Which address, and whether https, a view sees of a request from ``peer``."""
+    """The address that a view sees for a request from ``peer``, and whether it is https."""
     requests: list[HttpRequest] = []
 
     def view(request: HttpRequest) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""What an operator may set is documented, checked and safe by default."""
+"""Settings are documented, checked and safe by default."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_value_of_the_wrong_kind_is_refused(monkeypatch: pytest.MonkeyPatch) -
         ("SEARCH", "hunter2"),
     ],
 )
-def test_what_is_said_of_a_mistake_quotes_no_value(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_an_invalid_setting_quotes_no_value(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(f"CHATUI_{name}", value)
     with pytest.raises(ValidationError) as error:
         Environment()
@@ -77,7 +77,7 @@ def test_a_data_directory_is_made_for_its_owner_only_and_one_that_is_there_is_le
 
 
 @pytest.mark.slow
-def test_a_redis_that_takes_connections_and_says_nothing_holds_nobody_up(tmp_path: Path) -> None:
+def test_a_redis_that_accepts_connections_but_never_answers_blocks_nobody(tmp_path: Path) -> None:
     asks = "import django; django.setup(); from chatui.backends.spec.definition import BackendSpec; "
     asks += "from chatui.model_servers import available; "
     asks += "print(available.models(BackendSpec(name='a', url='http://127.0.0.1:9')))"
@@ -171,7 +171,7 @@ def test_the_defaults_have_nothing_wrong(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.slow
 def test_manage_py_check_runs_the_checks(tmp_path: Path) -> None:
-    """Django finds checks only in modules that are imported; nobody imports these but the app itself."""
+    """Django finds checks only in imported modules, and only the app itself imports these."""
     wrong = {
         "CHATUI_DATA_DIR": str(tmp_path),
         "CHATUI_BACKEND_URL": "ftp://x",

@@ -1,4 +1,4 @@
-"""Templates reach browsers without their indentation and without lines that only decide, and mean the same."""
+"""Templates are sent to browsers without indentation and without lines that contain only tags, and mean the same."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_what_people_wrote_keeps_its_lines() -> None:
 
 
 def test_no_template_has_lines_in_which_white_space_counts() -> None:
-    """A text area or a ``pre`` whose own lines begin with blanks would lose them."""
+    """In a text area or a ``pre``, lines that begin with spaces in the template would lose them."""
     for path in (ROOT / "templates").rglob("*.html"):
         text = path.read_text(encoding="utf-8")
         for found in re.finditer(r"<(pre|textarea)\b[^>]*>(.*?)</\1>", text, re.DOTALL):
@@ -38,7 +38,7 @@ def rendered(directory: Path, text: str, values: dict[str, object], name: str = 
     return engine.get_template(name).render(Context(values))
 
 
-def test_a_line_that_only_decides_leaves_none(tmp_path: Path) -> None:
+def test_a_line_with_only_a_tag_leaves_no_line(tmp_path: Path) -> None:
     text = "<p>\n    {# why #}\n    {% if a %}\n    one\n    {% else %}\n    two\n    {% endif %}\n    three\n</p>\n"
     assert rendered(tmp_path, text, {"a": True}) == "<p>\none\nthree\n</p>\n"
     assert rendered(tmp_path, text, {}) == "<p>\ntwo\nthree\n</p>\n"
@@ -49,7 +49,7 @@ def test_a_line_that_only_decides_leaves_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tail", ["{% if b %}b{% endif %}", "{% if b %}\n  b\n  {% endif %}", "{% if b %}b{% else %}b{% endif %}"])
 @pytest.mark.parametrize("values", [{}, {"a": True}, {"b": True}, {"a": True, "b": True}])
-def test_what_stands_on_lines_of_its_own_stays_apart(tmp_path: Path, tail: str, values: dict[str, object]) -> None:
+def test_text_on_separate_lines_stays_separate(tmp_path: Path, tail: str, values: dict[str, object]) -> None:
     text = f"before\n  {{% if a %}}a{{% endif %}}\n  {tail}\n  after {{% if a %}}a{{% endif %}}\n"
     page = rendered(tmp_path, text, values)
     a, b = (["a"] if "a" in values else []), (["b"] if "b" in values or "else" in tail else [])

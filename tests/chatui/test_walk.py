@@ -1,4 +1,4 @@
-"""The walk in ARCHITECTURE.md is the walk of a real message: each Python file that it names is passed, in that order."""
+"""The path in ARCHITECTURE.md is the path of a real message: it passes each Python file named there, in that order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.walk import steps
 THOUGHT, ANSWER = "They add two numbers.", "It is **four**.\n\n- two\n- and two"
 STREAM = chunk(reasoning_content=THOUGHT) + b"".join(chunk(content=word) for word in ANSWER.split(" ")) + chunk("stop") + DONE
 FIRST_ON_THE_WAY_BACK = "chatui/backends/sse.py"
-# These also carry what is told before there is any text, such as that a turn has begun, at a time of their own.
+# These files also handle events before there is any text, such as the beginning of a turn, so their order is not fixed.
 AFTER = {
     "chatui/wire/compact.py": "renderer/markup/html.py",
     "chatui/delivery/bus.py": "chatui/wire/compact.py",
@@ -81,7 +81,7 @@ async def traced() -> AsyncIterator[Passed]:
 
 @pytest_asyncio.fixture
 async def passed(ada: User, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Passed]:
-    """What a message passes that is sent over a socket to a real back end, the second in its conversation."""
+    """The files that a message passes on its way from a socket to a real back end and back. It is the second in its conversation."""
     async with stub.running(stub.plays(STREAM)) as server:
         monkeypatch.setattr(connected, "specs", lambda: (BackendSpec(name="main", url=server.url, models=("m",)),))
         async with BrowserSocket(ada) as before:

@@ -1,4 +1,4 @@
-"""The contract of the socket: what is read, what is encoded, and that server and page know the same events, commands and fields."""
+"""The socket's protocol: parsing, encoding, and the same events, commands and fields on the server and the page."""
 
 from __future__ import annotations
 

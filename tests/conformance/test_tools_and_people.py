@@ -9,7 +9,7 @@ import pytest
 from renderer.errors import Code, OpenChatMLError, VisibilityError
 from renderer.frames import Frame
 from renderer.gate import Audience, may_see, show
-from renderer.history import seen_again
+from renderer.history import frames_for_prompt
 from renderer.ocml import calls
 from tests.conformance.cases import Case, cases, frame_as_told, frame_of, frames_of, header_of, kind, name_of
 from tests.support.cases import for_each
@@ -42,7 +42,7 @@ def test_a_reply_is_read(case: Case) -> None:
 
 @for_each(cases("sampled-again"))
 def test_what_a_model_sees_again(case: Case) -> None:
-    assert [frame_as_told(frame) for frame in seen_again(frames_of(case["frames"]))] == case["seen_again"]
+    assert [frame_as_told(frame) for frame in frames_for_prompt(frames_of(case["frames"]))] == case["seen_again"]
 
 
 def test_an_end_user_sees_what_is_listed_and_nothing_else() -> None:

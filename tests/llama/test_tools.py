@@ -21,7 +21,7 @@ from chatui.tools.replies import Reply
 from chatui.turns.calls.requested import Requested, reply_frame, requested
 from renderer.frames import Frame, Header, Role, Terminator
 from renderer.harmony.vocabulary import Vocabulary
-from renderer.history import seen_again
+from renderer.history import frames_for_prompt
 from renderer.markup import html
 from renderer.markup.citations import Cited
 from tests.chatui.backends.chat.test_recordings import PARIS, PLAN, TOKYO
@@ -59,7 +59,7 @@ async def test_weather_with_and_without_a_preamble(backend: Backend, question: s
     header = Header(Role.TOOL, "commentary", recipient="assistant", call_id=called.header.call_id, name=called.header.recipient)
     reply = Frame(header, '{"ok": true, "content": {"temperature": 20, "sky": "sunny"}, "error": null}')
     given = {called.header.call_id or "": first.ended.reasoning} if first.ended.reasoning else {}
-    second = await outcome(backend, replace(request, frames=seen_again((*request.frames, *written, reply)), given_back=given))
+    second = await outcome(backend, replace(request, frames=frames_for_prompt((*request.frames, *written, reply)), given_back=given))
     assert second.error is None and second.visible
 
 
@@ -81,7 +81,7 @@ async def test_the_browser_is_called_on_analysis_and_its_page_is_cited(
     assert isinstance(read, Requested) and read.tool.recipient == "browser.search"
     page = "[0] Harmony (https://harmony.example/)\n**viewing lines [0 - 1] of 1**\n\nL0: The Harmony format.\nL1: It has channels."
     reply = reply_frame(called.header, Reply(page))
-    second = await outcome(backend, replace(request, frames=seen_again((*request.frames, *written, reply))))
+    second = await outcome(backend, replace(request, frames=frames_for_prompt((*request.frames, *written, reply))))
     assert second.error is None and "【0†" in second.visible
     [shown, *_] = html.render_blocks(second.visible, pages={0: Cited("https://harmony.example/", "Harmony")})
     assert 'href="https://harmony.example/"' in shown.html and "†" not in shown.html
@@ -102,6 +102,6 @@ async def test_code_for_python_is_called_on_analysis_and_answered_from_its_outpu
     read = requested(called, {PYTHON.name: PYTHON})
     assert isinstance(read, Requested) and read.arguments == {"code": FIBONACCI[1]}
     reply = reply_frame(called.header, Reply("55\n"))
-    second = await outcome(backend, replace(request, frames=seen_again((*request.frames, *written, reply))))
+    second = await outcome(backend, replace(request, frames=frames_for_prompt((*request.frames, *written, reply))))
     assert second.error is None and "55" in second.visible
     await backend.aclose()

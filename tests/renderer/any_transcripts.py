@@ -1,4 +1,4 @@
-"""Any transcript at all, with a word of its own in each body, to find out what became visible on the way to another form and back."""
+"""Random transcripts with a unique word in each body, to detect what became visible during a conversion to another format and back."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _PLAIN = [
 
 @some.composite
 def any_frame(draw: some.DrawFn) -> Frame:
-    """A frame with any header, broken ones included."""
+    """A frame with any header, including invalid ones."""
     header = Header(
         draw(some.sampled_from(_ROLES)),
         draw(some.sampled_from(_CHANNELS)),
@@ -74,7 +74,7 @@ def any_frame(draw: some.DrawFn) -> Frame:
 
 
 def any_frames(most: int = 6) -> some.SearchStrategy[tuple[Frame, ...]]:
-    """Several frames. The body of each holds a word that no other has."""
+    """Several frames. Each body contains a unique word."""
     return some.lists(any_frame(), min_size=1, max_size=most).map(_told_apart)
 
 
@@ -83,10 +83,10 @@ def _told_apart(frames: Sequence[Frame]) -> tuple[Frame, ...]:
 
 
 def words(text: str) -> set[str]:
-    """The words of the bodies that a text holds."""
+    """The unique words that a text contains."""
     return set(_WORD.findall(text))
 
 
 def seen(frames: Iterable[Frame]) -> set[str]:
-    """The words that an end user sees."""
+    """The unique words that an end user sees."""
     return words("\n".join(show(frame, Audience.END_USER) for frame in visible(frames, Audience.END_USER)))

@@ -34,7 +34,7 @@ _FRAMES = [
 _PROFILE = "profiles: {harmony: {enabled: true, require_channels: [final], tool_calls_in: commentary, builtins_in: [analysis]}}\n"
 
 bodies = st.lists(st.one_of(st.sampled_from([*TOKENS, *_WORDS]), st.text(max_size=8)), max_size=12).map("".join)
-"""Any Unicode text, control tokens and parts of them oftener than chance has it."""
+"""Any Unicode text, with more control tokens and parts of them than random text has."""
 
 soup = st.lists(st.sampled_from([*TOKENS, *_WORDS, *_HEADERS, *_FRAMES, _PROFILE]) | st.text(max_size=3), max_size=25).map("".join)
 """Text made of pieces of transcripts, in any order."""
@@ -46,7 +46,7 @@ values = st.from_regex(r"[A-Za-z0-9_.:-]{1,20}", fullmatch=True)
 _optional = st.none() | values
 _scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12) | soup
 header_values = st.recursive(_scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3))
-"""What a document header can hold."""
+"""Values that a document header can contain."""
 
 
 @st.composite
@@ -76,7 +76,7 @@ def frames(draw: st.DrawFn, number: int = 0) -> Frame:
 
 @st.composite
 def transcripts(draw: st.DrawFn) -> Transcript:
-    """Any transcript that keeps the rules."""
+    """Any valid transcript."""
     count = draw(st.integers(0, 4))
     return Transcript(
         tuple(draw(frames(number)) for number in range(count)),

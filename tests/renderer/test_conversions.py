@@ -1,4 +1,4 @@
-"""No conversion makes more visible: whatever a transcript holds, and whatever form it goes through."""
+"""No conversion makes more text visible, whatever the transcript contains and whatever formats it is converted to."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def through_json(frames: Frames, _vocabulary: Vocabulary) -> Iterator[Frames]:
 
 
 def through_broken_json(frames: Frames, _vocabulary: Vocabulary) -> Iterator[Frames]:
-    """JSON that nobody checked, with what a message cannot hold, and a call in place of every second body."""
+    """Unchecked JSON, with values that a message cannot have, and a call in place of every second body."""
     ends = (frame.terminator.value[2:-2] for frame in frames)
     said: list[dict[str, object]] = [
         {**frame.header.as_written(), "content": frame.body, "terminator": end} for frame, end in zip(frames, ends, strict=True)
@@ -74,7 +74,7 @@ def through_harmony_ids(frames: Frames, vocabulary: Vocabulary) -> Iterator[Fram
 
 
 def read(convert: Callable[[], Transcript]) -> Iterator[Frames]:
-    """What came back; nothing where it is not written."""
+    """The frames after the conversion; none if the transcript cannot be written."""
     try:
         yield convert().frames
     except OpenChatMLError:

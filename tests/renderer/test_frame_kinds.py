@@ -1,4 +1,4 @@
-"""What kind a frame is follows from its header alone, and agrees with the gate for every header there can be."""
+"""The kind of a frame follows from its header alone, and agrees with the gate for every possible header."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from renderer.frame_kinds import (
 )
 from renderer.frames import Channel, Frame, Header, Intent, Role
 from renderer.gate import Audience, may_see
-from renderer.history import seen_again
+from renderer.history import frames_for_prompt
 
 HEADERS = [
     Header(role, channel, recipient, intent=intent)
@@ -78,7 +78,7 @@ def test_a_document_is_what_a_person_brought_and_nothing_else_of_that_name() -> 
 def test_what_the_product_writes_for_people_is_known_by_its_name() -> None:
     assert {SUMMARY.name, TOOL_LINE.name} == PRODUCT_NAMES and is_tool_line(TOOL_LINE)
     for header in (SUMMARY, TOOL_LINE):
-        assert seen_again([Frame(Header(Role.USER), "Why?"), Frame(header, "Looking it up")]) == (Frame(Header(Role.USER), "Why?"),)
+        assert frames_for_prompt([Frame(Header(Role.USER), "Why?"), Frame(header, "Looking it up")]) == (Frame(Header(Role.USER), "Why?"),)
 
 
 def test_each_well_known_header_is_what_its_name_says() -> None:

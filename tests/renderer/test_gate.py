@@ -163,7 +163,7 @@ def test_exactly_what_is_hidden_has_a_reason_and_it_is_a_sentence_that_quotes_no
         why = why_hidden(header)
         assert (why is None) is may_see(header, Audience.END_USER), header
         assert why is None or (why.endswith(".") and len(why) > 20)
-    # Neither an unknown word nor a known one's name is needed to say why, so the sentences are few.
+    # The sentences quote neither unknown nor known values, so there are only a few of them.
     assert len({why_hidden(header) for header in hidden}) < 15
     assert why_hidden(Header("eavesdropper")) == why_hidden(Header("somebody"))
 
@@ -177,7 +177,7 @@ def test_exactly_what_is_hidden_has_a_reason_and_it_is_a_sentence_that_quotes_no
         (Header("assistant", channel="commentary", recipient="functions.x"), "tool"),
         (Header("system"), "System"),
         (Header("developer", channel="final"), "Developer"),
-        (Header("tool", channel="final", name="x"), "tool replies"),
+        (Header("tool", channel="final", name="x"), "Tool replies"),
         (Header("assistant", channel="final", intent="status"), "status"),
         (Header("assistant", channel="gossip"), "channel"),
         (Header("user", channel="analysis"), "channel"),

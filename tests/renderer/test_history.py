@@ -1,9 +1,9 @@
-"""What a model sees again: the drop rules of the specification's section 7 and 12.7."""
+"""Which frames a model is sent again: the rules of sections 7 and 12.7 of the specification."""
 
 from __future__ import annotations
 
 from renderer.frames import Frame, Header, Terminator
-from renderer.history import seen_again
+from renderer.history import frames_for_prompt
 
 ASK = Frame(Header("user"), "question")
 THINK = Frame(Header("assistant", channel="analysis"), "thinking")
@@ -17,57 +17,57 @@ ANSWER_AGAIN = Frame(Header("assistant", channel="final"), "answer")
 
 
 def test_analysis_before_the_last_final_is_dropped_and_the_answer_stays() -> None:
-    assert seen_again([ASK, THINK, ANSWER, ASK]) == (ASK, ANSWER_AGAIN, ASK)
+    assert frames_for_prompt([ASK, THINK, ANSWER, ASK]) == (ASK, ANSWER_AGAIN, ASK)
 
 
 def test_analysis_of_every_earlier_answer_is_dropped_not_only_of_the_first() -> None:
-    assert seen_again([ASK, THINK, ANSWER, ASK, THINK, ANSWER, ASK]) == (ASK, ANSWER_AGAIN, ASK, ANSWER_AGAIN, ASK)
+    assert frames_for_prompt([ASK, THINK, ANSWER, ASK, THINK, ANSWER, ASK]) == (ASK, ANSWER_AGAIN, ASK, ANSWER_AGAIN, ASK)
 
 
 def test_calls_on_commentary_stay_with_their_replies() -> None:
-    assert seen_again([ASK, THINK, CALL, REPLY, ANSWER, ASK]) == (ASK, CALL, REPLY, ANSWER_AGAIN, ASK)
+    assert frames_for_prompt([ASK, THINK, CALL, REPLY, ANSWER, ASK]) == (ASK, CALL, REPLY, ANSWER_AGAIN, ASK)
 
 
 def test_calls_on_analysis_go_with_their_replies() -> None:
-    assert seen_again([ASK, HIDDEN_CALL, HIDDEN_REPLY, ANSWER, ASK]) == (ASK, ANSWER_AGAIN, ASK)
+    assert frames_for_prompt([ASK, HIDDEN_CALL, HIDDEN_REPLY, ANSWER, ASK]) == (ASK, ANSWER_AGAIN, ASK)
 
 
 def test_analysis_of_an_unfinished_tool_loop_stays() -> None:
-    assert seen_again([ASK, THINK, ANSWER, ASK, THINK, CALL, REPLY]) == (ASK, ANSWER_AGAIN, ASK, THINK, CALL, REPLY)
+    assert frames_for_prompt([ASK, THINK, ANSWER, ASK, THINK, CALL, REPLY]) == (ASK, ANSWER_AGAIN, ASK, THINK, CALL, REPLY)
 
 
 def test_a_call_without_reply_and_a_reply_without_call_are_left_out() -> None:
-    assert seen_again([ASK, CALL, ANSWER, ASK]) == (ASK, ANSWER_AGAIN, ASK)
-    assert seen_again([ASK, REPLY, ANSWER, ASK]) == (ASK, ANSWER_AGAIN, ASK)
+    assert frames_for_prompt([ASK, CALL, ANSWER, ASK]) == (ASK, ANSWER_AGAIN, ASK)
+    assert frames_for_prompt([ASK, REPLY, ANSWER, ASK]) == (ASK, ANSWER_AGAIN, ASK)
 
 
 def test_preambles_stay() -> None:
-    assert seen_again([ASK, PLAN, ANSWER, ASK]) == (ASK, PLAN, ANSWER_AGAIN, ASK)
+    assert frames_for_prompt([ASK, PLAN, ANSWER, ASK]) == (ASK, PLAN, ANSWER_AGAIN, ASK)
 
 
 def test_what_the_product_wrote_for_people_and_debug_frames_are_not_sent() -> None:
     summary = Frame(Header("assistant", channel="commentary", intent="preamble", name="reasoning_summary"), "Compared routes")
     broken = Frame(Header("assistant", channel="analysis", intent="debug"), "garbage")
-    assert seen_again([ASK, summary, broken]) == (ASK,)
+    assert frames_for_prompt([ASK, summary, broken]) == (ASK,)
 
 
 def test_what_is_left_out_once_stays_left_out() -> None:
     frames = [ASK, THINK, PLAN, CALL, REPLY, HIDDEN_CALL, HIDDEN_REPLY, ANSWER, ASK, THINK, HIDDEN_CALL, HIDDEN_REPLY]
-    once = seen_again(frames)
+    once = frames_for_prompt(frames)
     assert once == (ASK, PLAN, CALL, REPLY, ANSWER_AGAIN, ASK, THINK, HIDDEN_CALL, HIDDEN_REPLY)
-    assert seen_again(once) == once
+    assert frames_for_prompt(once) == once
 
 
 def test_a_commentary_call_whose_reply_stood_on_analysis_goes_with_it() -> None:
     crossed = Frame(Header("tool", channel="analysis", name="functions.f", call_id="c1", recipient="assistant"), "{}")
-    assert seen_again([ASK, CALL, crossed, ANSWER, ASK]) == (ASK, ANSWER_AGAIN, ASK)
+    assert frames_for_prompt([ASK, CALL, crossed, ANSWER, ASK]) == (ASK, ANSWER_AGAIN, ASK)
 
 
 def test_analysis_after_a_turn_that_was_stopped_stays_until_a_final_is_issued() -> None:
-    assert seen_again([ASK, THINK, ASK]) == (ASK, THINK, ASK)
-    assert seen_again([ASK, THINK, ASK, ANSWER]) == (ASK, ASK, ANSWER_AGAIN)
+    assert frames_for_prompt([ASK, THINK, ASK]) == (ASK, THINK, ASK)
+    assert frames_for_prompt([ASK, THINK, ASK, ANSWER]) == (ASK, ASK, ANSWER_AGAIN)
 
 
 def test_any_return_becomes_an_end_and_any_call_stays_one() -> None:
-    sent = seen_again([ASK, CALL, REPLY, ANSWER])
+    sent = frames_for_prompt([ASK, CALL, REPLY, ANSWER])
     assert [frame.terminator for frame in sent] == [Terminator.END, Terminator.CALL, Terminator.END, Terminator.END]

@@ -1,4 +1,4 @@
-"""The format library stands by itself: its README is true, it imports alone, and ``python -m renderer`` needs no Django."""
+"""The format library works by itself: its README is correct, it can be imported alone, and ``python -m renderer`` needs no Django."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ELSEWHERE = (
     "asgiref", "bleach", "channels", "chatui", "daphne", "django", "html5lib", "httpx", "linkify_it", "markdown_it", "mdit_py_plugins",
     "nh3", "openai_harmony", "pydantic", "pygments", "regex", "tiktoken",
 )  # fmt: skip
-"""What the format does not need. PyYAML it does."""
+"""Packages that the format library does not need. It needs PyYAML."""
 
 BLOCKED = """
 import sys
@@ -39,7 +39,7 @@ TALK = """version: 2.2
 
 
 def alone(program: str, *arguments: str, standard_input: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a program in an interpreter in which nothing but the format and PyYAML can be imported."""
+    """Run a program in an interpreter that can import only the format library and PyYAML."""
     command = [sys.executable, "-c", BLOCKED + program, ",".join(ELSEWHERE), *arguments]
     return subprocess.run(command, cwd=ROOT, input=standard_input, capture_output=True, text=True, timeout=60, check=False)
 

@@ -1,4 +1,4 @@
-"""JSON as the standard has it: what is refused, at any depth and length, and at what cost."""
+"""The strict JSON parser: what it refuses, at any depth and length, and what that costs."""
 
 from __future__ import annotations
 

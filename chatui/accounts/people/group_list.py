@@ -90,6 +90,6 @@ def _features_of(group: Group) -> tuple[str, ...]:
     said = (
         (env.share_groups, gettext("May make share links")),
         (env.summary_groups, gettext("Gets summaries of the thinking")),
-        (operators.of_groups().texts, gettext("Has instructions of its own for the model")),
+        (operators.group_instructions().texts, gettext("Has instructions of its own for the model")),
     )
     return tuple(words for names, words in said if group.name in names)

@@ -38,7 +38,7 @@ def group_references() -> Iterator[GroupReference]:
         FACTOR: (env.second_factor_groups, "nobody needs a second factor because of it"),
         "CHATUI_SHARE_GROUPS": (env.share_groups, "it lets nobody create share links"),
         "CHATUI_SUMMARY_GROUPS": (env.summary_groups, "it gives nobody summaries"),
-        "CHATUI_GROUP_INSTRUCTIONS_FILE": (operators.of_groups().texts, "its instructions apply to nobody"),
+        "CHATUI_GROUP_INSTRUCTIONS_FILE": (operators.group_instructions().texts, "its instructions apply to nobody"),
         LIMITS: (env.group_answers_at_once, "its limit applies to nobody"),
         "CHATUI_TOOLS": ((name for names in env.tools.values() for name in names), "it gives nobody a tool"),
         BACK_ENDS: ((name for spec in configured.operator_backends(env) for name in spec.groups), "it gives nobody access to a back end"),

@@ -117,7 +117,7 @@ class Tab:
         except ValueError:
             self._look("event", text)
             raise CanaryError("The socket sent what is no list of events.") from None
-        if not self.watch.pardons:
+        if not self.watch.awaits_withdrawal:
             self._look("event", text)
         for event in events:
             self._look_at_one(event)
@@ -132,7 +132,7 @@ class Tab:
         """Each event is checked: one frame may contain text, its withdrawal, and what follows; short events add up to a block."""
         if event.get("type") == "chatui:withdrawn":
             self.watch.withdrawn()
-        if self.watch.pardons:
+        if self.watch.awaits_withdrawal:
             self._look("event", json.dumps(event, ensure_ascii=False))
         if block := str(event.get("html", "")):
             self.heard.append(block)

@@ -85,7 +85,7 @@ def _prompt(row: Conversation, turn: Turn, vocabulary: Vocabulary) -> tuple[list
         return ids, _("These are the exact ids that were sent.")
     messages = transcripts.branch(row, turn.question)
     stored = [transcripts.frame_of(message) for message in messages]
-    written, *_rest = hip1.to_tokens(history.seen_again(stored), vocabulary)
+    written, *_rest = hip1.to_tokens(history.frames_for_prompt(stored), vocabulary)
     note = _("The server was sent no ids and built its own prompt. These are the same frames as this product would write them.")
     return written, _with_warning(note, stored)
 

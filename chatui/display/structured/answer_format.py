@@ -29,13 +29,13 @@ class NoSchemaError(Exception):
 
 def schema_text(row: Conversation) -> str:
     """The schema as the person edits it; empty if the answers are plain text."""
-    wanted = formats.of_row(row.answer_format)
-    return "" if wanted is None else formats.shown(wanted.checked_schema)
+    wanted = formats.from_stored(row.answer_format)
+    return "" if wanted is None else formats.as_text(wanted.checked_schema)
 
 
 def example() -> str:
     """A schema to start from."""
-    return formats.shown(EXAMPLE)
+    return formats.as_text(EXAMPLE)
 
 
 def set_schema(person: User, conversation_id: object, text: str) -> Conversation:
@@ -62,7 +62,7 @@ def one_line(text: str) -> str:
 
 def formatted(schema: str) -> str:
     """A schema from ``one_line``, as the person edits it."""
-    return formats.shown(json.loads(schema)) if schema else ""
+    return formats.as_text(json.loads(schema)) if schema else ""
 
 
 def _read(text: str) -> formats.AnswerFormat:

@@ -18,7 +18,7 @@ from chatui.models import Conversation, ToolApproval
 from chatui.models.tools.approval import Decision
 from chatui.models.turn import TurnState
 from chatui.permissions import access
-from renderer.gate import VisibleText, to_be_approved
+from renderer.gate import VisibleText, approval_text
 
 MOST_CHARS = 20_000
 """The limit for all arguments of a call together. Nobody reads more, and a page with a hundred thousand escaped characters is slow."""
@@ -93,7 +93,7 @@ def card(row: ToolApproval) -> ShownCard:
     decision = Decision(row.decision)
     return ShownCard(
         id=str(row.pk),
-        title=to_be_approved(visible(row.title)),
+        title=approval_text(visible(row.title)),
         outcome=_ending(row.turn.state) if _is_cut_off(row, decision) else _outcome(decision),
         arguments=arguments,
         left_out=left_out,
@@ -113,7 +113,7 @@ def _arguments(values: Mapping[str, object]) -> tuple[tuple[ShownArgument, ...],
         room -= len(shown_text)
         text, title = visible(shown_text), visible(label)
         has_escapes = has_escapes or (text, title) != (shown_text, label)
-        shown.append(ShownArgument(to_be_approved(title), to_be_approved(text), isinstance(value, str)))
+        shown.append(ShownArgument(approval_text(title), approval_text(text), isinstance(value, str)))
         if len(shown) == NAME_CHARS:
             # Names count too: a tool may accept any names, so they can carry data as well.
             left_out += sum(len(other) + len(str(each)) for other, each in list(values.items())[NAME_CHARS:])

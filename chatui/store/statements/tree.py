@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from django.db.models import Q, QuerySet, UUIDField
 
-from chatui.database.compiled_statements import Change, Insertion, Parameter, Query
+from chatui.database.compiled_statements import CompiledInsert, CompiledQuery, CompiledUpdate, Parameter
 from chatui.models import ActiveLeaf, Message, SearchEntry, SentDocument
 from renderer.frames import Role
 
-MESSAGES = Insertion(Message)
-FOUND_BY = Insertion(SearchEntry)
-OPEN_LEAVES = Insertion(ActiveLeaf, unique=("conversation", "person"), update=("message",))
+MESSAGES = CompiledInsert(Message)
+FOUND_BY = CompiledInsert(SearchEntry)
+OPEN_LEAVES = CompiledInsert(ActiveLeaf, unique=("conversation", "person"), update=("message",))
 
 
 def _moved() -> tuple[QuerySet[ActiveLeaf], dict[str, Parameter]]:
@@ -30,11 +30,11 @@ def _key(name: str) -> Parameter:
     return Parameter(name, UUIDField())
 
 
-MOVED_LEAF = Change(_moved)
+MOVED_LEAF = CompiledUpdate(_moved)
 """An open branch that ends in ``end`` or ``other`` moves on to ``leaf``."""
-VERSIONS = Query(lambda: _versions(_key("base")))
+VERSIONS = CompiledQuery(lambda: _versions(_key("base")))
 """The keys of the visible questions below the message ``base``, or below its documents, in the order in which they were stored."""
-FIRST_VERSIONS = Query(lambda: _versions(None))
+FIRST_VERSIONS = CompiledQuery(lambda: _versions(None))
 """The same for questions without a parent."""
-WRITTEN = Query(lambda: Message.objects.filter(turn=_key("turn")).order_by("position").defer("raw", "text"))
+WRITTEN = CompiledQuery(lambda: Message.objects.filter(turn=_key("turn")).order_by("position").defer("raw", "text"))
 """The messages that a turn has written, without their text."""

@@ -97,7 +97,7 @@ class Conductor:
         if self.handing.hand_back():
             return None
         self._failed_rounds += not has_run
-        frames = history.seen_again((*self._job.frames, *self._frames.written))
+        frames = history.frames_for_prompt((*self._job.frames, *self._frames.written))
         # Once one of our tools has run, the model may answer: if it still had to call tools, it never could.
         must_call = request.must_call and not has_run
         return replace(request, frames=frames, cut_answer=None, given_back=dict(self._given_back), must_call=must_call)
@@ -194,7 +194,7 @@ class Conductor:
         began = asyncio.get_running_loop().time()
         with self._time.measured(), spans.span("tool call", tool=call.tool.name) as span:
             result = await self._result(call)
-            span.note(code="" if isinstance(result, str) else result[0].value)
+            span.set_attributes(code="" if isinstance(result, str) else result[0].value)
         took = round((asyncio.get_running_loop().time() - began) * 1000)
         if isinstance(result, str):
             is_plain = call.tool.recipient is not None

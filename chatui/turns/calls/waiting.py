@@ -72,7 +72,7 @@ class Waiting:
         self._wake.clear()
         if self._is_over or asyncio.get_running_loop().time() >= until:
             return await writer.run(approvals.lapse, self._job.turn_id, order=self._job.turn_id)
-        return await pools.turns.run_patiently(approvals.decisions, self._job.turn_id)
+        return await pools.turns.run_with_retries(approvals.decisions, self._job.turn_id)
 
 
 def _report_decided(

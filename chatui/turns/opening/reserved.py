@@ -26,6 +26,6 @@ def reserved_for(person: User, conversation: UUID | None, text: str, tokens_befo
         last = Turn.objects.filter(conversation=conversation, asked_by=person).order_by("-started_at")
         before += sum(number or 0 for number in last.values_list("input_tokens", "output_tokens").first() or ())
     try:
-        return reserving.reserve(person, limits, estimates.to_reserve(text, before))
+        return reserving.reserve(person, limits, estimates.tokens_to_reserve(text, before))
     except LimitReachedError as reached:
         raise AskRefusedError(reached.code, reached.until) from None

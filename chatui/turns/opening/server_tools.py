@@ -25,7 +25,7 @@ async def offered(spec: BackendSpec, turn: Turn, tools: Collection[Tool], reques
     with the others of the conversation, or the database is busy."""
     if not spec.server_tools or turn.key_id is not None or request.cut_answer is not None:
         return None
-    if not await pools.turns.run_patiently(partial(server_tools_combine_with, tools, turn.conversation)):
+    if not await pools.turns.run_with_retries(partial(server_tools_combine_with, tools, turn.conversation)):
         return None
     try:
         await writer.run(partial(_mark_used, turn), order=turn.pk, patience=PATIENCE)

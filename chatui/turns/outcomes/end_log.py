@@ -18,7 +18,7 @@ def note_end(job: Job, outcome: Outcome, account: Account, milliseconds: int) ->
     measures.TURN_SECONDS.labels(account.backend).observe(seconds)
     for direction, count in (("input", account.input_tokens), ("output", account.output_tokens)):
         measures.TOKENS.labels(account.backend, direction).inc(count or 0)
-    spans.current().note(
+    spans.current().set_attributes(
         backend=account.backend,
         state=outcome.state.value,
         code=code,

@@ -57,7 +57,7 @@ class End:
     def _store_frames(self, last: LastFrames) -> Sequence[Message]:
         if self.job.asked.reserved_tokens is not None:
             # The same lock order as for a new question, which locks the person's usage count before the open branch.
-            settling.hold([self.job.asked_by_id])
+            settling.lock_counters([self.job.asked_by_id])
         return ledger.store_frames(self.job, last.parents, last.written)
 
 

@@ -42,6 +42,6 @@ def _erase(conversation_id: UUID) -> None:
 async def _erase_when_done(turn: asyncio.Task[None], conversation_id: UUID) -> None:
     await asyncio.wait([turn])
     try:
-        await pools.turns.run_patiently(_erase, conversation_id)
+        await pools.turns.run_with_retries(_erase, conversation_id)
     except Exception as error:  # noqa: BLE001 - ``erase_ended`` erases it later
         log_without_content(log, conversation_id, error)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from chatui.models import User
 from chatui.permissions.programs import own_answers
-from chatui.prompts.compacting import unworded, worded
+from chatui.prompts.compacting import notes_message, notes_of
 from chatui.store import transcripts
 from chatui.turns.requests.by_program import EarlierMessage
 from chatui.turns.sealed import tokens
@@ -29,7 +29,7 @@ def unsealed(person: User, message: EarlierMessage) -> tuple[EarlierMessage, ...
     texts = tokens.unseal(person.pk, Purpose.COMPACTION, message.sealed)
     if not texts:
         raise UnreadableSummaryError
-    return tuple(EarlierMessage(worded(text), is_compacted=True) for text in texts)
+    return tuple(EarlierMessage(notes_message(text), is_compacted=True) for text in texts)
 
 
 def reseal_notes(person: User, answer_id: UUID, only_key: UUID | None) -> list[str]:
@@ -42,5 +42,5 @@ def reseal_notes(person: User, answer_id: UUID, only_key: UUID | None) -> list[s
     turn = own_answers.answer_of(person, answer_id, only_key).turn
     before = transcripts.branch(turn.conversation, turn.continued_message or turn.question)
     frames = [transcripts.frame_of(message) for message in (*before, *transcripts.of_turn(turn))]
-    notes = [unworded(frame.body) for frame in frames if frame.header == NOTES]
+    notes = [notes_of(frame.body) for frame in frames if frame.header == NOTES]
     return [token for text in notes if (token := tokens.seal(person.pk, Purpose.COMPACTION, [text])) is not None]

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from chatui.models import Conversation, Folder, Turn, User
 from chatui.prompts.operators import instructions_for
-from chatui.prompts.preferences import worded, worded_of_program
+from chatui.prompts.preferences import format_preferences, format_program_instructions
 from chatui.turns.requests.by_program import ProgramAsk
 from renderer.frames import Frame, Header, Role
 
@@ -20,7 +20,7 @@ def frames_of(turn: Turn, program: ProgramAsk | None) -> tuple[Frame, ...]:
     preferences = "\n\n".join(filter(None, (*own, _of_folder(turn.conversation))))
     return (
         *_developer(operators),
-        *_developer(worded(preferences) if preferences else ""),
+        *_developer(format_preferences(preferences) if preferences else ""),
         *_of_program(program.all_instructions if program else "", has_operators=bool(operators)),
     )
 
@@ -47,7 +47,7 @@ def _of_folder(conversation: Conversation) -> str | None:
 
 def _of_program(text: str, *, has_operators: bool) -> tuple[Frame, ...]:
     # Marked as a program's only if there are instructions of the operator, with which they could be confused.
-    return _developer(worded_of_program(text) if text and has_operators else text)
+    return _developer(format_program_instructions(text) if text and has_operators else text)
 
 
 def _developer(text: str) -> tuple[Frame, ...]:

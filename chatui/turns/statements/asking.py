@@ -11,7 +11,7 @@ from django.utils import timezone
 from chatui.accounts import group_limits
 from chatui.accounts.sessions import query_person
 from chatui.database import clock
-from chatui.database.compiled_statements import Change, Insertion, Parameter, Query, parameters
+from chatui.database.compiled_statements import CompiledInsert, CompiledQuery, CompiledUpdate, Parameter, parameters
 from chatui.models import ApiKey, Conversation, ProgramAnswer, Turn, User
 from chatui.models.turn import TurnState
 from chatui.permissions import access
@@ -19,9 +19,9 @@ from chatui.store import transcripts
 from chatui.turns.leases import LEASE
 from chatui.turns.requests.by_person import Ask
 
-CONVERSATIONS = Insertion(Conversation)
-PROGRAM_ANSWERS = Insertion(ProgramAnswer)
-TURNS = Insertion(Turn, lease_until=clock.after(LEASE))
+CONVERSATIONS = CompiledInsert(Conversation)
+PROGRAM_ANSWERS = CompiledInsert(ProgramAnswer)
+TURNS = CompiledInsert(Turn, lease_until=clock.after(LEASE))
 
 
 def locked(person: User, ask: Ask) -> User | None:
@@ -35,8 +35,8 @@ def locked(person: User, ask: Ask) -> User | None:
 
 
 @lru_cache(maxsize=16)
-def _people(groups: tuple[str, ...], *, has_session: bool, is_new: bool) -> Query[User]:
-    return Query(lambda: _person(groups, has_session=has_session, is_new=is_new))
+def _people(groups: tuple[str, ...], *, has_session: bool, is_new: bool) -> CompiledQuery[User]:
+    return CompiledQuery(lambda: _person(groups, has_session=has_session, is_new=is_new))
 
 
 def _person(groups: tuple[str, ...], *, has_session: bool, is_new: bool) -> QuerySet[User]:
@@ -77,7 +77,7 @@ def _own() -> QuerySet[Conversation]:
     )
 
 
-_OWN = Query(_own)
+_OWN = CompiledQuery(_own)
 
 
 def touch(conversation: Conversation, *changed: str) -> None:
@@ -92,8 +92,8 @@ def touch(conversation: Conversation, *changed: str) -> None:
 
 
 @lru_cache(maxsize=4)
-def _touching(names: tuple[str, ...]) -> Change:
-    return Change(lambda: (Conversation.objects.filter(pk=Parameter("key", UUIDField())), parameters(Conversation, names)))
+def _touching(names: tuple[str, ...]) -> CompiledUpdate:
+    return CompiledUpdate(lambda: (Conversation.objects.filter(pk=Parameter("key", UUIDField())), parameters(Conversation, names)))
 
 
 def was_asked(person: User, client_id: UUID) -> bool:
@@ -101,7 +101,7 @@ def was_asked(person: User, client_id: UUID) -> bool:
     return bool(_ASKED.tuples(person=person.pk, client_id=client_id))
 
 
-_ASKED = Query(
+_ASKED = CompiledQuery(
     lambda: Turn.objects.filter(asked_by=Parameter("person", UUIDField()), client_id=Parameter("client_id", UUIDField())).values_list("pk")
 )
 
@@ -111,4 +111,4 @@ def existing_key(key: UUID) -> UUID | None:
     return next((found for (found,) in _KEY.tuples(key=key)), None)
 
 
-_KEY = Query(lambda: ApiKey.objects.filter(pk=Parameter("key", UUIDField())).values_list("pk"))
+_KEY = CompiledQuery(lambda: ApiKey.objects.filter(pk=Parameter("key", UUIDField())).values_list("pk"))

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db.models import CharField, Exists, OuterRef, QuerySet, UUIDField
 
-from chatui.database.compiled_statements import Change, Parameter, Query, parameters
+from chatui.database.compiled_statements import CompiledQuery, CompiledUpdate, Parameter, parameters
 from chatui.models import Conversation, Message, Turn
 from chatui.models.turn import TurnState
 from chatui.store import transcripts
@@ -38,7 +38,7 @@ def _place() -> QuerySet[Turn, tuple[object, ...]]:
     return locked.annotate(last=transcripts.last_position(OuterRef("conversation")), is_kept=is_kept).values_list("last", "is_kept")
 
 
-_PLACE = Query(_place)
+_PLACE = CompiledQuery(_place)
 
 
 def end(turn: UUID, owner: str, columns: Mapping[str, object]) -> bool:
@@ -47,8 +47,8 @@ def end(turn: UUID, owner: str, columns: Mapping[str, object]) -> bool:
 
 
 @lru_cache(maxsize=4)
-def _ended(names: tuple[str, ...]) -> Change:
-    return Change(lambda: (_mine(), parameters(Turn, names)))
+def _ended(names: tuple[str, ...]) -> CompiledUpdate:
+    return CompiledUpdate(lambda: (_mine(), parameters(Turn, names)))
 
 
 def answered(conversation: UUID, now: datetime, columns: Mapping[str, object]) -> None:
@@ -57,9 +57,9 @@ def answered(conversation: UUID, now: datetime, columns: Mapping[str, object]) -
 
 
 @lru_cache(maxsize=16)
-def _answered(names: tuple[str, ...]) -> Change:
+def _answered(names: tuple[str, ...]) -> CompiledUpdate:
     rows = Conversation.objects.filter(pk=Parameter("key", UUIDField()))
-    return Change(lambda: (rows, {**parameters(Conversation, names), "temporary_until": lifetime.after_answer()}))
+    return CompiledUpdate(lambda: (rows, {**parameters(Conversation, names), "temporary_until": lifetime.after_answer()}))
 
 
 def _mine() -> QuerySet[Turn]:

@@ -28,7 +28,7 @@ def format_of(started: Started) -> AnswerFormat | None:
     """The required format for the answers of a turn: the one that its program asked for, or the one set for the conversation."""
     if started.program is not None:
         return started.program.answer_format
-    return answer_format.of_row(started.turn.conversation.answer_format)
+    return answer_format.from_stored(started.turn.conversation.answer_format)
 
 
 class CheckedAnswers:
@@ -86,7 +86,7 @@ class CheckedAnswers:
         fault, body = self._fault
         self._fault, self._has_retried = None, True
         message = f"{Code.BODY_CONSTRAINT_VIOLATION}: {fault}\n\n{prompts.read('another_try')}"
-        frames = history.seen_again((*self._job.frames, *written, Frame(ANSWER, body)))
+        frames = history.frames_for_prompt((*self._job.frames, *written, Frame(ANSWER, body)))
         return replace(request, frames=(*frames, Frame(Header(Role.USER), message)), tools=(), given_back={}, cut_answer=None)
 
     def verdict(self, outcome: Outcome) -> Outcome:

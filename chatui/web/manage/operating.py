@@ -76,7 +76,7 @@ def looks(request: HttpRequest) -> HttpResponse:
 def settings(request: HttpRequest) -> HttpResponse:
     """Every setting, or those that match a search, with its value and source; for secrets, only whether they are set."""
     words = request.GET.get("q", "").replace("\0", "")[:150]
-    found = [{"heading": _(group.heading), "page": group.page, "settings": rows} for group, rows in settings_in_force.found_by(words)]
+    found = [{"heading": _(group.heading), "page": group.page, "settings": rows} for group, rows in settings_in_force.search(words)]
     return page(request, Part.SETTINGS, "manage/settings.html", {"groups": found, "words": words, "missing_groups": named_groups.missing()})
 
 

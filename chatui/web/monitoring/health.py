@@ -17,7 +17,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_GET
 async def readyz(request: HttpRequest) -> HttpResponse:
     """200 if everything that the process needs is available, else 503; both list the state of each."""
-    findings = await readiness.find()
+    findings = await readiness.check()
     is_ready = readiness.is_ready(findings)
     response = JsonResponse({"ready": is_ready, **findings}, status=200 if is_ready else 503)
     response._has_been_logged = True  # type: ignore[attr-defined] # or Django logs an error for every request

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods
 from chatui.display.conversation_links import shown_conversation
 from chatui.display.structured import answer_format as shown
 from chatui.display.structured.answer_format import NoSchemaError
-from chatui.json_schemas.answer_format import MOST_CHARS
+from chatui.json_schemas.answer_format import MAX_CHARS
 from chatui.permissions import access
 from chatui.throttle import Throttle
 from chatui.web.guards import guarded
@@ -35,7 +35,7 @@ class SchemaForm(forms.Form):
     schema = forms.CharField(
         label=gettext_lazy("JSON schema"),
         error_messages={"required": gettext_lazy("Please write a schema.")},
-        max_length=MOST_CHARS,
+        max_length=MAX_CHARS,
         widget=forms.Textarea(attrs={"dir": "ltr", "rows": 14, "spellcheck": "false", "autocapitalize": "off", "class": "schema-text"}),
     )
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import re
 
-_MOST_CHARACTERS = 400
+_MAX_CHARACTERS = 400
 """The longest formula. The search for its end stops there, so that many dollar signs cost no more than as many letters."""
 
 _CJK = r"\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
-_MAY_STAND_BEFORE = re.compile(rf"[\s(\[{{\"'“”„«‘’‹¿¡*_~|/:;,.=<>+\-–—{_CJK}]")
-_BEGINS = re.compile(r"[^\W_]|[\\(\[{|+\-−±∓¬'<>=≤≥≠≈~∀∃∅∈∑∏∫∂∇√∞ℝℕℤℚℂℓ→⇒↔⇔]|\][-+\d\\a-z−]|[_^][{\d\\]|\.\d")
-_ENDS = re.compile(r"[^\s,;:(/<&\"\\]\Z|\\[,;:!|{}%$#&_]\Z")
+_ALLOWED_BEFORE = re.compile(rf"[\s(\[{{\"'“”„«‘’‹¿¡*_~|/:;,.=<>+\-–—{_CJK}]")
+_FIRST_CHARACTERS = re.compile(r"[^\W_]|[\\(\[{|+\-−±∓¬'<>=≤≥≠≈~∀∃∅∈∑∏∫∂∇√∞ℝℕℤℚℂℓ→⇒↔⇔]|\][-+\d\\a-z−]|[_^][{\d\\]|\.\d")
+_LAST_CHARACTERS = re.compile(r"[^\s,;:(/<&\"\\]\Z|\\[,;:!|{}%$#&_]\Z")
 _SUFFIX = re.compile(r"(?:th|st|nd|rd|s|te[nmrs]?|ième|ème|er|ésimo|ésima|ого|ой|й|я|е)\b")
 _WORD_CHARACTER = re.compile(rf"(?![{_CJK}])\w")
 
-_NEVER_INSIDE = re.compile(rf"[`\"“”„«»\n]|://|\]\(|\*\*|&&|\$|->\w+\(|[{_CJK}]")
+_FORBIDDEN_INSIDE = re.compile(rf"[`\"“”„«»\n]|://|\]\(|\*\*|&&|\$|->\w+\(|[{_CJK}]")
 _AMOUNT = re.compile(
     r"[-+−]?\d[\d.,'\u00a0\u202f ]*(?:[-–—~/]\s?\d[\d.,'\u00a0\u202f ]*)*\s?"
     r"(?:[kKmMbB]n?|[A-Z]{3}|mio|mrd|[kKmMbB]?\s?[-–—~/]\s?\d[\d.,]*\s?[kKmMbB]|[-–—]|%)?\.?"
@@ -30,8 +30,8 @@ _NAMED_TEXT = re.compile(
     r"\\(?:text|textbf|textit|textrm|textsf|mathrm|mathbf|mathit|mathsf|operatorname|mbox|label|tag|begin|end)\*?\s?\{[^{}]*\}"
 )
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?|[^A-Za-z])")
-_SURE = re.compile(r"\\[A-Za-z]{2,}|[_^]\{|\^[-+*]?\w|[A-Za-z]_\w(?!\w)")
-"""Characters that hardly anything but TeX contains."""
+_CERTAINLY_TEX = re.compile(r"\\[A-Za-z]{2,}|[_^]\{|\^[-+*]?\w|[A-Za-z]_\w(?!\w)")
+"""Characters that are rare outside TeX."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _NAMES = frozenset(
     [
@@ -176,7 +176,7 @@ def formula_end(text: str, start: int, limit: int, *, after_formula: bool = Fals
     """
     if not _may_begin(text, start, limit):
         return -1
-    end = _closing_dollar(text, start + 1, min(limit, start + 1 + _MOST_CHARACTERS))
+    end = _closing_dollar(text, start + 1, min(limit, start + 1 + _MAX_CHARACTERS))
     if end < 0 or not _may_end(text, end, limit):
         return -1
     return end if _is_formula(text[start + 1 : end], after_formula=after_formula) else -1
@@ -187,14 +187,14 @@ def may_become_formula(text: str, start: int) -> bool:
     inside = text[start + 1 :]
     if not inside or "$" in inside:
         return not inside
-    if not _may_begin(text, start, len(text)) or inside[0].isdigit() or len(inside) > _MOST_CHARACTERS:
+    if not _may_begin(text, start, len(text)) or inside[0].isdigit() or len(inside) > _MAX_CHARACTERS:
         return False
-    return _NEVER_INSIDE.search(inside.rstrip("*|&->[]:/")) is None and not _is_prose(inside)
+    return _FORBIDDEN_INSIDE.search(inside.rstrip("*|&->[]:/")) is None and not _is_prose(inside)
 
 
 def _may_begin(text: str, start: int, limit: int) -> bool:
     before = text[start - 1 : start]
-    return (not before or _MAY_STAND_BEFORE.match(before) is not None) and _BEGINS.match(text, start + 1, limit) is not None
+    return (not before or _ALLOWED_BEFORE.match(before) is not None) and _FIRST_CHARACTERS.match(text, start + 1, limit) is not None
 
 
 def _closing_dollar(text: str, start: int, limit: int) -> int:
@@ -219,7 +219,9 @@ def _may_end(text: str, end: int, limit: int) -> bool:
 
 
 def _is_formula(inside: str, *, after_formula: bool) -> bool:
-    if _ENDS.search(inside) is None or _NEVER_INSIDE.search(inside.replace("\\$", "")) is not None or not _is_balanced(inside):
+    if _LAST_CHARACTERS.search(inside) is None or not _is_balanced(inside):
+        return False
+    if _FORBIDDEN_INSIDE.search(inside.replace("\\$", "")) is not None:
         return False
     if _AMOUNT.fullmatch(inside) is not None:
         return after_formula and inside[-1].isdigit()
@@ -238,7 +240,7 @@ def _is_prose(inside: str) -> bool:
     words = [word for word in _LETTERS.findall(bare) if len(word) > 1 and word.lower() not in _NAMES]
     if " " in inside and any(word.lower() in _SMALL_WORDS for word in words):
         return True
-    if _SURE.search(inside):
+    if _CERTAINLY_TEX.search(inside):
         return sum(len(word) > 3 for word in words) > 4
     return any(len(word) > 3 and not _names_points(word) for word in words)
 

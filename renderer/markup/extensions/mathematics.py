@@ -17,8 +17,9 @@ _CLOSERS = {"\\[": "\\]", "\\(": "\\)", "$$": "$$"}
 
 
 def math_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    r"""``\[ … \]`` and ``$$ … $$`` on lines of their own, including blank lines, at most 60 lines and 4,096 characters. If the text ends
-    first, this stays undecided, as more text may complete it. That is recorded for streaming.
+    r"""``\[ … \]`` and ``$$ … $$`` on lines of their own, including blank lines, at most 60 lines and 4,096 characters.
+
+    If the text ends first, more text may complete the formula: its first line is recorded as ``UNDECIDED``, for streaming.
     """
     if state.is_code_block(start):
         return False

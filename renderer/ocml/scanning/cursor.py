@@ -47,7 +47,7 @@ class Cursor:
         return Location(self._offset, self._line, self._column, frame)
 
 
-def advanced(location: Location, text: str) -> Location:
+def location_after(location: Location, text: str) -> Location:
     """The location directly after ``text``, which begins at ``location``."""
     lines = text.count("\n")
     column = len(text) - text.rfind("\n") if lines else location.column + len(text)

@@ -10,7 +10,7 @@ class Utf8Pieces:
 
     def __init__(self) -> None:
         self._pending = b""
-        self.is_mended = False
+        self.replaces_invalid = False
 
     @property
     def is_waiting(self) -> bool:
@@ -21,7 +21,7 @@ class Utf8Pieces:
         """The text so far, and whether it ends at the first invalid bytes: if so, call ``decode_the_rest``."""
         data = self._pending + piece if self._pending else piece
         try:
-            text, used = codecs.utf_8_decode(data, "replace" if self.is_mended else "strict", is_last)
+            text, used = codecs.utf_8_decode(data, "replace" if self.replaces_invalid else "strict", is_last)
         except UnicodeDecodeError as error:
             self._pending = data[error.start :]
             return data[: error.start].decode("utf-8"), True
@@ -30,7 +30,7 @@ class Utf8Pieces:
 
     def decode_the_rest(self, *, is_last: bool) -> str:
         """The text after the position where ``decode`` stopped. From now on, invalid bytes are replaced."""
-        self.is_mended = True
+        self.replaces_invalid = True
         text, used = codecs.utf_8_decode(self._pending, "replace", is_last)
         self._pending = self._pending[used:]
         return text

@@ -9,11 +9,11 @@ from itertools import combinations, groupby
 
 from renderer.summary import disguises
 
-TOGETHER = (3, 4, 6)
+GRAM_SIZES = (3, 4, 6)
 """How many consecutive digits are looked up together: side by side, with other numbers between, in the lengths of words."""
-_LEAST_SPELLED = 3
-_MOST_PIECES = 12
-_MOST_COMBINED = 3
+_MIN_SPELLED = 3
+_MAX_PIECES = 12
+_MAX_COMBINED = 3
 _DIGIT_RUN = re.compile(r"\d(?:[\s.,/:()_-]{0,2}\d)*")
 
 _WORDS = {
@@ -71,7 +71,7 @@ def runs(text: str) -> list[str]:
 
 
 def grams(text: str) -> set[str]:
-    """Each run of TOGETHER digits of the numbers in ``text``."""
+    """Each run of GRAM_SIZES digits of the numbers in ``text``."""
     return {gram for run in runs(text) for gram in _grams(run)}
 
 
@@ -83,7 +83,7 @@ def spelled_grams(words: Iterable[str]) -> set[str]:
             found.append("".join(VALUES[word] for word in group))
         else:
             found += [run for word in group if not word.isascii() for run in _east_asian(word)]
-    return {gram for run in found if len(run) >= _LEAST_SPELLED for gram in _grams(run)}
+    return {gram for run in found if len(run) >= _MIN_SPELLED for gram in _grams(run)}
 
 
 def is_number_word(word: str) -> bool:
@@ -98,15 +98,15 @@ def counts_in_shapes(lines: Sequence[str], known: Iterable[str]) -> bool:
 
 
 def spelled(lines: Sequence[str]) -> set[str]:
-    """Each run of TOGETHER digits that these lines spell: adjacent, reversed, or with other numbers in between."""
+    """Each run of GRAM_SIZES digits that these lines spell: adjacent, reversed, or with other numbers in between."""
     pieces = [piece for line in lines for piece in _pieces(line)]
     found = {gram for joined in ("".join(pieces), "".join(pieces)[::-1]) for gram in _grams(joined)}
-    for size in range(2, _MOST_COMBINED + 1):
-        for some in combinations(pieces[-_MOST_PIECES:], size):
-            found.update(gram for gram in _grams("".join(some)) if len(gram) > _LEAST_SPELLED)
-            found.update(gram for gram in _grams("".join(some[::-1])) if len(gram) > _LEAST_SPELLED)
+    for size in range(2, _MAX_COMBINED + 1):
+        for some in combinations(pieces[-_MAX_PIECES:], size):
+            found.update(gram for gram in _grams("".join(some)) if len(gram) > _MIN_SPELLED)
+            found.update(gram for gram in _grams("".join(some[::-1])) if len(gram) > _MIN_SPELLED)
     lengths = "".join(str(len(word) % 10) for line in lines for word in disguises.words(line))
-    return found | {gram for gram in _grams(lengths) if len(gram) == TOGETHER[-1]}
+    return found | {gram for gram in _grams(lengths) if len(gram) == GRAM_SIZES[-1]}
 
 
 def _pieces(line: str) -> list[str]:
@@ -125,4 +125,4 @@ def _east_asian(word: str) -> list[str]:
 
 
 def _grams(run: str) -> set[str]:
-    return {run[begin : begin + size] for size in TOGETHER for begin in range(len(run) - size + 1)}
+    return {run[begin : begin + size] for size in GRAM_SIZES for begin in range(len(run) - size + 1)}

@@ -8,8 +8,8 @@ from collections.abc import Set as AbstractSet
 from renderer.summary import disguises
 
 _SHORTEST, _SHORTEST_OF_MANY = 4, 5
-_MOST_SINGLE = 3
-_MOST_BINARY = 7
+_MAX_SINGLE = 3
+_MAX_BINARY = 7
 _PHONETIC = frozenset(
     [
         "alpha",
@@ -92,8 +92,10 @@ def initials(lines: Sequence[str]) -> str:
     return "".join(word[0] for line in lines for word in disguises.words(line))
 
 
-def has_spaced_letters(lines: Sequence[str], known: AbstractSet[str], small: AbstractSet[str]) -> bool:
+def has_spaced_letters(lines: Sequence[str], known: AbstractSet[str], stop_words: AbstractSet[str]) -> bool:
     """Whether these lines together have so many single letters, or so many of two opposite words, that they may encode a message."""
     every = [word for line in lines for word in disguises.words(line)]
-    single = [word for word in every if len(word) == 1 and word.isascii() and word.isalpha() and word not in known and word not in small]
-    return len(single) > _MOST_SINGLE or any(sum(word in pair for word in every) > _MOST_BINARY for pair in _BINARY)
+    single = [
+        word for word in every if len(word) == 1 and word.isascii() and word.isalpha() and word not in known and word not in stop_words
+    ]
+    return len(single) > _MAX_SINGLE or any(sum(word in pair for word in every) > _MAX_BINARY for pair in _BINARY)

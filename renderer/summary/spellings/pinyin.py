@@ -19,7 +19,7 @@ _SYLLABLE = (
 _WORD = re.compile(f"{_SYLLABLE}+")
 _SYLLABLES = re.compile(_SYLLABLE)
 _UNKNOWN = "?"
-_LEAST_FROM_SINGLE = 4
+_MIN_FROM_SINGLE = 4
 
 
 def firsts(text: str) -> set[str]:
@@ -34,7 +34,7 @@ def may_spell_name(word: str, known: set[str]) -> bool:
         return False
     row = "".join(syllable[0] for syllable in _SYLLABLES.findall(word))
     if len(row) == 1:
-        return len(word) >= _LEAST_FROM_SINGLE and (row in known or _UNKNOWN in known)
+        return len(word) >= _MIN_FROM_SINGLE and (row in known or _UNKNOWN in known)
     return all(_is_known(one, other, known) for one, other in pairwise(row))
 
 

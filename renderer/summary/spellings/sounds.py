@@ -144,8 +144,8 @@ _SAME = (
 _FINE = str.maketrans({"c": "k", "q": "k", "z": "s", "x": "s", "w": "v", **dict.fromkeys("aeiouyjh'.", "")})
 _COARSE = str.maketrans("gdbrvj", "ktplfs")
 _DOUBLED = re.compile(r"(.)\1+")
-_LEAST, _LEAST_FOREIGN = 3, 2
-_LEAST_LETTERS = 4
+_LEAST, _MIN_FOREIGN = 3, 2
+_MIN_LETTERS = 4
 # Characters that Chinese uses to transcribe foreign names.
 _SOUND_SIGNS = frozenset(
     "阿埃艾安昂奥巴白拜班邦贝本比彼宾波伯勃博布查达大戴丹当道德登迪蒂丁东杜多尔恩法凡范菲费芬丰弗福富盖甘高戈格根哥古瓜圭哈海汉豪赫亨胡华霍基吉加贾杰金卡凯坎康考柯科克肯库"
@@ -166,16 +166,16 @@ def names(text: str) -> set[tuple[str, str]]:
 def sounds_like_name(word: str, known: set[tuple[str, str]]) -> bool:
     """Whether a word, in its own script, sounds like a ``known`` name."""
     script, sound = disguises.script_of(word[0]), _sound(word)
-    least = _LEAST if script == "LATIN" else _LEAST_FOREIGN
-    if script == "LATIN" and len(sound) >= _LEAST and len(word) >= _LEAST_LETTERS and ("LATIN", sound) in known:
+    least = _LEAST if script == "LATIN" else _MIN_FOREIGN
+    if script == "LATIN" and len(sound) >= _LEAST and len(word) >= _MIN_LETTERS and ("LATIN", sound) in known:
         return True
     coarse = _coarse(sound)
-    return len(coarse) >= min(least, _LEAST_FOREIGN) and any((other, coarse) in known for other in _OTHERS if other != f"~{script}")
+    return len(coarse) >= min(least, _MIN_FOREIGN) and any((other, coarse) in known for other in _OTHERS if other != f"~{script}")
 
 
-def writes_sounds(word: str) -> bool:
+def may_transcribe_name(word: str) -> bool:
     """Whether Chinese characters may transcribe a foreign name."""
-    return len(word) >= _LEAST_FOREIGN and _SOUND_SIGNS.issuperset(word)
+    return len(word) >= _MIN_FOREIGN and _SOUND_SIGNS.issuperset(word)
 
 
 _OTHERS = ("~LATIN", "~CYRILLIC", "~GREEK", "~ARABIC", "~HEBREW", "~HANGUL", "~KANA")
@@ -186,7 +186,7 @@ def _keys(word: str) -> frozenset[tuple[str, str]]:
     script, sound = disguises.script_of(word[0]), _sound(word)
     coarse = _coarse(sound)
     found = {(script, sound)} if script == "LATIN" and len(sound) >= _LEAST else set()
-    if len(coarse) >= _LEAST_FOREIGN and len(word) >= (_LEAST_LETTERS if script == "LATIN" else _LEAST_FOREIGN):
+    if len(coarse) >= _MIN_FOREIGN and len(word) >= (_MIN_LETTERS if script == "LATIN" else _MIN_FOREIGN):
         found.add((f"~{script}", coarse))
     return frozenset(found)
 

@@ -16,7 +16,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from chatui.error_reports import PlacesFormatter
+from chatui.error_reports import SafeTextFormatter
 from chatui.models import AuditEvent, Message, SearchEntry, ShareLink
 from chatui.store import search_index, search_words, transcripts
 from chatui.web import conversations
@@ -164,7 +164,7 @@ def test_an_exception_that_quotes_hidden_text_gets_into_no_log_line_and_no_error
 
     client = client_for(world.people["owner"])
     console = io.StringIO()
-    (handler,) = (handler for handler in logging.getLogger().handlers if isinstance(handler.formatter, PlacesFormatter))
+    (handler,) = (handler for handler in logging.getLogger().handlers if isinstance(handler.formatter, SafeTextFormatter))
     assert isinstance(handler, logging.StreamHandler), "the one handler of the settings"
     monkeypatch.setattr(handler, "stream", console)
     for module, name in ((transcripts, "frame_of"), (html, "render_blocks"), (conversations, "shown_conversation")):

@@ -30,10 +30,10 @@ def test_a_hidden_marker_is_noted_once_for_each_place_and_viewer() -> None:
 
 def test_what_is_withdrawn_may_be_on_the_owners_socket_until_then_and_nowhere_else() -> None:
     seen, marker, _ = watch()
-    seen.pardon(["chat: reasoning"])
+    seen.allow_until_withdrawn(["chat: reasoning"])
     seen.look("owner", SOCKET, "event", marker[:-2])
     seen.look("owner", SOCKET, "event", marker)
-    assert seen.findings == [] and seen.pardons
+    assert seen.findings == [] and seen.awaits_withdrawal
     for viewer, place in (("owner", "c/"), ("stranger", SOCKET)):
         seen.look(viewer, place, "body", marker)
     assert [(finding.viewer, finding.place) for finding in seen.findings] == [("owner", "c/"), ("stranger", SOCKET)]
@@ -45,11 +45,11 @@ def test_what_is_withdrawn_may_be_on_the_owners_socket_until_then_and_nowhere_el
 
 def test_what_was_shown_and_never_withdrawn_is_found_and_what_was_never_shown_is_not() -> None:
     seen, marker, _ = watch()
-    seen.pardon(["chat: reasoning", "chat: other"])
+    seen.allow_until_withdrawn(["chat: reasoning", "chat: other"])
     seen.look("owner", SOCKET, "event", marker)
     seen.settle()
     assert [finding.what for finding in seen.findings] == ["chat: reasoning, which was not withdrawn"]
-    assert not seen.pardons
+    assert not seen.awaits_withdrawal
 
 
 def test_what_the_owner_may_read_is_a_finding_for_strangers_but_not_where_it_was_shared() -> None:

@@ -1,4 +1,4 @@
-"""Somebody else at the test's own SQLite file: a lock that another process holds."""
+"""A write lock on the test's SQLite file, as if another process held it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db import connection
 
 @contextmanager
 def write_lock() -> Iterator[None]:
-    """Nobody else writes until the block ends, as while another process is in a long transaction."""
+    """Prevents all other writes until the block ends, like a long transaction of another process."""
     other = sqlite3.connect(str(connection.settings_dict["NAME"]), timeout=30, isolation_level=None)
     try:
         other.execute("BEGIN IMMEDIATE")

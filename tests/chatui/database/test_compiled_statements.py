@@ -1,4 +1,4 @@
-"""Statements that are worded once: they say what the ORM says, for each call's own values, and are worded no second time."""
+"""Compiled statements do the same as the ORM's, with the values of each call, and are compiled only once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.db.models.sql.compiler import SQLCompiler
 from django.utils import timezone
 
 from chatui.accounts import sessions
-from chatui.database.compiled_statements import MOST_ROWS, Change, Insertion, Parameter, Query, Removal, _Place
+from chatui.database.compiled_statements import MAX_ROWS, CompiledDelete, CompiledInsert, CompiledQuery, CompiledUpdate, Parameter, _Slot
 from chatui.models import ActiveLeaf, Conversation, Message, Turn, TurnPiece, UsageEntry, User
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
@@ -38,11 +38,11 @@ def questions(conversation: Conversation, count: int) -> list[Message]:
     return list(Message.objects.filter(conversation=conversation).order_by("position"))
 
 
-def test_a_query_reads_what_the_orm_reads(ada: User, bela: User) -> None:
+def test_a_compiled_query_reads_the_same_as_the_orm(ada: User, bela: User) -> None:
     mine = [Conversation.objects.create(owner=ada, title="Sums", sampled_with={"effort": "low"}) for _ in range(2)]
     Conversation.objects.create(owner=ada, title="Other")
     theirs = Conversation.objects.create(owner=bela, title="Sums")
-    query = Query(_titled)
+    query = CompiledQuery(_titled)
     for owner, expected in ((ada, mine), (bela, [theirs]), (ada, mine)):
         found = query.models(owner=owner.pk, title="Sums")
         assert found == expected
@@ -50,26 +50,26 @@ def test_a_query_reads_what_the_orm_reads(ada: User, bela: User) -> None:
         assert [row.sampled_with for row in found] == [row.sampled_with for row in expected]
         assert all(row.get_deferred_fields() == {"document_header"} and not row._state.adding for row in found)
     assert query.models(owner=uuid4(), title="Sums") == []
-    pairs = Query(lambda: _titled().values_list("pk", "has_news"))
+    pairs = CompiledQuery(lambda: _titled().values_list("pk", "has_news"))
     assert pairs.tuples(owner=ada.pk, title="Sums") == [(row.pk, False) for row in mine]
 
 
 def test_a_value_is_never_part_of_the_statement(ada: User) -> None:
     Conversation.objects.create(owner=ada, title="Sums")
     hostile = "' OR ''='"
-    assert Query(_titled).models(owner=ada.pk, title=hostile) == []
+    assert CompiledQuery(_titled).models(owner=ada.pk, title=hostile) == []
     kept = Conversation.objects.create(owner=ada, title=hostile)
-    assert Query(_titled).models(owner=ada.pk, title=hostile) == [kept]
+    assert CompiledQuery(_titled).models(owner=ada.pk, title=hostile) == [kept]
 
 
-def test_a_value_that_is_missing_is_an_error_and_not_the_value_of_an_earlier_call(ada: User) -> None:
-    query = Query(_titled)
+def test_a_missing_value_is_an_error_and_not_replaced_by_that_of_an_earlier_call(ada: User) -> None:
+    query = CompiledQuery(_titled)
     query.models(owner=ada.pk, title="Sums")
     with pytest.raises(KeyError):
         query.models(owner=ada.pk)
 
 
-def test_a_statement_is_worded_once_for_each_connection(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_statement_is_compiled_once_per_connection(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     worded, as_sql = [], SQLCompiler.as_sql
 
     def counted(compiler: SQLCompiler, *arguments: object, **named: object) -> object:
@@ -77,7 +77,7 @@ def test_a_statement_is_worded_once_for_each_connection(ada: User, monkeypatch: 
         return as_sql(compiler, *arguments, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(SQLCompiler, "as_sql", counted)
-    query = Query(_titled)
+    query = CompiledQuery(_titled)
 
     def read() -> int:
         try:
@@ -92,10 +92,10 @@ def test_a_statement_is_worded_once_for_each_connection(ada: User, monkeypatch: 
     assert worded[0].connection is not worded[1].connection
 
 
-def test_a_change_says_how_many_rows_it_changed(ada: User) -> None:
+def test_an_update_returns_how_many_rows_it_changed(ada: User) -> None:
     rows = [Conversation.objects.create(owner=ada, title="Sums") for _ in range(2)]
     title = Conversation._meta.get_field("title")
-    change = Change(lambda: (_titled(), {"title": Parameter("new", title), "sampled_with": Parameter("with", JSON)}))
+    change = CompiledUpdate(lambda: (_titled(), {"title": Parameter("new", title), "sampled_with": Parameter("with", JSON)}))
     assert change.run(**{"owner": ada.pk, "title": "Sums", "new": "Products", "with": {"seed": 1}}) == 2
     assert change.run(**{"owner": ada.pk, "title": "Sums", "new": "Products", "with": None}) == 0
     assert change.run(**{"owner": ada.pk, "title": "Products", "new": "Sums", "with": None}) == 2
@@ -106,15 +106,15 @@ def test_a_change_says_how_many_rows_it_changed(ada: User) -> None:
 JSON = Conversation._meta.get_field("sampled_with")
 
 
-@pytest.mark.parametrize("count", [1, 2, MOST_ROWS, MOST_ROWS + 1, 3 * MOST_ROWS + 2])
-def test_rows_are_kept_as_they_are(conversation: Conversation, count: int) -> None:
+@pytest.mark.parametrize("count", [1, 2, MAX_ROWS, MAX_ROWS + 1, 3 * MAX_ROWS + 2])
+def test_rows_are_inserted_unchanged(conversation: Conversation, count: int) -> None:
     found = questions(conversation, count)
     assert [transcripts.frame_of(row).body for row in found] == [f"Question {number}?" for number in range(count)]
     assert [row.parent_id for row in found] == [None, *(row.pk for row in found[:-1])]
     assert all(row.created_at and row.raw is None and row.turn_id is None for row in found)
 
 
-def test_a_row_that_is_there_is_changed_instead(ada: User, conversation: Conversation) -> None:
+def test_an_existing_row_is_updated_instead(ada: User, conversation: Conversation) -> None:
     first, second = questions(conversation, 2)
     for leaf in (first, second):
         transcripts.activate(conversation, ada, leaf)
@@ -122,7 +122,7 @@ def test_a_row_that_is_there_is_changed_instead(ada: User, conversation: Convers
 
 
 def test_a_column_may_be_an_expression_in_every_row(ada: User) -> None:
-    insertion = Insertion(Conversation, title=Value("Fixed"))
+    insertion = CompiledInsert(Conversation, title=Value("Fixed"))
     row = Conversation(owner=ada, title="own")
     insertion.run([row])
     assert not row._state.adding
@@ -130,7 +130,7 @@ def test_a_column_may_be_an_expression_in_every_row(ada: User) -> None:
 
 
 @pytest.mark.parametrize("lost", ["session", "account", "password", "conversation"])
-def test_a_right_that_is_lost_counts_at_the_next_ask_although_nothing_is_worded_again(ada: User, bela: User, lost: str) -> None:
+def test_a_revoked_permission_takes_effect_at_the_next_question_without_compiling_again(ada: User, bela: User, lost: str) -> None:
     client = signed_in(ada)
     session = sessions.signed_in({settings.SESSION_COOKIE_NAME: client.cookies[settings.SESSION_COOKIE_NAME].value})
 
@@ -155,22 +155,22 @@ def test_a_right_that_is_lost_counts_at_the_next_ask_although_nothing_is_worded_
     assert Turn.objects.count() == 2
 
 
-def test_a_removal_deletes_what_the_orm_deletes_and_no_more(ada: User) -> None:
+def test_a_compiled_delete_deletes_the_same_rows_as_the_orm(ada: User) -> None:
     turns = [store(ada, Ask(Kind.SEND, uuid4(), "low", text="Hello")).turn for _ in range(2)]
     for number, each in enumerate((*turns, turns[0])):
         TurnPiece.objects.create(turn=each, number=number, frame=uuid4(), text="x")
-    removal = Removal(lambda: TurnPiece.objects.filter(turn=Parameter("turn", UUIDField())))
+    removal = CompiledDelete(lambda: TurnPiece.objects.filter(turn=Parameter("turn", UUIDField())))
     for _ in range(2):
         removal.run(turn=turns[0].pk)
         assert [piece.turn_id for piece in TurnPiece.objects.all()] == [turns[1].pk]
 
 
 @pytest.mark.parametrize("model", [ActiveLeaf, Conversation, Message, Turn, UsageEntry])
-def test_what_is_taken_as_it_is_is_what_the_orm_makes_of_it(model: type[Model]) -> None:
+def test_values_that_skip_conversion_are_what_the_orm_would_convert_them_to(model: type[Model]) -> None:
     connection, values = connections["default"], [None, "", "text", True, False, 0, 7, TurnState.RUNNING, uuid4(), b"bytes", timezone.now()]
     taken = 0
     for field in model._meta.concrete_fields:
-        place = _Place(Parameter("value", field), connection)
+        place = _Slot(Parameter("value", field), connection)
         for value in values:
             if type(value) in place.known:
                 made, ours = field.get_db_prep_save(value, connection), place.prepared(value)

@@ -1,4 +1,4 @@
-"""Pools of threads for the database: bounded, with deadlines, and never at the cost of the event loop."""
+"""Thread pools for the database are bounded, have deadlines, and never block the event loop."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ask_endlessly() -> None:
         cursor.fetchall()
 
 
-async def test_work_runs_in_threads_of_its_own_and_keeps_its_connection(pool: Pool, ada: User) -> None:
+async def test_work_runs_in_the_threads_of_the_pool_and_keeps_its_connection(pool: Pool, ada: User) -> None:
     def look() -> tuple[str, int, bool]:
         found = User.objects.filter(pk=ada.pk).exists()
         return threading.current_thread().name, id(connection.connection), found
@@ -58,7 +58,7 @@ async def test_a_full_pool_refuses_at_once_and_says_so(pool: Pool) -> None:
     assert await pool.run(gate.wait, 5), "and then there is room again"
 
 
-async def test_a_statement_that_does_not_end_is_ended_and_the_thread_is_free_again(pool: Pool) -> None:
+async def test_an_endless_statement_is_aborted_and_the_thread_is_free_again(pool: Pool) -> None:
     with pytest.raises(DatabaseBusyError):
         await asyncio.gather(pool.run(ask_endlessly), pool.run(ask_endlessly))
     async with asyncio.timeout(10):
@@ -70,17 +70,17 @@ async def test_a_statement_that_does_not_end_is_ended_and_the_thread_is_free_aga
                 await asyncio.sleep(0.05)
 
 
-async def test_no_statement_begins_behind_the_deadline(pool: Pool, ada: User) -> None:
+async def test_no_statement_begins_after_the_deadline(pool: Pool, ada: User) -> None:
     def late() -> None:
         time.sleep(0.7)
         Conversation.objects.create(owner=ada, title="late")
 
     with pytest.raises(DatabaseBusyError):
         await pool.run(late)
-    assert await pool.run_patiently(Conversation.objects.count) == 0
+    assert await pool.run_with_retries(Conversation.objects.count) == 0
 
 
-async def test_the_event_loop_goes_on_while_others_wait_for_a_lock(pool: Pool, ada: User) -> None:
+async def test_the_event_loop_is_not_blocked_while_others_wait_for_a_lock(pool: Pool, ada: User) -> None:
     steps = 0
     with write_lock():
         blocked = asyncio.create_task(pool.run(Conversation.objects.create, owner=ada))
@@ -94,12 +94,12 @@ async def test_the_event_loop_goes_on_while_others_wait_for_a_lock(pool: Pool, a
     assert steps > 3
 
 
-async def test_patient_work_is_tried_until_the_database_can_do_it_and_no_longer(pool: Pool) -> None:
+async def test_work_with_retries_is_repeated_until_the_database_can_do_it(pool: Pool) -> None:
     left = [OperationalError("locked"), DatabaseBusyError(), ValueError("its own fault")]
 
     def fail() -> None:
         raise left.pop(0)
 
     with pytest.raises(ValueError, match="its own fault"):
-        await pool.run_patiently(fail)
+        await pool.run_with_retries(fail)
     assert left == []

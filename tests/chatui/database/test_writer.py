@@ -1,4 +1,4 @@
-"""The single writer: one transaction for all that wait, nobody told before COMMIT, nothing lost while the database refuses."""
+"""The single writer: one transaction for all pending writes, no result before COMMIT, nothing lost while the database is unavailable."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def writer() -> Writer:
 
 @pytest.fixture
 def commits(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """What becomes of the next commits: False fails before it, None after it; without an entry it is as ever. Each is noted behind."""
+    """What the next commits do: False fails before committing, None after. Without an entry they succeed. Each is recorded at the end."""
     noted: list[Any] = []
     commit = DatabaseWrapper._commit  # type: ignore[attr-defined]
 
@@ -64,14 +64,14 @@ def full() -> None:
     raise OperationalError("database or disk is full") from error
 
 
-async def test_all_that_wait_are_one_transaction(writer: Writer, ada: User, commits: list[bool]) -> None:
+async def test_all_pending_writes_are_one_transaction(writer: Writer, ada: User, commits: list[bool]) -> None:
     names = [f"number {number}" for number in range(30)]
     assert await asyncio.gather(*(writer.run(titled(ada, name)) for name in names)) == names
     assert len(commits) <= 3, "the first may have gone alone"
     assert await titles() == names, "in their order"
 
 
-async def test_a_job_that_fails_fails_alone(writer: Writer, ada: User) -> None:
+async def test_a_failing_write_does_not_affect_the_others(writer: Writer, ada: User) -> None:
     def broken() -> None:
         Conversation.objects.create(owner=ada, title="half")
         raise ValueError
@@ -94,13 +94,13 @@ async def test_two_that_collide_are_told_so_and_the_third_is_written(writer: Wri
     assert isinstance(results[0], IntegrityError) and results[1] == "other"
 
 
-async def test_nobody_is_told_before_the_commit_and_a_failed_one_is_tried_again(writer: Writer, ada: User, commits: list[Any]) -> None:
+async def test_no_result_comes_before_the_commit_and_a_failed_one_is_tried_again(writer: Writer, ada: User, commits: list[Any]) -> None:
     commits += [False, False]
     assert await asyncio.wait_for(writer.run(titled(ada, "kept")), 10) == "kept"
     assert commits == [True] and await titles() == ["kept"]
 
 
-async def test_a_commit_that_went_unheard_is_made_again_and_counts_once(writer: Writer, ada: User, commits: list[Any]) -> None:
+async def test_a_commit_whose_success_was_not_reported_is_repeated_and_counts_once(writer: Writer, ada: User, commits: list[Any]) -> None:
     commits += [None]
     assert await asyncio.wait_for(writer.run(titled(ada, "kept")), 10) == "kept"
     assert await titles() == ["kept"]
@@ -146,8 +146,8 @@ async def test_without_room_a_question_is_refused_at_once_and_an_answer_waits(wr
     assert await titles() == ["answer"]
 
 
-async def test_a_job_that_is_held_up_holds_up_only_what_must_follow_it(writer: Writer, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a row that another process has locked holds up whoever wants it."""
+async def test_a_blocked_write_delays_only_writes_that_must_follow_it(writer: Writer, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails like a statement that needs a row which another process has locked."""
     monkeypatch.setattr(writing, "ends_one_statement", is_transient)
     locked = [True]
 
@@ -164,7 +164,7 @@ async def test_a_job_that_is_held_up_holds_up_only_what_must_follow_it(writer: W
     assert (await titles())[3:] == ["first", "second"]
 
 
-async def test_what_can_never_be_written_is_told_and_not_tried_for_ever(writer: Writer, ada: User) -> None:
+async def test_a_write_that_can_never_succeed_is_reported_and_not_tried_forever(writer: Writer, ada: User) -> None:
     def wrong() -> None:
         with transaction.atomic():
             Conversation.objects.raw("SELECT * FROM no_such_table")[0]
@@ -177,7 +177,7 @@ async def test_what_can_never_be_written_is_told_and_not_tried_for_ever(writer: 
             await asyncio.wait_for(writer.run(write), 10)
 
 
-async def test_a_process_that_ends_waits_for_what_is_not_written_yet(writer: Writer, ada: User) -> None:
+async def test_a_process_that_ends_waits_for_pending_writes(writer: Writer, ada: User) -> None:
     with write_lock():
         writer.post(titled(ada, "last"))
         assert not await asyncio.to_thread(writer.drain, 0.2)

@@ -1,4 +1,4 @@
-"""Values are held against schemas in bounded time and memory, and references are written out or refused, whatever a schema says."""
+"""Values are validated against untrusted schemas in bounded time and memory, and references are inlined or refused."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from chatui.json_schemas import answer_format as formats
-from chatui.json_schemas.answer_format import AnswerFormat, answer_format, of_row, schema_of
+from chatui.json_schemas.answer_format import AnswerFormat, answer_format, from_stored, schema_of
 from chatui.json_schemas.checking import SchemaUnusableError, fault
-from chatui.json_schemas.references import written_out
+from chatui.json_schemas.references import inlined
 
 MANY = """
 import resource, sys
@@ -24,7 +24,7 @@ print(fault({"anyOf": [{"items": {"type": "string"}}] * 5}, [1] * 3))
 """
 
 
-def test_saying_what_is_wrong_fills_no_memory() -> None:
+def test_describing_an_error_does_not_fill_the_memory() -> None:
     done = subprocess.run([sys.executable, "-c", MANY], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr[-500:]
     long, longer, short = done.stdout.splitlines()
@@ -41,14 +41,14 @@ def test_no_schema_and_no_value_stall_the_check() -> None:
     assert time.monotonic() - began < 3
 
 
-def test_references_are_written_out() -> None:
+def test_references_are_inlined() -> None:
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
         "properties": {"a": {"$ref": "#/$defs/A", "description": "mine"}, "definitions": {"type": "string"}},
         "$defs": {"A": {"type": "array", "items": {"$ref": "#/$defs/B"}}, "B": {"type": "integer"}},
     }
-    assert written_out(schema) == {
+    assert inlined(schema) == {
         "type": "object",
         "properties": {"a": {"type": "array", "items": {"type": "integer"}, "description": "mine"}, "definitions": {"type": "string"}},
     }
@@ -81,7 +81,7 @@ def test_a_schema_that_leads_elsewhere_or_grows_is_refused(schema: dict[str, Any
 
 
 @pytest.mark.parametrize("text", ["", "no", "[]", "5", '{"a":1,"a":2}', "[" * 5000, '{"a": NaN}', '{"enum": ["' + "x" * 70_000 + '"]}'])
-def test_what_is_no_schema_is_none(text: str) -> None:
+def test_an_invalid_schema_is_refused(text: str) -> None:
     with pytest.raises(SchemaUnusableError):
         schema_of(text)
 
@@ -100,23 +100,23 @@ def test_what_is_no_schema_is_none(text: str) -> None:
         ("9" * 5000, "is not of type"),
     ],
 )
-def test_an_answer_fits_or_is_told_why_not(answer: str, said: str | None) -> None:
+def test_an_answer_fits_or_the_reason_why_not_is_returned(answer: str, said: str | None) -> None:
     found = answer_format("a", {"type": "object", "properties": {"a": {"type": "integer"}}}).fault(answer)
     assert (found is None) is (said is None)
     assert said is None or said in str(found)
 
 
-def test_a_row_keeps_the_format_whole() -> None:
+def test_a_row_stores_the_whole_format() -> None:
     wanted = answer_format("a", {"type": "object"}, "Two\nlines\0 and <|end|>.", is_strict=False)
-    assert of_row(wanted.stored()) == wanted
+    assert from_stored(wanted.stored()) == wanted
     assert wanted.description == "Two lines and <|end|>."
-    assert of_row(None) is None
-    assert of_row(AnswerFormat().stored()) == AnswerFormat()
-    assert formats.shown({"a": "ä"}) == '{\n  "a": "ä"\n}'
+    assert from_stored(None) is None
+    assert from_stored(AnswerFormat().stored()) == AnswerFormat()
+    assert formats.as_text({"a": "ä"}) == '{\n  "a": "ä"\n}'
 
 
 def test_references_that_come_to_megabytes_are_refused_before_they_are_written() -> None:
     long, there = {"long": {"const": "x" * 50_000}}, {"$ref": "#/$defs/long"}
     with pytest.raises(SchemaUnusableError):
-        written_out({"$defs": long, "anyOf": [there] * 1000})
-    assert len(written_out({"$defs": long, "anyOf": [there] * 2})["anyOf"]) == 2, "the twin"
+        inlined({"$defs": long, "anyOf": [there] * 1000})
+    assert len(inlined({"$defs": long, "anyOf": [there] * 2})["anyOf"]) == 2, "the twin"

@@ -1,4 +1,4 @@
-"""No regular expression of a schema, and nothing that it says of what is left over, stalls the server or fills its memory."""
+"""No regular expression of a schema, and no rule for its additional properties, stalls the server or fills its memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_large_patterns_are_refused_before_they_fill_the_memory() -> None:
 
 
 @pytest.mark.parametrize("word", ["unevaluatedProperties", "unevaluatedItems"])
-def test_what_looks_at_every_level_anew_is_refused(word: str) -> None:
+def test_keywords_that_examine_every_level_again_are_refused(word: str) -> None:
     schema: dict[str, Any] = {"properties": {"a": True}}
     for _ in range(28):
         schema = {"if": schema, "then": True, word: False}
@@ -42,7 +42,7 @@ def test_what_looks_at_every_level_anew_is_refused(word: str) -> None:
         answer_format("it", {"type": "object", **schema})
 
 
-def test_patterns_of_everyday_are_taken() -> None:
+def test_common_patterns_are_accepted() -> None:
     uuid, date = "^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$", r"^\d{4}-\d{2}-\d{2}$"
     many = {"type": "object", "properties": {f"p{number}": {"pattern": uuid} for number in range(50)}}
     answer_format("it", many | {"patternProperties": {"^x-": {"pattern": date}}, "additionalProperties": False})
@@ -50,7 +50,7 @@ def test_patterns_of_everyday_are_taken() -> None:
     assert fault({"pattern": uuid}, "x" * 20_000)
 
 
-def test_slow_patterns_are_held_against_short_values() -> None:
+def test_slow_patterns_are_matched_against_short_values() -> None:
     began = time.monotonic()
     slow = {"pattern": "(?:é|a){1500}b"}
     assert fault(slow, "a" * 10_000) is not None

@@ -138,7 +138,7 @@ def test_other_forms_and_standard_input_are_compared_too(tmp_path: Path, monkeyp
 
 
 def test_a_transcript_too_large_for_memory_is_checked_and_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "MOST_KEPT_BYTES", 100)
+    monkeypatch.setattr(command, "MAX_BUFFERED_BYTES", 100)
     code, told = checked(file_with(tmp_path, PLAIN))
     assert (code, told["accepted"], told["second_reader"]["compared"]) == (0, True, False)
     assert "larger than" in told["second_reader"]["why"]

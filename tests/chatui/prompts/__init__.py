@@ -1,1 +1,1 @@
-"""What a person wrote for a folder, in what is asked of a model."""
+"""Tests of the instructions of operators, people and folders in prompts."""

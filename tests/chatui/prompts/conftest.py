@@ -1,4 +1,4 @@
-"""The tests of this directory may read and write token ids."""
+"""The tests in this directory may read and write token ids."""
 
 from __future__ import annotations
 

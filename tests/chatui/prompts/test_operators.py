@@ -1,4 +1,4 @@
-"""The operator's instructions for members of groups: what the file may say, whom it reaches, and that no mistake quotes a text."""
+"""The operator's instructions for members of groups: the syntax of the file, who gets them, and no error message quotes them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def said(monkeypatch: pytest.MonkeyPatch, place: Path, text: str | bytes, **more
     change(monkeypatch, {"group_instructions_file": place} | more)
 
 
-def test_members_get_theirs_behind_those_for_everybody_in_the_order_of_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_members_get_theirs_after_those_for_everybody_in_the_order_of_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     said(monkeypatch, tmp_path / "a.toml", TWO, instructions="For all.")
-    assert operators.of_groups().problems == ()
+    assert operators.group_instructions().problems == ()
     both = operators.instructions_for(lambda: ["Sales EU", "writers", "others"])
     assert both == "For all.\n\nBe kind.\n\nBe brief.\nName no prices."
     assert operators.instructions_for(lambda: ["writers"]) == "For all.\n\nBe kind."
     assert operators.instructions_for(lambda: ["Writers"]) == "For all.", "names are exact"
-    assert set(operators.secrets().values()) == {"For all.", "Be kind.", "Be brief.\nName no prices."}
+    assert set(operators.instruction_texts().values()) == {"For all.", "Be kind.", "Be brief.\nName no prices."}
 
 
 def test_without_a_file_nobodys_groups_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,20 +42,20 @@ def test_without_a_file_nobodys_groups_are_read(monkeypatch: pytest.MonkeyPatch)
         ('[groups]\nwriters = "SECRET"\nothers = 5\n', "the group 'others' needs a text, in quotation marks"),
         ('[groups]\nwriters = "SECRET"\nothers = " "\n', "the group 'others' needs a text, in quotation marks"),
         ('[groups]\nwriters = "SECRET \\u0000"\n', "the group 'writers' needs a text, in quotation marks"),
-        ('[group]\nwriters = "SECRET"\n', "there is no table 'group'; there is groups"),
-        ('writers = "SECRET"\n', "there is no table 'writers'; there is groups"),
+        ('[group]\nwriters = "SECRET"\n', "the key 'group' is unknown; the only one is groups"),
+        ('writers = "SECRET"\n', "the key 'writers' is unknown; the only one is groups"),
         ('groups = "SECRET"\n', "groups must be a table, with a text for each group"),
         ("[groups]\nwriters = SECRET\n", "the file is not TOML: at line 2, column 11"),
         ("", "the table groups names no group"),
         (b"[groups]\nwriters = '\xff'", "the file is not UTF-8"),
     ],
 )
-def test_a_mistake_is_told_without_a_text(text: str | bytes, problem: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_mistake_is_reported_without_quoting(text: str | bytes, problem: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     said(monkeypatch, tmp_path / "a.toml", text)
-    problems = operators.of_groups().problems
-    assert problem in problems and "SECRET" not in repr(operators.of_groups())
+    problems = operators.group_instructions().problems
+    assert problem in problems and "SECRET" not in repr(operators.group_instructions())
 
 
-def test_a_file_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     change(monkeypatch, {"group_instructions_file": tmp_path / "none.toml"})
-    assert operators.of_groups().problems == ("the file cannot be read (No such file or directory)",)
+    assert operators.group_instructions().problems == ("the file cannot be read (No such file or directory)",)

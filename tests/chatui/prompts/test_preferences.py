@@ -1,4 +1,4 @@
-"""What a person wrote for a folder: read for each request, below what the operator says, and unable to pass for it."""
+"""A folder's instructions are read for each request, come after the operator's, and cannot pass for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chatui.backends.base import EndReason
 from chatui.display.folders import actions
 from chatui.models import Conversation, Folder, User
-from chatui.prompts.preferences import worded
+from chatui.prompts.preferences import format_preferences
 from chatui.store import transcripts
 from chatui.transfer.imports import import_transcript
 from chatui.turns.start import Ask, Kind
@@ -31,7 +31,7 @@ def folder(ada: User) -> Folder:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
-async def test_all_that_is_asked_in_a_folder_is_asked_with_its_instructions_as_they_are_then(
+async def test_each_question_in_a_folder_is_sent_with_the_instructions_of_that_time(
     ada: User, folder: Folder, backend: ScriptedBackend, settings: pytest_django.Settings
 ) -> None:
     say(settings, "Be kind.")
@@ -44,8 +44,8 @@ async def test_all_that_is_asked_in_a_folder_is_asked_with_its_instructions_as_t
     await run(ada, Ask(Kind.CONTINUE, uuid4(), "", conversation, continued_turn=turn.pk))
     await database_sync_to_async(actions.move)(ada, conversation, "")
     await run(ada, ask(text="And 4 + 4?", conversation=conversation))
-    verse = ["Be kind.", worded("Answer in verse.")]
-    assert orders(backend) == [["Be kind.", worded(LATIN)], verse, verse, verse, ["Be kind."]]
+    verse = ["Be kind.", format_preferences("Answer in verse.")]
+    assert orders(backend) == [["Be kind.", format_preferences(LATIN)], verse, verse, verse, ["Be kind."]]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -59,7 +59,7 @@ async def test_a_folder_without_instructions_adds_none_and_a_deleted_one_takes_t
     await Folder.objects.aupdate(instructions=LATIN)
     await database_sync_to_async(actions.delete)(ada, folder.pk)
     await run(ada, ask(text="And 4 + 4?", conversation=turn.conversation_id))
-    assert orders(backend) == [[worded(LATIN)], [], []]
+    assert orders(backend) == [[format_preferences(LATIN)], [], []]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -71,7 +71,7 @@ async def test_an_import_brings_none_and_gets_those_of_the_folder_that_it_is_put
     await run(ada, ask(text="And now?", conversation=row.pk))
     await database_sync_to_async(actions.move)(ada, row.pk, str(folder.pk))
     await run(ada, ask(text="And then?", conversation=row.pk))
-    assert orders(backend) == [[], [worded(LATIN)]]
+    assert orders(backend) == [[], [format_preferences(LATIN)]]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -102,8 +102,8 @@ async def test_the_transcript_keeps_the_operators_words_and_none_of_the_folder(
 
 
 @given(st.text(max_size=300))
-def test_no_line_of_a_persons_text_stands_without_its_mark(text: str) -> None:
-    before, _, after = worded("\x01").partition("> \x01")
-    found = worded(text)
+def test_every_line_of_a_persons_text_is_marked(text: str) -> None:
+    before, _, after = format_preferences("\x01").partition("> \x01")
+    found = format_preferences(text)
     assert found.startswith(before) and found.endswith(after)
     assert all(line.startswith("> ") for line in found[len(before) : len(found) - len(after)].splitlines())

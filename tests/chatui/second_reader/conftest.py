@@ -1,4 +1,4 @@
-"""The tests of this directory start openai-harmony in a process of its own; they need its vocabulary."""
+"""The tests in this directory start openai-harmony in a separate process; they need its vocabulary."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ from tests.support.vocabulary import vocabulary as vocabulary
 
 @pytest.fixture
 def second(rank_file: Path) -> SecondReader:
-    """The real one, with more time than a busy machine needs."""
+    """The real second reader, with more time than a busy machine needs."""
     return SecondReader(lambda: rank_file, 120)

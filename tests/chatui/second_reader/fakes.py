@@ -1,4 +1,4 @@
-"""Second readers that lie, crash, hang or talk nonsense: real processes, for it is the process that must not be believed."""
+"""Second readers that lie, crash, hang or write nonsense. They are real processes, because the process is what must not be trusted."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ NONSENSE = {
     "no JSON": "print('SECRET')",
     "another shape": "import sys\nfor _ in sys.stdin: print('[1]')",
     "another message": 'import sys\nfor _ in sys.stdin: print(\'{"messages": [{"role": 1}]}\')',
-    "ids that are none": 'import sys\nfor _ in sys.stdin: print(\'{"ids": [[1.5]], "kept": []}\')',
+    "ids that are none": 'import sys\nfor _ in sys.stdin: print(\'{"ids": [[1.5]], "whole": []}\')',
     "bytes": "import sys; sys.stdout.buffer.write(b'\\xff\\xfe\\n')",
     "deep": "print('[' * 100000)",
 }
 
 
 def lying(rank_file: Path, name: str) -> SecondReader:
-    """The real one with one lie in what it says."""
+    """The real second reader with one false value in its output."""
     return _running(rank_file, _WRAPPED.format(worker=COMMAND[-1], lie=LIES[name]), 120)
 
 
 def crashing(rank_file: Path) -> SecondReader:
-    """Ends as a Rust panic does, with what it was about on standard error."""
+    """Ends like a Rust panic, with content on standard error."""
     return _running(rank_file, "import sys; sys.stderr.write('panicked: ' + sys.stdin.read()); sys.exit(101)", 120)
 
 
 def hanging(rank_file: Path, note: Path, seconds: float = 1) -> SecondReader:
-    """Says nothing for ever; ``note`` gets its process id."""
+    """Never answers; writes its process id to ``note``."""
     return _running(rank_file, f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(600)", seconds)
 
 
 def talking_nonsense(rank_file: Path, name: str) -> SecondReader:
-    """Ends well and says what makes no sense."""
+    """Exits successfully with invalid output."""
     return _running(rank_file, NONSENSE[name], 120)
 
 

@@ -1,4 +1,4 @@
-"""The second reader is never on the live path: a whole turn over token ids imports and starts nothing of it."""
+"""The second reader is never on the live path: a whole turn over token ids neither imports nor starts it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FORBIDDEN = ("chatui.second_reader", "openai_harmony")
 
 
 class Refusal:
-    """Finds no module, and refuses to let those of the second reader be found."""
+    """An import finder that finds nothing, and raises for modules of the second reader."""
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> None:
         if name.startswith(FORBIDDEN):

@@ -1,4 +1,4 @@
-"""openai-harmony in a process of its own: what it reads and writes, and a plain sentence where it does neither."""
+"""openai-harmony in a separate process: what it reads and writes, and a plain error message if it cannot."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def ids(text: str, vocabulary: Vocabulary) -> list[int]:
     return ids_of_pieces(pieces_of_text(text), vocabulary)
 
 
-def test_it_reads_messages_and_goes_on_behind_one_that_it_cannot_read(vocabulary: Vocabulary, second: SecondReader) -> None:
+def test_it_reads_messages_and_continues_after_an_unreadable_one(vocabulary: Vocabulary, second: SecondReader) -> None:
     thought, answer = Message("assistant", None, "analysis", text="hm"), Message("assistant", None, "final", text="4")
     begun = "<|channel|>analysis<|message|>hm<|end|>"
     answered = "<|start|>assistant<|channel|>final<|message|>4<|return|>"
@@ -41,7 +41,7 @@ def test_it_reads_messages_and_goes_on_behind_one_that_it_cannot_read(vocabulary
     assert said == [(thought, *([Unreadable(problem)] if problem else []), answer) for _, problem in cases]
 
 
-def test_ids_that_end_in_a_header_or_are_none_are_told_in_words_of_a_closed_list(second: SecondReader) -> None:
+def test_ids_that_end_in_a_header_or_are_invalid_are_reported_by_words_of_a_closed_list(second: SecondReader) -> None:
     assert second.read([Read([200_005, 35_644], is_completion=True), Read([], is_completion=False), Read([-1], is_completion=True)]) == [
         (Unreadable("cut-header"),),
         (),
@@ -52,8 +52,8 @@ def test_ids_that_end_in_a_header_or_are_none_are_told_in_words_of_a_closed_list
 def test_it_writes_each_message_and_says_which_it_cannot_write(vocabulary: Vocabulary, second: SecondReader) -> None:
     [one, other] = second.write([Write([HI]), Write([HI, Message("robot", text="x"), Message("tool", text="a tool without a name")])])
     written = tuple(ids("<|start|>user<|message|>hi<|end|>", vocabulary))
-    assert (one.ids, one.kept) == ((written,), written)
-    assert (other.ids, other.kept) == ((written, None, None), ())
+    assert (one.ids, one.whole) == ((written,), written)
+    assert (other.ids, other.whole) == ((written, None, None), ())
 
 
 def test_without_its_vocabulary_it_says_what_to_do_and_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +71,9 @@ def test_a_vocabulary_that_is_another_is_refused_and_no_other_is_fetched(tmp_pat
     assert not (tmp_path / "cache").exists()
 
 
-def test_a_panic_of_openai_harmony_is_told_as_a_crash_and_quotes_nothing(second: SecondReader, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_panic_of_openai_harmony_is_reported_as_a_crash_and_quotes_nothing(
+    second: SecondReader, capfd: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SecondReaderError) as told:
         second.write([Write([Message("user", text=SECRET + " " * 1_000_000)])])
     assert str(told.value) == "openai-harmony crashed."
@@ -100,7 +102,7 @@ def test_a_crash_and_a_hang_are_plain_sentences_and_leave_no_process(
 
 
 @pytest.mark.parametrize("name", NONSENSE)
-def test_an_answer_that_makes_no_sense_is_no_verdict(name: str, rank_file: Path) -> None:
+def test_an_invalid_answer_is_an_error(name: str, rank_file: Path) -> None:
     for ask in (
         lambda reader: reader.write([Write([HI])]),
         lambda reader: reader.read([Read([], is_completion=False)]),
@@ -115,8 +117,8 @@ def test_a_program_that_is_not_there_is_a_plain_sentence(rank_file: Path) -> Non
         SecondReader(lambda: rank_file, 5, ("/nowhere/python",)).write([Write([HI])])
 
 
-def test_one_runs_at_a_time_and_who_waits_has_no_more_time_for_it(rank_file: Path, tmp_path: Path) -> None:
-    """Each takes much memory: a server of ten addresses is examined at all of them at once."""
+def test_one_process_runs_at_a_time_and_waiting_counts_towards_the_time_limit(rank_file: Path, tmp_path: Path) -> None:
+    """Each process takes much memory, and a server with ten addresses is examined at all of them at once."""
     program = (
         "import os, sys, time; from pathlib import Path; here = Path(sys.argv[1])\n"
         "(here / 'running').mkdir(); time.sleep(0.3); (here / 'running').rmdir()\n"
@@ -143,7 +145,7 @@ def test_one_runs_at_a_time_and_who_waits_has_no_more_time_for_it(rank_file: Pat
     assert read(120) == "read"
 
 
-def test_it_gives_way_to_everything_else(rank_file: Path) -> None:
+def test_it_runs_with_low_priority(rank_file: Path) -> None:
     program = (
         "import os, runpy, sys; worker = runpy.run_path(sys.argv[1]); before = os.nice(0); worker['main']()\n"
         "sys.exit(101 if os.nice(0) <= before else 0)"
@@ -152,7 +154,7 @@ def test_it_gives_way_to_everything_else(rank_file: Path) -> None:
     assert SecondReader(lambda: rank_file, 120, command).read([Read([], is_completion=False)]) == [()]
 
 
-def test_the_process_is_told_no_key_and_finds_no_way_to_the_network(rank_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_process_gets_no_key_and_no_way_to_the_network(rank_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_BACKEND_KEY", "sk-SECRET")
     seen: list[dict[str, str]] = []
 

@@ -1,4 +1,4 @@
-"""Our writer and reader beside openai-harmony's: equal token for token, or different in ways that have a name and a reason."""
+"""Our writer and reader compared with openai-harmony's: equal token for token, or different for a documented reason."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_each_peculiarity_is_named_and_is_on_purpose(vocabulary: Vocabulary, sec
     assert {name: list(one.differences) for name, one in zip(PECULIAR, compared, strict=True)} == {
         name: differences for name, (_, differences) in PECULIAR.items()
     }
-    assert all(one.is_as_meant for one in compared)
+    assert all(one.is_as_intended for one in compared)
     named = {difference.kind for _, differences in PECULIAR.values() for difference in differences}
     assert named == {kind for kind in Kind if kind.is_on_purpose}, "a kind is on purpose that nothing here shows"
 
@@ -118,7 +118,7 @@ def test_whatever_a_conversation_says_every_difference_is_accounted_for(vocabula
 
     collect()
     compared = compare_all(talks, vocabulary, second)
-    strange = [(talk, one.differences) for talk, one in zip(talks, compared, strict=True) if not one.is_as_meant]
+    strange = [(talk, one.differences) for talk, one in zip(talks, compared, strict=True) if not one.is_as_intended]
     assert strange == []
     shown = Counter(difference.kind for one in compared for difference in one.differences)
     assert len(shown) >= 8, "hardly a peculiarity came up, so this would prove little"
@@ -129,11 +129,11 @@ def test_every_transcript_of_the_conformance_cases_is_written_and_read_as_meant(
     talks = {path.name: frames for path in CASES.glob("text/*.ocml") if (frames := writable(path))}
     assert len(talks) > 100, "hardly a case was read, so this would prove little"
     compared = dict(zip(talks, compare_all(list(talks.values()), vocabulary, second), strict=True))
-    assert {name: one.differences for name, one in compared.items() if not one.is_as_meant} == {}
+    assert {name: one.differences for name, one in compared.items() if not one.is_as_intended} == {}
 
 
 def writable(path: Path) -> tuple[Frame, ...]:
-    """The frames of a case that is valid, as a document or as a fragment; none where it is not, or Harmony cannot hold it."""
+    """The frames of a valid case, as a document or a fragment; none if it is invalid, or Harmony cannot represent it."""
     for fragment in (False, True):
         try:
             frames = document.read_strictly(path.read_bytes(), fragment=fragment).transcript.frames
@@ -159,17 +159,17 @@ def test_a_second_reader_that_differs_otherwise_is_found_out(name: str, vocabula
     talks = [EVERYTHING, [frame for talk, _ in PECULIAR.values() for frame in talk]]
     for compared in compare_all(talks, vocabulary, lying(rank_file, name)):
         kinds = {difference.kind for difference in compared.differences if not difference.kind.is_on_purpose}
-        assert kinds and kinds <= EXPOSED[name] and not compared.is_as_meant
+        assert kinds and kinds <= EXPOSED[name] and not compared.is_as_intended
 
 
-def test_what_cannot_be_written_as_harmony_is_said_before_anybody_is_asked(vocabulary: Vocabulary) -> None:
+def test_a_transcript_that_harmony_cannot_represent_is_reported_before_the_process_starts(vocabulary: Vocabulary) -> None:
     with pytest.raises(ParseHeaderError):
         compare([Frame(Header("user", recipient="a b"), "x")], vocabulary, SecondReader(lambda: pytest.fail("somebody was asked")))
 
 
 def test_no_difference_quotes_what_a_message_says(vocabulary: Vocabulary, rank_file: Path) -> None:
     compared = compare([Frame(Header("user"), "SECRET")], vocabulary, lying(rank_file, "another body"))
-    assert not compared.is_as_meant and "SECRET" not in repr(compared)
+    assert not compared.is_as_intended and "SECRET" not in repr(compared)
 
 
 def test_a_message_that_ours_hides_and_theirs_cannot_read_is_no_difference() -> None:

@@ -1,4 +1,4 @@
-"""A collector of traces on loopback: it decodes what is sent to it, and fails in the way it is told to."""
+"""A collector of traces on loopback: it decodes the received spans, and fails in a configurable way."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def drips(handler: BaseHTTPRequestHandler) -> None:
 
 
 def floods(handler: BaseHTTPRequestHandler) -> None:
-    """A body without end; what is read of it is counted in ``written``."""
+    """An endless body; ``written`` counts the bytes that the client has read."""
     handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n")
     for _ in range(4000):
         handler.wfile.write(b"x" * 65_536)
@@ -60,7 +60,7 @@ def garbage(handler: BaseHTTPRequestHandler) -> None:
 
 
 class Peer:
-    """What came, and where it listens. ``way``: how it answers from now on."""
+    """The received spans and the address. ``way``: how it answers from now on."""
 
     def __init__(self, way: Way) -> None:
         self.way = way
@@ -88,7 +88,7 @@ class Peer:
 
 
 def said(span: Span) -> dict[str, Any]:
-    """Its attributes, as plain values."""
+    """The attributes of a span, as plain values."""
     return {each.key: getattr(each.value, each.value.WhichOneof("value") or "") for each in span.attributes}
 
 

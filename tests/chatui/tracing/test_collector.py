@@ -1,4 +1,4 @@
-"""Spans reach a collector by OTLP over HTTP; one that is away, slow or hostile holds nobody up and costs one line in the log."""
+"""Spans reach a collector by OTLP over HTTP; one that is unavailable, slow or hostile delays nobody and causes one log line."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(collector, "SEND_SECONDS", 0.15)
     monkeypatch.setattr(collector, "LATE_SECONDS", 0.25)
     yield
-    spans.use(None)
+    spans.set_tracer(None)
 
 
-def begun(url: str, *, tells_model_servers: bool = False, share: float = 1.0) -> Collector:
-    made = Collector(url, {"X-Key": "of the operator"}, share, tells_model_servers=tells_model_servers)
-    spans.use(made)
+def begun(url: str, *, propagates_to_model_servers: bool = False, share: float = 1.0) -> Collector:
+    made = Collector(url, {"X-Key": "of the operator"}, share, propagates_to_model_servers=propagates_to_model_servers)
+    spans.set_tracer(made)
     return made
 
 
-def test_a_span_says_what_it_may_and_stands_inside_the_one_that_was_open() -> None:
+def test_a_span_has_only_allowed_attributes_and_the_current_span_as_parent() -> None:
     turn = uuid4()
     with collecting() as peer:
         sender = begun(peer.url)
         with spans.span("turn", turn=turn) as outer:
             with spans.span("sampling", "client", backend="main") as inner:
-                inner.note(first_token_seconds=0.5, input_tokens=3, output_tokens=None, code="")
-            spans.current().note(state="completed")
-            outer.note(output_tokens=4)
+                inner.set_attributes(first_token_seconds=0.5, input_tokens=3, output_tokens=None, code="")
+            spans.current().set_attributes(state="completed")
+            outer.set_attributes(output_tokens=4)
         sender.stop(10)
         inside, around = peer.spans
         [(path, headers, _)] = peer.requests
@@ -51,7 +51,7 @@ def test_a_span_says_what_it_may_and_stands_inside_the_one_that_was_open() -> No
     assert inside.end_time_unix_nano >= inside.start_time_unix_nano
 
 
-def test_an_exception_is_told_by_its_class_alone() -> None:
+def test_an_exception_is_recorded_by_its_class_alone() -> None:
     with collecting() as peer:
         sender = begun(peer.url)
         with pytest.raises(ValueError, match=SECRET), spans.span("tool call", tool="wiki_search"):
@@ -64,13 +64,13 @@ def test_an_exception_is_told_by_its_class_alone() -> None:
     assert not span.events and SECRET.encode() not in peer.raw
 
 
-def test_a_model_server_is_told_of_the_trace_only_where_the_operator_says_so() -> None:
+def test_the_trace_is_propagated_to_a_model_server_only_if_the_operator_allows_it() -> None:
     with collecting() as peer:
         sender = begun(peer.url)
         with spans.span("turn"):
             assert spans.headers() == {}
         sender.stop(10)
-        sender = begun(peer.url, tells_model_servers=True)
+        sender = begun(peer.url, propagates_to_model_servers=True)
         with spans.span("turn"):
             header = spans.headers()["traceparent"]
         sender.stop(10)
@@ -87,7 +87,7 @@ def test_a_share_of_none_sends_nothing() -> None:
 
 
 @pytest.mark.parametrize("way", [fails, redirects, hangs, drips, garbage])
-def test_a_collector_that_fails_holds_nobody_up_and_is_told_of_once(way: Way, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_collector_delays_nobody_and_is_reported_once(way: Way, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     with collecting(way) as peer:
         sender = begun(peer.url)
@@ -108,7 +108,7 @@ def test_a_collector_that_fails_holds_nobody_up_and_is_told_of_once(way: Way, ca
     assert line.name == "chatui.tracing.collector" and "away" in line.getMessage()
 
 
-def test_one_that_is_not_there_and_comes_back_is_told_of_at_both_ends(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unavailable_collector_is_reported_when_it_fails_and_when_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     with collecting(fails) as peer:
         sender = begun(peer.url)
@@ -123,8 +123,8 @@ def test_one_that_is_not_there_and_comes_back_is_told_of_at_both_ends(caplog: py
     assert "is away" in away and "is back" in back
 
 
-def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collector, "MOST_WAITING", 500)
+def test_the_queue_of_spans_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collector, "MAX_WAITING", 500)
     with collecting(hangs) as peer:
         sender = begun(peer.url)
         for _ in range(5000):

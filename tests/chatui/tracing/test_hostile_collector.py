@@ -1,4 +1,4 @@
-"""A collector that answers with more than anybody wants: cookies without end, and errors with endless bodies."""
+"""A hostile collector: endless cookies, and errors with endless bodies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(collector, "PAUSE_SECONDS", 0.02)
     monkeypatch.setattr(collector, "SEND_SECONDS", 1.0)
     yield
-    spans.use(None)
+    spans.set_tracer(None)
 
 
 def cookies(handler: BaseHTTPRequestHandler) -> None:
@@ -38,10 +38,10 @@ def refuses_at_length(handler: BaseHTTPRequestHandler) -> None:
         handler.wfile.write(b"x" * 65_536)
 
 
-def test_cookies_are_neither_kept_nor_sent_back() -> None:
+def test_cookies_are_neither_stored_nor_sent_back() -> None:
     with collecting(cookies) as peer:
-        sender = Collector(peer.url, {}, 1.0, tells_model_servers=False)
-        spans.use(sender)
+        sender = Collector(peer.url, {}, 1.0, propagates_to_model_servers=False)
+        spans.set_tracer(sender)
         until = time.monotonic() + 20
         while len(peer.requests) < 3 and time.monotonic() < until:
             with spans.span("turn"):
@@ -54,8 +54,8 @@ def test_cookies_are_neither_kept_nor_sent_back() -> None:
 
 def test_the_body_of_a_refusal_is_not_read() -> None:
     with collecting(refuses_at_length) as peer:
-        sender = Collector(peer.url, {}, 1.0, tells_model_servers=False)
-        spans.use(sender)
+        sender = Collector(peer.url, {}, 1.0, propagates_to_model_servers=False)
+        spans.set_tracer(sender)
         began = time.monotonic()
         with spans.span("turn"):
             pass

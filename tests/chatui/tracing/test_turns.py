@@ -1,4 +1,4 @@
-"""The spans of a turn: one of the turn, one of each sampling, one of each call of a tool, and nothing of what was said."""
+"""The spans of a turn: one for the turn, one for each sampling, one for each tool call, and no content."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ KEY = "what-the-model-passed"
 def peer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
     monkeypatch.setattr(collector, "PAUSE_SECONDS", 0.05)
     with collecting() as peer:
-        sender = Collector(peer.url, {}, 1.0, tells_model_servers=False)
-        spans.use(sender)
+        sender = Collector(peer.url, {}, 1.0, propagates_to_model_servers=False)
+        spans.set_tracer(sender)
         try:
             yield peer
         finally:
-            spans.use(None)
+            spans.set_tracer(None)
             sender.stop(10)
 
 
@@ -62,7 +62,7 @@ async def test_a_turn_with_calls_is_a_tree_of_spans_without_content(
         assert content.encode() not in peer.raw, content
 
 
-async def test_a_server_that_fails_is_told_by_its_code_and_status(ada: User, backend: ScriptedBackend, peer: Peer) -> None:
+async def test_a_failing_server_is_recorded_by_its_code_and_status(ada: User, backend: ScriptedBackend, peer: Peer) -> None:
     backend.script = [BackendError(ProductCode.BACKEND, "HTTP 401: what the server said").because("HTTP 401")]
     await run(ada, ask(text="A question"))
     got = peer.wait_for(lambda seen: len(seen) == 2)

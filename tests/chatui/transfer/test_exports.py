@@ -21,7 +21,7 @@ from django.db import connection
 from django.test import AsyncClient, Client, RequestFactory
 
 from chatui import error_reports
-from chatui.error_reports import PlacesFormatter, PlacesReporter
+from chatui.error_reports import SafeExceptionReporter, SafeTextFormatter
 from chatui.models import Conversation, Message, User
 from chatui.models.message import Author
 from chatui.monitoring import metrics
@@ -250,7 +250,7 @@ def raised(error: BaseException) -> BaseException:
 
 
 def test_an_exception_is_reported_by_its_type_and_location() -> None:
-    told = error_reports.described(raised(ValueError("SECRET")))
+    told = error_reports.traceback_without_messages(raised(ValueError("SECRET")))
     assert "builtins.ValueError" in told and "in raised" in told and "SECRET" not in told
 
 
@@ -258,21 +258,23 @@ def test_causes_and_members_of_exception_groups_are_reported_in_the_same_way() -
     error = raised(RuntimeError("SECRET"))
     error.__cause__ = raised(KeyError("SECRET"))
     error.__cause__.__context__ = error
-    told = error_reports.described(error) + error_reports.described(BaseExceptionGroup("SECRET", [error, KeyboardInterrupt("SECRET")]))
+    told = error_reports.traceback_without_messages(error) + error_reports.traceback_without_messages(
+        BaseExceptionGroup("SECRET", [error, KeyboardInterrupt("SECRET")])
+    )
     assert "builtins.KeyError" in told and "which led to" in told and "KeyboardInterrupt" in told and "SECRET" not in told
 
 
 def test_our_codes_and_messages_about_files_and_settings_are_reported() -> None:
-    assert str(Code.PARSE_HEADER) in error_reports.described(raised(ParseHeaderError("SECRET")))
-    assert "SECRET" not in error_reports.described(raised(ParseHeaderError("SECRET")))
-    assert "No such file" in error_reports.described(raised(FileNotFoundError(2, "No such file")))
-    assert "CHATUI_X" in error_reports.described(raised(ImproperlyConfigured("CHATUI_X is wrong")))
+    assert str(Code.PARSE_HEADER) in error_reports.traceback_without_messages(raised(ParseHeaderError("SECRET")))
+    assert "SECRET" not in error_reports.traceback_without_messages(raised(ParseHeaderError("SECRET")))
+    assert "No such file" in error_reports.traceback_without_messages(raised(FileNotFoundError(2, "No such file")))
+    assert "CHATUI_X" in error_reports.traceback_without_messages(raised(ImproperlyConfigured("CHATUI_X is wrong")))
 
 
 def line_of(message: object, *args: object, exc_info: object = None) -> str:
     record = logging.LogRecord("daphne", logging.ERROR, __file__, 1, message, args, exc_info)  # type: ignore[arg-type]
     record.exc_text = "SECRET, as another handler put it" if exc_info else None
-    return PlacesFormatter("%(levelname)s %(name)s: %(message)s").format(record)
+    return SafeTextFormatter("%(levelname)s %(name)s: %(message)s").format(record)
 
 
 def test_log_lines_never_contain_messages_of_exceptions() -> None:
@@ -294,7 +296,7 @@ def test_asyncios_message_about_an_unawaited_task_quotes_no_exception() -> None:
 
     told: list[str] = []
     handler = logging.Handler()
-    handler.emit = lambda record: told.append(PlacesFormatter("%(name)s: %(message)s").format(record))  # type: ignore[method-assign]
+    handler.emit = lambda record: told.append(SafeTextFormatter("%(name)s: %(message)s").format(record))  # type: ignore[method-assign]
     log = logging.getLogger("asyncio")
     log.addHandler(handler)
     try:
@@ -315,7 +317,7 @@ def test_asyncios_message_about_an_unawaited_task_quotes_no_exception() -> None:
 def test_no_token_of_a_share_link_is_logged() -> None:
     assert line_of("%s: %s", "Too Many Requests", "/s/Zm9vLWJhcl9iYXo_-a/") == "ERROR daphne: Too Many Requests: /s/(token)/"
     assert line_of("Not Found: /shares/x/ /c/s/x") == "ERROR daphne: Not Found: /shares/x/ /c/s/x"
-    reporter = PlacesReporter(RequestFactory().get("/s/Zm9vLWJhcl9iYXo_-a/"), None, None, None)
+    reporter = SafeExceptionReporter(RequestFactory().get("/s/Zm9vLWJhcl9iYXo_-a/"), None, None, None)
     assert "Zm9v" not in reporter.get_traceback_text() and "GET /s/(token)/" in reporter.get_traceback_text()
 
 
@@ -331,19 +333,19 @@ def test_an_error_report_has_no_variables_form_fields_or_messages() -> None:
     try:
         raise ValueError(secret)
     except ValueError:
-        reporter = PlacesReporter(request, *sys.exc_info())
+        reporter = SafeExceptionReporter(request, *sys.exc_info())
     for told in (reporter.get_traceback_text(), reporter.get_traceback_html()):
         assert "SECRET" not in told and "ValueError" in told and "POST /c/x/" in told
 
 
 def test_djangos_own_reporter_has_no_variables_either(settings: pytest_django.Settings) -> None:
-    found = error_reports.NothingFilter()
+    found = error_reports.HideEverythingFilter()
     request = RequestFactory().post("/", {"text": "SECRET"})
     assert list(found.get_traceback_frame_variables(request, sys._getframe())) == []
     assert "SECRET" not in str(found.get_post_parameters(request)) and found.is_active(request)
-    assert settings.DEFAULT_EXCEPTION_REPORTER_FILTER == "chatui.error_reports.NothingFilter"
+    assert settings.DEFAULT_EXCEPTION_REPORTER_FILTER == "chatui.error_reports.HideEverythingFilter"
 
 
 def test_the_settings_log_with_it() -> None:
     handlers = [handler for handler in logging.getLogger().handlers if type(handler) is logging.StreamHandler]
-    assert [type(handler.formatter) for handler in handlers] == [PlacesFormatter]
+    assert [type(handler.formatter) for handler in handlers] == [SafeTextFormatter]

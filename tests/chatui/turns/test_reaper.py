@@ -137,7 +137,7 @@ async def test_after_an_outage_owners_have_time_to_renew_their_leases(
         patch.setattr(clock, "seconds_since_start", lambda: 5.0)
         await running._reap()
         assert await state_of(turn) == "running", "the database server has just been started again"
-    outages.note()
+    outages.record()
     await running._reap()
     assert await database_sync_to_async(sweep.interrupt_abandoned)(turn.conversation) == []
     assert await state_of(turn) == "running"

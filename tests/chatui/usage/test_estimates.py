@@ -1,4 +1,4 @@
-"""Estimates: about how many tokens a turn took, told from what is kept of it."""
+"""Estimates of a turn's tokens from its stored text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger: a line for each turn, with what its server counted, however the turn ends."""
+"""The ledger has a line for each turn, with the server's token counts, however the turn ends."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.start import Ask, Kind
 from chatui.usage import limits, settling
 from chatui.usage.counting import Attribution, Charge, Spent
-from chatui.usage.reported_tokens import MOST_TOKENS, spent_on
+from chatui.usage.reported_tokens import MAX_TOKENS, spent_on
 from renderer.frames import Frame, Header, Terminator
 from tests.chatui.conftest import store
 from tests.support.cases import example_count
@@ -61,7 +61,7 @@ async def test_a_finished_turn_is_one_line_with_what_the_server_counted(ada: Use
     assert (row.day_tokens, row.day_turns, row.month_tokens, row.month_turns) == (30, 1, 30, 1)
 
 
-async def test_what_a_server_does_not_say_is_estimated_and_marked(ada: User, backend: ScriptedBackend) -> None:
+async def test_counts_that_a_server_does_not_report_are_estimated_and_marked(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [*answer("word " * 100)[:-1], SampleEnded(EndReason.STOP)]
     await running.ask(ada, ask())
     await running.settle()
@@ -70,7 +70,7 @@ async def test_what_a_server_does_not_say_is_estimated_and_marked(ada: User, bac
 
 
 @pytest.mark.parametrize("said", [Usage(-5, 20), Usage(10**15, 20), Usage(None, 20)])
-async def test_a_count_that_cannot_be_is_not_believed(said: Usage, ada: User, backend: ScriptedBackend) -> None:
+async def test_an_implausible_token_count_is_ignored(said: Usage, ada: User, backend: ScriptedBackend) -> None:
     spent = spent_on(SampleRequest((Frame(Header("user"), "What is 2 + 2?"),)), said, 7.0)
     assert spent.is_estimate and spent.output == 20 and 0 < spent.input < 100
 
@@ -89,14 +89,14 @@ async def test_counts_that_no_column_holds_do_not_keep_a_turn_from_its_end(said:
 async def test_counts_of_many_samples_together_are_as_many_as_a_column_holds() -> None:
     def sampling() -> Sampling:
         made = Sampling(ScriptedBackend(), SampleRequest(()), lambda _: None)
-        made._ended = SampleEnded(EndReason.STOP, Usage(MOST_TOKENS, 7))
+        made._ended = SampleEnded(EndReason.STOP, Usage(MAX_TOKENS, 7))
         return made
 
     account = account_of([sampling() for _ in range(3)], None)
     assert (account.input_tokens, account.output_tokens) == (2**31 - 1, 21)
 
 
-async def test_a_request_of_the_products_own_tells_the_model_as_it_can_be_stored(backend: ScriptedBackend) -> None:
+async def test_a_request_of_the_product_itself_books_a_model_name_that_can_be_stored(backend: ScriptedBackend) -> None:
     told: list[str] = []
     backend.script = [*answer()[:-1], SampleEnded(EndReason.STOP, Usage(1, 2), "m\x00<|end|>")]
     await own_requests.text_of(backend, SampleRequest(()), 100, lambda _, model: told.append(model), "title")
@@ -113,7 +113,7 @@ async def test_a_stopped_turn_is_booked_with_an_estimate(ada: User, backend: Scr
     assert entry.is_estimate and entry.turns == 1 and entry.output_tokens > 3
 
 
-async def test_what_was_stopped_before_the_server_said_its_model_is_booked_as_the_one_that_was_asked_for(ada: User) -> None:
+async def test_a_turn_stopped_before_the_server_reported_its_model_is_booked_as_the_requested_one(ada: User) -> None:
     kinds = (UsageKind.ANSWER, UsageKind.SUMMARY, UsageKind.TITLE)
 
     @database_sync_to_async
@@ -126,7 +126,7 @@ async def test_what_was_stopped_before_the_server_said_its_model_is_booked_as_th
     assert Counter(entry.model for entry in await entries()) == {"org/big": 3, "told": 3, "": 6}
 
 
-async def test_a_turn_has_the_last_model_that_was_told_where_its_last_sample_was_stopped() -> None:
+async def test_a_turn_has_the_last_reported_model_if_its_last_sample_was_stopped() -> None:
     def sampling(model: str | None) -> Sampling:
         made = Sampling(ScriptedBackend(), SampleRequest(()), lambda _: None)
         made._ended = SampleEnded(EndReason.STOP, model=model) if model else None
@@ -138,7 +138,7 @@ async def test_a_turn_has_the_last_model_that_was_told_where_its_last_sample_was
 
 async def test_a_turn_whose_process_died_is_booked_by_the_sweep_once(ada: User) -> None:
     await database_sync_to_async(UsageLimit.objects.create)(day_turns=5)
-    limits.forget()
+    limits.clear_cache()
 
     @database_sync_to_async
     def died() -> None:
@@ -171,7 +171,7 @@ async def test_erasing_a_conversation_books_what_still_runs_and_keeps_what_was_b
 
 async def test_the_end_of_a_turn_locks_the_count_before_the_conversation_as_its_start_does(ada: User) -> None:
     await database_sync_to_async(UsageLimit.objects.create)(day_turns=5)
-    limits.forget()
+    limits.clear_cache()
 
     @database_sync_to_async
     def changed_tables(work: Callable[[], object]) -> list[str]:
@@ -203,7 +203,7 @@ async def test_a_line_of_the_products_own_is_booked_once_and_for_nobody_who_was_
     assert (entry.kind, entry.turns, (await UsageCount.objects.aget()).month_tokens) == ("title", 0, 11)
 
 
-async def test_what_ends_after_midnight_counts_to_the_day_on_which_it_was_asked(ada: User) -> None:
+async def test_a_turn_that_ends_after_midnight_counts_for_the_day_of_its_question(ada: User) -> None:
     today = timezone.now().date()
     last_month = today.replace(day=1) - timedelta(days=1)
 
@@ -228,7 +228,7 @@ async def test_a_person_who_is_erased_leaves_numbers_without_a_name(ada: User, b
 
 
 class Counting(ScriptedBackend):
-    """Counts what it sent, as a server does; some answers fail, and some hang until they are stopped."""
+    """Reports token counts like a server. Some answers fail, and some hang until they are stopped."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -256,11 +256,11 @@ class Counting(ScriptedBackend):
 
 @pytest.mark.slow
 async def test_the_ledger_is_what_the_server_counted_over_many_turns(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answers that end well are booked to the token; of the others each is one line, marked as an estimate, and nothing stays reserved."""
+    """Successful answers are booked exactly. Each of the others is one line that is marked as an estimate, and nothing stays reserved."""
     server = Counting()
     monkeypatch.setattr("chatui.model_servers.connected.backend", lambda choice="": server)
     await database_sync_to_async(UsageLimit.objects.create)(month_turns=100_000)
-    limits.forget()
+    limits.clear_cache()
     crashed = 0
     for number in range(example_count(250)):
         turns = [(await running.ask(ada, ask(f"Question {number}"))).turn for _ in range(4)]
@@ -287,7 +287,7 @@ async def test_the_ledger_is_what_the_server_counted_over_many_turns(ada: User, 
 
 
 def crash(person: User) -> int:
-    """A turn of a process that is gone."""
+    """A turn whose process has crashed."""
     store(person, ask("It dies"), "gone")
     Turn.objects.filter(lease_owner="gone", state="running").update(lease_until=timezone.now() - timedelta(minutes=5))
     try:

@@ -1,4 +1,4 @@
-"""What pages and programs are told where a limit is near or reached."""
+"""What pages and programs receive when a limit is nearly or fully reached."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 @database_sync_to_async
 def limit(**numbers: int) -> None:
     UsageLimit.objects.create(**numbers)
-    limits.forget()
+    limits.clear_cache()
 
 
-async def test_a_page_is_told_what_until_when_and_whom_to_ask(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_page_receives_the_limit_its_end_and_whom_to_ask(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     change(monkeypatch, {"usage_contact": "Ask it@example.org for more."})
     await limit(day_turns=0)
     async with BrowserSocket(ada) as socket:
@@ -39,7 +41,7 @@ async def test_a_page_is_told_what_until_when_and_whom_to_ask(ada: User, backend
     assert until == periods.now().day_ends and backend.requests == []
 
 
-async def test_a_page_hears_of_a_limit_that_is_near_and_of_none_that_is_far(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_page_is_warned_of_a_near_limit_and_not_of_a_distant_one(ada: User, backend: ScriptedBackend) -> None:
     await limit(day_turns=5)
     async with BrowserSocket(ada) as socket:
         for number in range(4):
@@ -50,7 +52,7 @@ async def test_a_page_hears_of_a_limit_that_is_near_and_of_none_that_is_far(ada:
         assert parse_datetime(accepted["until"]) == periods.now().day_ends
 
 
-async def test_a_program_gets_429_with_until_when_and_is_told_not_to_try_again_soon(
+async def test_a_program_gets_429_with_the_end_of_the_limit_and_is_told_not_to_retry_soon(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change(monkeypatch, {"usage_contact": "Ask it@example.org for more."})
@@ -67,7 +69,7 @@ async def test_a_program_gets_429_with_until_when_and_is_told_not_to_try_again_s
         assert "E-X-QUOTA-MONTH" in error["message"] and error["message"].endswith("Ask it@example.org for more.")
 
 
-async def test_what_a_program_takes_is_booked_with_its_key(ada: User, backend: ScriptedBackend) -> None:
+async def test_usage_of_a_program_is_booked_with_its_key(ada: User, backend: ScriptedBackend) -> None:
     program = Program(await new_key(ada))
     await program.ask({"input": "Hello?", "store": False})
     entry = await UsageEntry.objects.aget()

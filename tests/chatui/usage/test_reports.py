@@ -41,7 +41,7 @@ def test_sums_are_by_person_day_model_and_kind(ada: User, bela: User) -> None:
     assert by(None, days=Days(date(2020, 1, 1), date(2020, 1, 2))) == {None: (0, 0)}
 
 
-def test_whoever_is_in_two_groups_counts_in_both_and_once_in_the_sum(ada: User, bela: User) -> None:
+def test_a_person_in_two_groups_counts_in_both_and_once_in_the_sum(ada: User, bela: User) -> None:
     ada.groups.set([Group.objects.create(name="staff"), Group.objects.create(name="research")])
     line(ada)
     line(bela)

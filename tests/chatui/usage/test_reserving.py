@@ -1,4 +1,4 @@
-"""Limits: who may ask, who may not and until when; and that as many tabs as one likes get no more than is left."""
+"""Limits: who may ask, who may not and until when; and any number of tabs gets no more than is left."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ DAY = Period(datetime(2026, 11, 21, tzinfo=UTC).date())
 
 @pytest.fixture
 def today(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is that day, at noon."""
+    """Set the clock to noon of DAY."""
     monkeypatch.setattr("django.utils.timezone.now", lambda: datetime(2026, 11, 21, 12, tzinfo=UTC))
 
 
 def limit(group: Group | None = None, **numbers: int | None) -> UsageLimit:
-    limits.forget()
+    limits.clear_cache()
     return UsageLimit.objects.create(group=group, **numbers)
 
 
@@ -102,27 +102,27 @@ def test_a_new_day_and_a_new_month_begin_at_nothing(ada: User) -> None:
     held = Limits(day_turns=1, month_turns=3)
     yesterday = DAY.day - timedelta(days=1)
     UsageCount.objects.create(person=ada, day=yesterday, month=DAY.month, day_turns=1, month_turns=2)
-    assert reserving._held(ada, held, 100, DAY)
+    assert reserving._try_to_reserve(ada, held, 100, DAY)
     UsageCount.objects.update(reserved_turns=0, reserved_tokens=0, month_turns=3)
-    assert not reserving._held(ada, held, 100, DAY)
-    assert reserving._held(ada, held, 100, Period(datetime(2026, 12, 1, tzinfo=UTC).date()))
+    assert not reserving._try_to_reserve(ada, held, 100, DAY)
+    assert reserving._try_to_reserve(ada, held, 100, Period(datetime(2026, 12, 1, tzinfo=UTC).date()))
 
 
 @pytest.mark.django_db
-def test_tokens_hold_beside_each_other_only_what_fits(ada: User) -> None:
+def test_simultaneous_questions_reserve_only_as_many_tokens_as_fit(ada: User) -> None:
     rule = limit(day_tokens=6000)
     store(ada, ask())
     with pytest.raises(AskRefusedError):
         store(ada, ask())
     rule.day_tokens = 9000
     rule.save()
-    limits.forget()
+    limits.clear_cache()
     store(ada, ask())
     assert row(ada).reserved_turns == 2
 
 
 @pytest.mark.django_db
-def test_where_only_running_answers_are_in_the_way_no_limit_is_named_and_no_day_to_wait_for(ada: User) -> None:
+def test_if_only_running_answers_are_in_the_way_neither_a_limit_nor_a_day_is_named(ada: User) -> None:
     limit(day_tokens=20_000, month_tokens=10_000_000)
     for _ in range(4):
         store(ada, ask())
@@ -153,7 +153,7 @@ def test_whoever_has_anything_left_may_ask_once_however_long_the_answer_may_get(
 
 
 @pytest.mark.django_db
-def test_what_a_lost_turn_held_is_given_back_when_somebody_needs_it(ada: User) -> None:
+def test_the_reservation_of_a_lost_turn_is_released_when_it_is_needed(ada: User) -> None:
     held = Limits(day_turns=1)
     UsageCount.objects.create(person=ada, day=periods.now().day, month=periods.now().month, reserved_turns=1, reserved_tokens=50)
     take(ada, held)
@@ -161,19 +161,19 @@ def test_what_a_lost_turn_held_is_given_back_when_somebody_needs_it(ada: User) -
 
 
 @pytest.mark.django_db
-def test_the_largest_of_ones_groups_counts_of_each_kind_by_itself(ada: User, bela: User) -> None:
+def test_the_largest_limit_of_a_persons_groups_applies_for_each_kind_separately(ada: User, bela: User) -> None:
     small, large = Group.objects.create(name="small"), Group.objects.create(name="large")
     ada.groups.set([small, large])
     limit(None, day_turns=1)
     limit(small, day_turns=5, day_tokens=None, month_turns=70)
     limit(large, day_turns=9, day_tokens=100, month_turns=60)
-    limits.forget()
+    limits.clear_cache()
     assert limits_of(ada) == Limits(day_turns=9, day_tokens=None, month_turns=70)
     assert limits_of(bela) == Limits(day_turns=1), "who is in none of them has those for everybody"
 
 
 @pytest.mark.django_db
-def test_whoever_has_used_most_of_a_limit_is_told_how_much(ada: User, today: None) -> None:
+def test_a_person_who_has_used_most_of_a_limit_is_told_how_much(ada: User, today: None) -> None:
     limit(day_turns=5)
     near = [store(ada, ask()).near for _ in range(4)]
     assert near[:3] == [None, None, None]
@@ -205,7 +205,7 @@ async def test_an_answer_is_never_cut_for_a_limit_but_the_next_question_is_refus
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
-async def test_an_answer_that_failed_before_anything_came_costs_none(ada: User, backend: ScriptedBackend) -> None:
+async def test_an_answer_that_failed_without_text_does_not_count(ada: User, backend: ScriptedBackend) -> None:
     await database_sync_to_async(limit)(day_turns=1)
     backend.script = [BackendError(ProductCode.BACKEND_UNREACHABLE)]
     await running.ask(ada, ask())

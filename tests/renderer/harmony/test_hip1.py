@@ -1,4 +1,4 @@
-"""HIP-1 both ways: what Harmony can say survives by itself, everything else by the side record, and a wrong record is refused."""
+"""HIP-1 in both directions: Harmony or the side record preserves everything, and a wrong side record is refused."""
 
 from __future__ import annotations
 

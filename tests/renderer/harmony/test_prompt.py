@@ -1,4 +1,4 @@
-"""Prompts: token-equal to openai-harmony where that renders the same, and no control token from what people and tools write."""
+"""Prompts have the same tokens as openai-harmony's, except where it is wrong, and text of people and tools yields no control token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Harmony output as models really write it, odd and broken forms included: what a person sees of it, exactly."""
+"""Harmony output as models really write it, including unusual and broken forms: exactly what a person sees of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support import places
 from tests.support.cases import example_count, for_each
 
 MARKER = re.compile(r"(<\|[a-z_]+(?:_\d+)?\|>)")
-# Two rows are token ids that spell no markers as text; these are the pieces that a detokenizer makes of them.
+# The token ids of two rows have no marker text; these are the pieces that a detokenizer returns for them.
 FROM_TOKENS = {
     "tok-invalid-utf8": "<|start|>assistant<|channel|>final<|message|> \ufffd \ufffdworked<|end|>",
     "tok-out-of-vocab": "<|channel|>final<|message|>2\ufffd2 +2<|return|>",

@@ -1,4 +1,4 @@
-"""Harmony as text: never more is seen than ids would show, and of what quotes nothing, exactly that."""
+"""Harmony as text never shows more than token ids would, and exactly the same if nothing is quoted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Harmony as token ids: what a person sees of real, odd, broken and mutated streams, and where openai-harmony is right, the same."""
+"""Harmony as token ids: what a person sees of real, unusual, broken and mutated streams; compared with openai-harmony where it is right."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_of_an_odd_output_a_person_sees_exactly_what_is_theirs(row: dict[str, An
 
 @pytest.mark.parametrize("row", [row for row in QUIRKS if row.get("text_mode_unsafe")], ids=lambda row: row["id"])
 def test_markers_that_are_only_quoted_are_text(row: dict[str, Any], vocabulary: Vocabulary) -> None:
-    """Of these rows only the first header and the last marker are real, as the catalogue says of what ids would show."""
+    """In these rows only the first header and the last marker are real, according to the catalogue."""
     parts = pieces_of_text(row["raw"])
     first = parts.index(Marker("<|message|>")) + 1
     body = "".join(part.token if isinstance(part, Marker) else part for part in parts[first:-1])
@@ -146,7 +146,7 @@ SHOWN = ["Hello", " Hi there.\n", "final", "I am sure.", "日本語"]
 
 
 def random_messages(chooser: random.Random) -> list[Piece]:
-    """A well-formed completion: hidden messages, with plans and at most one answer between and behind them."""
+    """A well-formed completion: hidden messages, with plans and at most one answer between and after them."""
     parts: list[Piece] = []
     for _ in range(chooser.randint(1, 6)):
         hidden, shown = chooser.choice(HIDDEN), chooser.choice(SHOWN)
@@ -164,7 +164,7 @@ def random_messages(chooser: random.Random) -> list[Piece]:
 
 
 def mutated(parts: list[Piece], chooser: random.Random) -> list[Piece]:
-    """Markers are lost, doubled or put anywhere; the stream ends early. Words stay: a header that says final is one."""
+    """Markers are removed, doubled or inserted anywhere, or the stream ends early. Words stay, so a header that says final is one."""
     result = list(parts)
     alphabet = ["start", "end", "message", "channel", "constrain", "return", "call", "endoftext", "startoftext", "reserved_200013"]
     for _ in range(chooser.randint(1, 4)):

@@ -1,4 +1,4 @@
-"""Tools in the words of the model: JSON Schema becomes the text that openai-harmony makes of it, character for character."""
+"""Tool descriptions for the model: a JSON Schema becomes the same text as in openai-harmony, character for character."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def value(chooser: random.Random, depth: int = 0) -> Any:
 
 
 def remarks(chooser: random.Random) -> dict[str, Any]:
-    """What a schema may say of any value."""
+    """Keywords that a schema may have for a value of any type."""
     parts: dict[str, Any] = {}
     for key in ("description", "title", "default"):
         if chooser.random() < 0.35:

@@ -1,4 +1,4 @@
-"""The vocabulary: the ids of openai-harmony for any text, fast for long text, without a word of the tokenizer's own abort."""
+"""The vocabulary returns the ids of openai-harmony for any text, is fast for long text, and never makes the tokenizer abort."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_million_spaces_do_not_abort_the_tokenizer(space: str, vocabulary: Voc
 
 
 def test_other_threads_go_on_while_text_is_encoded(vocabulary: Vocabulary) -> None:
-    """Half a second of encoding, during which a thread that only counts must not stand still for long."""
+    """While half a second of encoding runs, a thread that only counts must not be blocked for long."""
     ticks: list[float] = []
     done = threading.Event()
 

@@ -23,7 +23,7 @@ def answers() -> list[Answer]:
     return [Answer(row["id"], row["markdown"], row["expected"]) for row in rows]
 
 
-# Where one line decides what an earlier one was, or does not although it looks so.
+# Texts in which a line decides what an earlier line means, or only seems to.
 EXAMPLES = [
     "Foo\nbar\n===\n\nBaz\n---\n",
     "- a\n- b\n---\n",
@@ -98,7 +98,7 @@ FRAGMENTS = [
 
 
 def mix(chance: random.Random) -> str:
-    """A random text: answers in a row, lines in a row, or fragments without regard to lines."""
+    """A random text: several answers, several lines, or fragments that ignore line breaks."""
     kind = chance.random()
     if kind < 0.3:
         return "\n".join(chance.choice(answers()).markdown for _ in range(chance.randint(1, 5)))

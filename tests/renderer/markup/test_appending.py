@@ -1,4 +1,4 @@
-"""A sentence that is continued by plain words looks as if its block had been rendered again."""
+"""A sentence to which plain words are appended looks the same as if its block were rendered again."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Rendered(Tail):
 
 
 def shown(pieces: list[str], tail: type[Tail]) -> list[str]:
-    """What is shown after each piece."""
+    """The HTML shown after each piece."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "Tail", tail)
         growing, seen = Blocks(), []

@@ -1,4 +1,4 @@
-"""Growing texts: however they are cut, they end as the whole does; closed blocks stay; the open one is presentable, safe and cheap."""
+"""Streamed texts end as the same HTML however they are cut; closed blocks do not change; the open one is presentable, safe and cheap."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ANSWER = "\n".join(answer.markdown for answer in answers())
 
 
 class Page:
-    """What a browser holds that follows the events: the blocks by index, and which of them are final."""
+    """The state of a browser that applies the events: the blocks by index, and which of them are final."""
 
     def __init__(self) -> None:
         self.blocks: dict[int, str] = {}
@@ -55,7 +55,7 @@ class Page:
 
 
 def innermost_last(block: str) -> int:
-    """Where text goes that is appended to the last ``code`` or ``pre`` element."""
+    """The position at which text is appended to the last ``code`` or ``pre`` element."""
     last = list(re.finditer("</?(?:code|pre)", block))
     position = len(last) - 1
     while position and not last[position - 1][0].startswith("</"):
@@ -243,7 +243,7 @@ def test_what_looked_like_a_block_and_is_none_is_taken_back() -> None:
 
 
 def open_block(text: str) -> str:
-    """What is shown of an open text, without the wrapper."""
+    """The HTML shown for an open text, without the wrapper."""
     blocks = Blocks()
     blocks.feed(text)
     event = blocks.tail()
@@ -360,7 +360,7 @@ def long_text(shape: str, size: int) -> str:
 
 
 def stream(text: str) -> Page:
-    """What comes of a text in pieces of 20 characters, with a frame after each: about 100 tokens a second."""
+    """The result of a text in pieces of 20 characters, with a frame after each: about 100 tokens a second."""
     blocks, page = Blocks(), Page()
     for piece in cut(text, 20):
         for event in blocks.feed(piece):

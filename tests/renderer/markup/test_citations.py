@@ -1,4 +1,4 @@
-"""Citations of pages that were opened: links while the answer is written and afterwards, and nothing else than links."""
+"""Citations of opened pages become links, during streaming and afterwards, and nothing but links."""
 
 from __future__ import annotations
 

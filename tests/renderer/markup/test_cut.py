@@ -1,4 +1,4 @@
-"""A text that breaks off is shown as it was while it was written: what its markup left open is closed, live and after a reload alike."""
+"""A text that was cut off is shown as during streaming: its open markup is closed, both live and after a reload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dollars in a sentence: formulas become formulas and prices stay prices, in four languages, whole and while they are written."""
+"""Dollars in a sentence: formulas become formulas and prices stay prices, in four languages, as a whole and during streaming."""
 
 from __future__ import annotations
 
@@ -173,11 +173,11 @@ $(x, y)$
 $\hat{y}$
 $\theta$ or $\phi$
 """.strip().split("\n")
-"""Lines in which each pair of dollars that are not escaped holds a formula."""
+"""Lines in which each pair of unescaped dollars encloses a formula."""
 
 
 def formulas(text: str) -> list[str]:
-    """What is shown as formulas in a text, as it stands in the HTML."""
+    """The formulas in a text, as they are written in the HTML."""
     return re.findall(r'<span class="math math-inline math-dollars">(.*?)</span>', str(render(text)))
 
 

@@ -31,7 +31,7 @@ def test_the_canonical_form_tells_different_things_apart() -> None:
 
 
 def shown(text: str) -> str:
-    """The inside of the one block that a text makes."""
+    """The content of the single block to which a text is rendered."""
     (block,) = render_blocks(text)
     return block.html.removeprefix('<div class="block" dir="auto">').removesuffix("</div>")
 

@@ -1,4 +1,4 @@
-"""The operator's pages: rich syntax from a trusted author, and yet nothing that the allow-list does not have."""
+"""The operator's pages: rich syntax from a trusted author, but nothing that is not on the allow-list."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.cost import costs_at_most
 
 
 def shown(text: str) -> str:
-    """The inside of a page."""
+    """The content of a page."""
     return render_page(text).html.removeprefix('<div class="page" dir="auto">').removesuffix("</div>")
 
 

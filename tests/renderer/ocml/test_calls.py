@@ -1,4 +1,4 @@
-"""Tool calls and replies read from frames: what they carry, and the errors of the specification's section 14 that belong to them."""
+"""Tool calls and replies parsed from frames: their content, and their errors (section 14 of the specification)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The capabilities of a document: compared with what is known, and kept true when frames are added."""
+"""The capabilities of a document are compared with the known ones, and extended when frames are added."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def test_what_is_not_known_is_flagged_and_nothing_is_refused(told: object, hints
 def test_lists_are_extended_by_what_frames_use() -> None:
     header = {"x": 1, "capabilities": {"roles": ["functions.*", "user"], "channels": ["final"], "tokens": ["<|start|>"]}}
     frames = [Frame(Header("user"), ""), Frame(Header("assistant", "analysis"), ""), Frame(Header("assistant", "final"), "")]
-    assert capabilities.covering(header, frames) == {
+    assert capabilities.with_used_names(header, frames) == {
         "x": 1,
         "capabilities": {"roles": ["functions.*", "user", "assistant"], "channels": ["final", "analysis"], "tokens": ["<|start|>"]},
     }
     others: tuple[dict[str, object], ...] = ({}, {"capabilities": "all"}, {"capabilities": {"roles": "user"}}, {"capabilities": {}})
     for other in others:
-        assert capabilities.covering(other, frames) == other
+        assert capabilities.with_used_names(other, frames) == other

@@ -1,4 +1,4 @@
-"""The document header: typed as YAML 1.2, bounded, written so that it comes back, and a profile that is understood or refused."""
+"""The document header: typed as YAML 1.2, bounded, round-trips, and has a profile that is either understood or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frame headers: the short way to read one gives what the long way gives, and every fault has its location."""
+"""Frame headers: the fast path and the slow path return the same, and every fault has a location."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON interchange: nothing is lost on the way there and back, the schema tells the truth, and bad input is refused with its location."""
+"""JSON interchange: a round trip loses nothing, the schema is correct, and invalid input is refused with its location."""
 
 from __future__ import annotations
 

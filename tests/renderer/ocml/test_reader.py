@@ -1,4 +1,4 @@
-"""The incremental reader: the same events for every cut, nothing held that need not be, and errors that lose no event."""
+"""The streaming reader: the same events however the text is cut, nothing held back without need, and no event lost by an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tries to get past the check of summary lines, as data: each line is refused; and honest lines, of which few may be lost."""
+"""Attacks on the check of summary lines, from data files: each is refused; and honest lines, of which few may be refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ORDERS = (
 )
 LANGUAGES = {"English", "German", "Chinese", "Korean"}
 MOST_LOST, MOST_LOST_UNSEEN = 5, 10
-"""Honest lines of a hundred, of those that rules were made with and of those that were never looked at."""
+"""Accepted honest lines per hundred: of the lines used to develop the rules, and of lines that were never looked at."""
 
 
 def lines_of(name: str) -> list[dict[str, Any]]:
@@ -31,7 +31,7 @@ def lines_of(name: str) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """``lines`` come one after the other. The ``first`` ones are there to prepare, and may pass."""
+    """An attack by several ``lines`` in a row. The ``first`` ones only prepare it, and may be accepted."""
 
     name: str
     kind: str
@@ -62,7 +62,7 @@ def indexed(question: str, reasoning: str, instructions: str) -> tuple[HiddenTex
 
 
 def passed(lines: tuple[str, ...], texts: tuple[str, str, str]) -> tuple[list[str], list[Reason]]:
-    """The lines that are shown, each judged with those before it, and why the others are not."""
+    """The lines that are shown, each checked together with those before it, and the reasons why the others are not."""
     shown: list[str] = []
     reasons: list[Reason] = []
     hidden, seen = indexed(*texts)
@@ -82,7 +82,7 @@ MORE = [*attacks("summary_attacks_more.jsonl"), *attacks("summary_attacks_langua
 @for_each([*GIVEN, *MORE])
 def test_no_attack_tells_more_than_its_harmless_beginning(attack: Attack) -> None:
     shown, reasons = passed(attack.lines, attack.texts)
-    # Of lines that tell something only together the last one is refused; before it stands what tells nothing by itself.
+    # If lines reveal something only together, the last one is refused. The lines before it reveal nothing by themselves.
     assert reasons and len(shown) < len(attack.lines)
     assert attack.first == 0 or len(shown) >= attack.first, "the premise: the beginning passes"
     assert len(attack.lines) > 1 or not shown

@@ -1,4 +1,4 @@
-"""Words of English and German are one with their endings and without, and words of other alphabets are too, as far as a letter or two."""
+"""English and German words are recognized with and without endings; words of other alphabets without their last letter or two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attacks on summary lines and honest lines that were written without a look at the lists: few honest ones are lost, no attack passes."""
+"""Attacks and honest summary lines whose authors did not see the word lists: few honest lines are refused, and no attack is accepted."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.support.cases import for_each
 DATA = Path(__file__).parents[1] / "data" / "hostile_summaries"
 HONEST = ("honest_first", "honest_second", "honest_third", "honest_fourth", "honest_fifth")
 MOST_LOST = 5
-"""Of a hundred honest lines."""
+"""Per hundred honest lines."""
 PARAPHRASE = "paraphrase"
-"""Attacks in words of their own. They are listed because they pass: a comparison cannot find them, the review may."""
+"""Attacks that paraphrase. They are listed because they are accepted: a comparison cannot find them, but the review may."""
 
 
 @dataclass(slots=True)
 class Scene:
-    """``rows``: honest lines one after the other, or attacks: a kind, and lines that come one after the other."""
+    """``rows``: honest lines in a row, or attacks, each with a kind and lines in a row."""
 
     name: str
     rows: list[str] = field(default_factory=list)
@@ -71,7 +71,7 @@ def attacks() -> list[Attack]:
 
 
 def shown(lines: tuple[str, ...], scene: Scene) -> list[str]:
-    """The lines that are shown, each judged with those before it."""
+    """The lines that are shown, each checked together with those before it."""
     hidden, seen = scene.indexed()
     steps: list[str] = []
     for line in lines:

@@ -43,14 +43,14 @@ ada, bela = (User.objects.get(username=name) for name in ("ada", "bela"))
 """
 ASK = """
 UsageLimit.objects.create(day_turns=1)
-limits.forget()
+limits.clear_cache()
 asked = twenty(lambda: start.start(ada, Ask(Kind.SEND, uuid4(), "medium", text="Hello?"), "here"))
 print("ANSWER" + json.dumps([asked.count(True), asked.count("E-X-QUOTA-DAY"), Turn.objects.count()]))
 """
 HOLD = """
 today = periods.now()
 UsageCount.objects.update_or_create(person=bela, defaults={"day": today.day, "month": today.month})
-held = twenty(lambda: reserving._held(bela, Limits(day_turns=3, month_tokens=1_000_000), 10, today))
+held = twenty(lambda: reserving._try_to_reserve(bela, Limits(day_turns=3, month_tokens=1_000_000), 10, today))
 row = UsageCount.objects.get(person=bela)
 print("ANSWER" + json.dumps([held.count(True), row.reserved_turns, row.reserved_tokens]))
 """
@@ -69,7 +69,7 @@ from threading import Event
 from chatui.models import Conversation
 from chatui.store import erasure
 UsageLimit.objects.all().delete()
-limits.forget()
+limits.clear_cache()
 today = periods.now()
 UsageCount.objects.update_or_create(person=bela, defaults={"day": today.day, "month": today.month})
 with transaction.atomic():

@@ -13,7 +13,7 @@ from renderer.errors import Code
 from renderer.events import Assembler, Finished
 from renderer.frames import Frame
 from renderer.gate import Audience, may_see
-from renderer.history import seen_again
+from renderer.history import frames_for_prompt
 from tests.support import stub
 from tests.support.sampling import HASTY, outcome, sample_request
 
@@ -69,7 +69,7 @@ def test_a_trusted_summary_is_shown_once_and_raw_reasoning_still_never(script: s
     assert visible(finished) == [("reasoning_summary", "I compared routes."), (None, "By train.")]
     frames: list[Frame] = [done.frame for done in finished]
     assert all(done.complete and done.error is None for done in finished)
-    assert [frame.body for frame in seen_again(frames)] == ["By train."], "the model does not see it again"
+    assert [frame.body for frame in frames_for_prompt(frames)] == ["By train."], "the model does not see it again"
 
 
 def test_trust_is_in_what_says_of_itself_that_it_is_a_summary_and_in_nothing_else() -> None:

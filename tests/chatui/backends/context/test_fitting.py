@@ -149,7 +149,7 @@ FRAMES = st.one_of(
 @settings(max_examples=example_count(400))
 @given(st.lists(FRAMES, max_size=24), st.floats(0, 600), st.booleans())
 def test_no_call_is_ever_torn_from_its_reply(frames: list[Frame], most: float, is_cut: bool) -> None:
-    seen = (ORDERS, *history.seen_again([*frames, question("Now?")]))
+    seen = (ORDERS, *history.frames_for_prompt([*frames, question("Now?")]))
     request = SampleRequest(seen, cut_answer=answer("It begins") if is_cut else None)
     found = fit(request, most)
     kept = found.request.frames

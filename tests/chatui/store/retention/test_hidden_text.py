@@ -23,7 +23,7 @@ from chatui.turns.start import Ask, Kind
 from renderer import frame_kinds
 from renderer.frames import Frame, Header, Intent, Role, Terminator
 from renderer.gate import Audience, may_see
-from renderer.history import seen_again
+from renderer.history import frames_for_prompt
 from renderer.ocml import document
 from tests.chatui.conftest import stored
 from tests.chatui.store import pieces
@@ -112,7 +112,7 @@ async def test_hidden_text_goes_after_its_days_and_the_transcript_stays_valid(
     ]
     whole = await database_sync_to_async(transcripts.document)(turn.conversation, after, Audience.DEBUG)
     assert list(document.parse(whole).frames) == frames and not document.check(whole).problems
-    assert [item.body for item in seen_again(frames)] == ["What is 2 + 2?", "I look it up. ", "Four. "], "none is sent again"
+    assert [item.body for item in frames_for_prompt(frames)] == ["What is 2 + 2?", "I look it up. ", "Four. "], "none is sent again"
 
     backend.script = answer("Five.")
     following = await asked(ada, "And one more?", turn.conversation)

@@ -23,7 +23,7 @@ GOOD = {"ready": True, "database": "ok", "migrations": "ok", "disk": "ok", "conf
 
 @pytest.fixture(autouse=True)
 def _asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readiness, "KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(readiness, "CACHE_SECONDS", 0.0)
 
 
 def ready() -> tuple[int, Any]:
@@ -56,7 +56,7 @@ def test_what_is_missing_is_named_and_no_more_said(missing: str, monkeypatch: py
     elif missing == "migrations":
         MigrationRecorder(connection).migration_qs.filter(app="chatui", name="0002_search").delete()
     elif missing == "disk":
-        full = shutil.disk_usage(tmp_path)._replace(free=readiness.LEAST_FREE_BYTES - 1)
+        full = shutil.disk_usage(tmp_path)._replace(free=readiness.MIN_FREE_BYTES - 1)
         monkeypatch.setattr(shutil, "disk_usage", lambda path: full)
     elif missing == "configuration":
         monkeypatch.setattr(connected, "specs", list)
@@ -71,11 +71,11 @@ def test_what_is_missing_is_named_and_no_more_said(missing: str, monkeypatch: py
 
 
 def test_who_asks_often_is_answered_from_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readiness, "KEPT_SECONDS", 3600.0)
-    monkeypatch.setattr(readiness._last, "at", float("-inf"))
+    monkeypatch.setattr(readiness, "CACHE_SECONDS", 3600.0)
+    monkeypatch.setattr(readiness._cache, "at", float("-inf"))
     assert ready() == (200, GOOD)
     monkeypatch.setitem(readiness._CHECKS, "database", refuse)
     assert ready() == (200, GOOD)
-    monkeypatch.setattr(readiness._last, "at", float("-inf"))
+    monkeypatch.setattr(readiness._cache, "at", float("-inf"))
     assert ready()[0] == 503
-    monkeypatch.setattr(readiness._last, "at", float("-inf"))
+    monkeypatch.setattr(readiness._cache, "at", float("-inf"))

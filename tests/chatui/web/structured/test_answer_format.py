@@ -46,7 +46,7 @@ def test_a_schema_is_set_changed_and_cleared(browser: Client, talk: Conversation
     assert NOTE not in browser.get(chat).content.decode()
     response = send(browser, talk, schema=json.dumps(SCHEMA))
     assert (response.status_code, response["Location"]) == (302, chat)
-    wanted = formats.of_row(talk.answer_format)
+    wanted = formats.from_stored(talk.answer_format)
     assert wanted is not None
     assert (wanted.schema, wanted.is_strict) == (SCHEMA, True)
     assert NOTE in browser.get(chat).content.decode()

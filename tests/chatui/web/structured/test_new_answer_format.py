@@ -90,7 +90,7 @@ async def test_the_first_message_brings_it_and_no_later_one_changes_it(ada: User
         accepted = (await socket.until("chatui:accepted"))[-1]
         await running.settle()
         row = await Conversation.objects.aget(pk=accepted["conversation"])
-        kept = formats.of_row(row.answer_format)
+        kept = formats.from_stored(row.answer_format)
         assert kept is not None and kept.schema == SCHEMA
         [asked] = backend.requests
         assert asked.answer_format is not None and asked.answer_format.schema == SCHEMA
@@ -99,7 +99,7 @@ async def test_the_first_message_brings_it_and_no_later_one_changes_it(ada: User
         await socket.until("chatui:accepted")
         await running.settle()
         await row.arefresh_from_db()
-        assert formats.of_row(row.answer_format) == kept
+        assert formats.from_stored(row.answer_format) == kept
 
 
 @pytest.mark.asyncio

@@ -42,7 +42,7 @@ def test_a_person_sees_the_limits_in_force_and_how_much_of_them_is_used(ada: Use
     change(monkeypatch, {"usage_contact": "Ask it@example.org."})
     today = timezone.now().date()
     UsageLimit.objects.create(day_turns=10, month_tokens=2_000_000)
-    limits.forget()
+    limits.clear_cache()
     UsageCount.objects.create(person=ada, day=today, month=today.replace(day=1), day_turns=8, month_tokens=500_000)
     page = signed_in(ada).get("/usage/").content.decode()
     assert "8 of 10 answers" in page and "500,000 of 2,000,000 tokens" in page and "Ask it@example.org." in page
