@@ -16,14 +16,14 @@ from renderer.terminal import harmless
 class Command(BaseCommand):
     """Exit codes: 0 done (or shown, with --dry-run), 1 there is no such account or nobody confirmed."""
 
-    help = "Erase a person: account, conversations, search words, share links, sessions, debug requests. Cannot be undone."
+    help = "Erase a person: account, conversations, search index, share links, sessions, debug requests. Cannot be undone."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """The account, and options."""
-        parser.add_argument("name", metavar="NAME", help="name of the account")
-        parser.add_argument("--dry-run", action="store_true", help="only say what there is")
-        parser.add_argument("--yes", action="store_true", help="do not ask")
-        parser.add_argument("--vacuum", action="store_true", help="SQLite: write the database file anew afterwards")
+        parser.add_argument("name", metavar="NAME", help="account name")
+        parser.add_argument("--dry-run", action="store_true", help="only list what would be erased")
+        parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+        parser.add_argument("--vacuum", action="store_true", help="SQLite: rewrite the database file afterwards")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Say what there is, ask, erase."""

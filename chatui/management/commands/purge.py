@@ -25,15 +25,15 @@ class Command(BaseCommand):
     """The audit log stays: it holds no content. The run itself is recorded there before anything is removed."""
 
     help = (
-        "Permanently remove conversations that were deleted some days ago, hidden text as CHATUI_HIDDEN_DAYS says, and expired sessions; "
-        "hand over and erase accounts that were closed long ago, where CHATUI_CLOSED_ACCOUNTS says so."
+        "Permanently remove old deleted conversations, hidden text older than CHATUI_HIDDEN_DAYS, and expired sessions; "
+        "hand over and erase old closed accounts if CHATUI_CLOSED_ACCOUNTS requires it."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Adds the retention of the bin, in days."""
         days = environment().bin_days
-        parser.add_argument("--days", type=int, default=days, help=f"days that a deleted conversation is kept (CHATUI_BIN_DAYS: {days})")
-        parser.add_argument("--vacuum", action="store_true", help="SQLite: write the database file anew afterwards")
+        parser.add_argument("--days", type=int, default=days, help=f"days to keep a deleted conversation (CHATUI_BIN_DAYS: {days})")
+        parser.add_argument("--vacuum", action="store_true", help="SQLite: rewrite the database file afterwards")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Remove, and say how many."""
@@ -60,4 +60,4 @@ class Command(BaseCommand):
                 handed = f" after {done.handed_over} conversations were handed over" if done.handed_over else ""
                 self.stdout.write(f"Erased a closed account{handed}.")
         except closed_accounts.NoHeirError:
-            self.stderr.write("CHATUI_CLOSED_ACCOUNT_HEIR names no open account: closed accounts stay as they are.")
+            self.stderr.write("CHATUI_CLOSED_ACCOUNT_HEIR names no open account: closed accounts were left unchanged.")

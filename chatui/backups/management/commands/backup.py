@@ -15,20 +15,22 @@ from chatui.backups.files import BackupError
 class Command(BaseCommand):
     """Exit codes: 0 there is a backup; 1 there is none, or its audit log is broken."""
 
-    help = "Back up the SQLite database while it is in use. What is written is checked, and is for its owner alone to read."
+    help = "Back up the SQLite database while it is in use. The backup is verified, and only its owner can read it."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Adds the destination and the recipients."""
-        parser.add_argument("place", metavar="PLACE", nargs="?", help="a new file, or a directory in which one is named after the time")
+        parser.add_argument(
+            "place", metavar="PLACE", nargs="?", help="a new file, or a directory in which to create one named after the time"
+        )
         parser.add_argument(
             "--to",
             metavar="KEY",
             action="append",
             default=[],
-            help="encrypt for this public key: age1…, ssh-…, or a file with one on each line; may be repeated",
+            help="encrypt for this public key: age1…, ssh-…, or a file with one per line; may be repeated",
         )
-        parser.add_argument("--new-key", metavar="FILE", help="only make a key, in a new file, and print its public half")
+        parser.add_argument("--new-key", metavar="FILE", help="only create a key in a new file, and print its public key")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Do it."""

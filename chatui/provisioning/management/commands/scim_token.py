@@ -14,12 +14,12 @@ from chatui.provisioning import tokens
 class Command(BaseCommand):
     """Exit codes: 0 done, 1 there is no such provider in the file, or no token to revoke."""
 
-    help = "Make the SCIM token of a provider; the one before stops. It is shown once."
+    help = "Create a SCIM token for a provider, replacing its previous one. It is shown once."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Adds the provider and the options."""
         parser.add_argument("key", metavar="KEY", help="key of the provider in the file of CHATUI_SIGN_IN_FILE")
-        parser.add_argument("--revoke", action="store_true", help="take the token back instead")
+        parser.add_argument("--revoke", action="store_true", help="revoke the token instead")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Create or revoke the token, and print the result."""
