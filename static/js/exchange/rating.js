@@ -35,7 +35,7 @@ function pathOf(button) {
 async function send(group, fields) {
   await act(group.dataset.rating ?? "", fields);
   showRating((group.dataset.rating ?? "").split("/").at(-3) ?? "", fields.verdict);
-  toast(fields.verdict ? t("Thank you. Your rating was sent.") : t("Your rating was taken back."));
+  toast(fields.verdict ? t("Thank you. Your rating was sent.") : t("Your rating was withdrawn."));
 }
 
 /**

@@ -8,7 +8,7 @@ let timer = 0;
 
 /** Something is being dragged: it says where that would go, and leaves the text alone. */
 export function aim() {
-  document.documentElement.dataset.aimed = t("Drop the files to attach them");
+  document.documentElement.dataset.aimed = t("Drop files to attach them");
   clearTimeout(timer);
   timer = setTimeout(dropped, DROP_MS);
 }

@@ -70,7 +70,7 @@ export class Chip {
     const wanted = numbers(this.#places?.value ?? "");
     const known = new Set(this.taken.places.map(([number]) => number));
     const isRight = wanted.size > 0 && [...wanted].every((number) => known.has(number));
-    return isRight ? "" : t("Say which pages of %(name)s are wanted, such as 1-12, 15.", { name: this.taken.name });
+    return isRight ? "" : t("Enter the pages of %(name)s to use, such as 1-12, 15.", { name: this.taken.name });
   }
 
   /** @returns {BroughtFile | null} */
@@ -159,12 +159,12 @@ export class Chip {
   #offer(taken) {
     const use = (this.#use = document.createElement("select"));
     use.className = "chip-use";
-    use.setAttribute("aria-label", t("What the model is given of %(name)s", { name: taken.name }));
-    if (taken.tokens <= taken.room) use.add(new Option(t("All of it"), "whole"));
-    else use.add(new Option(t("The beginning, as far as it fits"), "first"));
+    use.setAttribute("aria-label", t("What the model reads of %(name)s", { name: taken.name }));
+    if (taken.tokens <= taken.room) use.add(new Option(t("The whole file"), "whole"));
+    else use.add(new Option(t("The beginning, up to the limit"), "first"));
     if (taken.places.length > 1) use.add(new Option(t("Chosen pages or sheets"), "places"));
     if (taken.tokens > taken.room && taken.search) {
-      use.add(new Option(t("Nothing at once: it searches in it"), "search"));
+      use.add(new Option(t("Search only: the model looks things up"), "search"));
     }
     const places = (this.#places = document.createElement("input"));
     Object.assign(places, { className: "chip-places", placeholder: "1-12, 15", hidden: true, maxLength: 200 });

@@ -9,7 +9,7 @@ import { toast } from "../page/toasts.js";
 export function askToDelete(button) {
   const item = button.closest(".file");
   if (!(item instanceof HTMLElement)) return;
-  toast(t("Delete this document for good? Answers, and what Python printed, stay."), {
+  toast(t("Permanently delete this document? Answers and Python output are kept."), {
     label: t("Delete"),
     run: () => void act(button.dataset.file ?? "").then(
       () => gone(item),

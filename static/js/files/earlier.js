@@ -9,7 +9,7 @@ import { address } from "./sending.js";
 /** @typedef {{ name: string, said: string, again: string }} Earlier */
 
 const DELAY_MS = 200;
-const MORE = t("These are the newest ones. Others can be found by their names.");
+const MORE = t("These are the newest. Find others by name.");
 
 /**
  * @template {keyof HTMLElementTagNameMap} K
@@ -91,7 +91,7 @@ async function found(words) {
 
 /** @param {string} words that were looked for */
 function none(words) {
-  return words.trim() ? t("No file has such a name.") : t("Files that you have sent can be sent again from here.");
+  return words.trim() ? t("No matching files.") : t("Files that you have sent can be sent again from here.");
 }
 
 /** @param {Earlier} file @param {(file: Earlier) => Promise<void>} choose */

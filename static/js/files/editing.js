@@ -16,7 +16,7 @@ import { filesOf, waiting } from "./sending.js";
 /** @typedef {(sentence: string) => void} Say */
 
 const LONG_TEXT = 8_000;
-const UNKNOWN = t("The files of this question cannot be shown at the moment. They stay as they are.");
+const UNKNOWN = t("The files of this question cannot be shown at the moment. They will not be changed.");
 
 export class EditedFiles {
   #composer = /** @type {ChatComposer} */ (find(document, "chat-composer", HTMLElement));

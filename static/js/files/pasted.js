@@ -18,7 +18,7 @@ export function offerText(box, text, add) {
     if (!before.includes(text)) return;
     write(box, before.replace(text, () => ""));
     const chip = add(new File([text], `${t("Pasted text")}.txt`, { type: "text/plain" }));
-    toast(t("The text is a file now."), { label: t("Undo"), run: () => {
+    toast(t("The text was attached as a file."), { label: t("Undo"), run: () => {
       chip?.remove();
       write(box, before);
     } });

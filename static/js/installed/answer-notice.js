@@ -14,8 +14,8 @@ import { toast } from "../page/toasts.js";
 const KEY = "chatui:notice";
 const LONG_MS = 10_000;
 const READY = t("An answer is ready");
-const ON = t("You will be told of long answers.");
-const OFF = t("You will not be told any more.");
+const ON = t("You will be notified of long answers.");
+const OFF = t("You will not be notified any more.");
 const DENIED = t("Not allowed by your browser’s settings.");
 
 export class AnswerNotice {

@@ -8,10 +8,10 @@ import { keysOf, keysShown } from "./keys.js";
 /** @import { Action, Bindings } from "./bindings.js" */
 
 const CHOOSE = t("Choose the keys of a shortcut to change them.");
-const PRESS = t("Press the new keys. Escape leaves the old ones, Backspace takes them away.");
-const NOT_FREE = t("These keys belong to the browser, to text boxes or to screen readers. Please choose others.");
+const PRESS = t("Press the new keys. Escape keeps the old ones, Backspace removes them.");
+const NOT_FREE = t("These keys are reserved for the browser, text boxes or screen readers. Please choose others.");
 const SAVED = t("Saved.");
-const ALL_USUAL = t("All shortcuts have their usual keys again.");
+const ALL_USUAL = t("All shortcuts have their default keys again.");
 
 export class ShortcutSheet {
   #dialog = find(document, "#shortcuts", HTMLDialogElement);
@@ -110,7 +110,7 @@ export class ShortcutSheet {
     const row = this.#button(owner)?.closest(".shortcut");
     const name = row && seek(row, ".shortcut-name", HTMLElement)?.textContent?.trim();
     const values = { keys: keysShown(keys), name: name ?? "" };
-    return t("%(keys)s already belongs to “%(name)s”. Please choose others, or change that one first.", values);
+    return t("%(keys)s is already used for “%(name)s”. Choose other keys, or change that shortcut first.", values);
   }
 
   /** @param {string} sentence */

@@ -75,7 +75,7 @@ export class Shortcuts {
       case "edit":
         return this.#press("[data-action=edit]", t("There is no question to edit yet."));
       case "regenerate":
-        return this.#press("[data-action=regenerate]", t("There is no answer to write again yet."));
+        return this.#press("[data-action=regenerate]", t("There is no answer to regenerate yet."));
       case "stop":
         return this.#around.stop();
       case "previous":
@@ -109,7 +109,7 @@ export class Shortcuts {
     const open = links.findIndex((link) => link.getAttribute("aria-current") === "page");
     const link = open < 0 && by < 0 ? undefined : links[open + by];
     if (link instanceof HTMLElement) link.click();
-    else toast(t("There is no further conversation in the list."));
+    else toast(t("There are no more conversations in the list."));
   }
 
   /** @param {Event} event */

@@ -7,8 +7,8 @@ import { problemWith } from "../models/typing.js";
 /** @import { NextMessage } from "./next-messages.js" */
 
 const MOST = 10;
-const OCCUPIED = t("Please send the message above first, or take it back.");
-export const TAKEN = t("This message was sent or changed in another tab meanwhile.");
+const OCCUPIED = t("Please send the message above first, or cancel it.");
+export const TAKEN = t("This message was sent or changed in another tab.");
 
 /**
  * @param {NextMessage | null} before that is there already; while it waits, both go out as one
@@ -20,7 +20,7 @@ export function joined(before, written, limit) {
   const text = isJoined ? `${before.text}\n\n${written.text}` : written.text;
   const first = isJoined ? before.files ?? [] : [];
   const files = [...first, ...(written.files ?? []).filter(({ id }) => first.every((file) => file.id !== id))];
-  const most = t("A message takes %(count)s files at most.", { count: String(MOST) });
+  const most = t("A message can have at most %(count)s files.", { count: String(MOST) });
   const problem = problemWith(text, limit) ?? (files.length > MOST ? most : null);
   return { text, files, problem: before && !isJoined ? OCCUPIED : problem };
 }

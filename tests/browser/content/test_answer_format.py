@@ -15,7 +15,7 @@ from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
 
-NOTE = "The answers here are JSON that fits a schema."
+NOTE = "Answers here are JSON that matches a schema."
 SCHEMA = {"type": "object", "properties": {"sum": {"type": "integer", "minimum": 4}}, "required": ["sum"]}
 OVERFLOWS = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 

@@ -15,7 +15,7 @@ from chatui.models import Conversation, User
 pytestmark = pytest.mark.django_db
 
 SCHEMA = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
-NOTE = "The answers here are JSON that fits a schema."
+NOTE = "Answers here are JSON that matches a schema."
 
 
 @pytest.fixture
