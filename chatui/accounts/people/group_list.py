@@ -87,8 +87,8 @@ def _had_by(group: Group) -> tuple[str, ...]:
     """Not the text of the instructions, which no page shows."""
     env = environment()
     said = (
-        (env.share_groups, gettext("May make share links")),
+        (env.share_groups, gettext("May create share links")),
         (env.summary_groups, gettext("Gets summaries of the thinking")),
-        (operators.of_groups().texts, gettext("Has instructions of its own for the model")),
+        (operators.of_groups().texts, gettext("Has its own instructions for the model")),
     )
     return tuple(words for names, words in said if group.name in names)

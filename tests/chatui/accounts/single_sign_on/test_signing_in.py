@@ -204,7 +204,7 @@ def test_the_answer_of_one_provider_is_none_of_another(provider: ScriptedProvide
 def test_a_provider_that_is_down_is_a_sentence(path: str, provider: ScriptedProvider) -> None:
     provider.fails = path
     page = Client().post("/sign-in/with/company/")
-    assert page.status_code == 503 and "E-X-SIGN-IN-AWAY" in page.content.decode() and "does not answer" in page.content.decode()
+    assert page.status_code == 503 and "E-X-SIGN-IN-AWAY" in page.content.decode() and "is not responding" in page.content.decode()
     provider.fails = ""
     assert come(provider)[1].status_code == 302, "nothing of the failure is remembered"
 

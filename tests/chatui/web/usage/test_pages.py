@@ -167,4 +167,4 @@ def test_a_price_is_recorded_with_its_numbers_however_long_the_name_of_its_model
 
 def test_a_limit_without_a_number_is_none(db: None) -> None:
     lars = signed_in(make_person("lars", "change_limits", staff=True))
-    assert "Give at least one limit" in lars.post("/admin/chatui/usagelimit/add/", {}).content.decode()
+    assert "Enter at least one limit" in lars.post("/admin/chatui/usagelimit/add/", {}).content.decode()
