@@ -48,7 +48,7 @@ def test_a_person_signs_in_with_a_provider(provider: ScriptedProvider, server: S
     Chat(page).ask_and_wait("Hello!")
     page.get_by_role("button", name="Account: ada.l").click()
     page.get_by_role("link", name="Settings").click()
-    page.get_by_role("link", name="Ways to sign in").click()
+    page.get_by_role("link", name="Sign-in methods").click()
     expect(page.get_by_role("heading", name="Sign-in services")).to_be_visible()
 
 

@@ -133,7 +133,7 @@ export class Chip {
     this.element.dataset.state = taken.tokens > taken.room ? "large" : "ready";
     this.element.dataset.file = taken.id;
     const name = /** @type {HTMLAnchorElement} */ (made("a", "chip-name", taken.name));
-    const title = t("What the model can read of it");
+    const title = t("Text that the model can read");
     Object.assign(name, { href: taken.text, target: "_blank", rel: "noopener", dir: "auto", title });
     this.element.querySelector(".chip-name")?.replaceWith(name);
     const said = [taken.said, taken.note].filter(Boolean).join(". ");

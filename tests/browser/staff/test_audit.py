@@ -70,7 +70,7 @@ def test_staff_are_warned_read_filter_acknowledge_and_take_the_log_away(server: 
     assert "E-PERM-VISIBILITY" in line and "so far 1 more" in line
     page.get_by_label("Who", exact=True).fill("nobody")
     page.get_by_role("button", name="Apply filter").click()
-    expect(page.get_by_text("No line matches.")).to_be_visible()
+    expect(page.get_by_text("No matching lines.")).to_be_visible()
     page.get_by_role("link", name="Show all lines").click()
 
     page.get_by_role("region", name="Warning").get_by_role("button", name="Acknowledge").click()

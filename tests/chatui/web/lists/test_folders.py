@@ -101,7 +101,7 @@ def test_a_folder_is_made_changed_and_deleted_with_plain_forms(ada: User) -> Non
     folder.refresh_from_db()
     assert (folder.name, folder.instructions) == ("Home", "")
     client.post(f"/c/{row.pk}/move/", {"folder": folder.pk})
-    assert "they go back to your list" in client.get(f"/folders/{folder.pk}/delete/").content.decode()
+    assert "go back to your list" in client.get(f"/folders/{folder.pk}/delete/").content.decode()
     client.post(f"/folders/{folder.pk}/delete/")
     assert where(ada) == {"list": ["A"], "archive": []}
 

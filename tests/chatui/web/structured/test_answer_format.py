@@ -67,9 +67,9 @@ def test_an_example_is_a_schema_that_can_be_used(browser: Client, talk: Conversa
     [
         ('{\r\n  "type": object\r\n}', "Look at line 2, character 11."),
         ("[]", "Look at line 1, character 1."),
-        ('{"type": "nothing"}', "no JSON schema that can be checked here. It may have 16,000 characters and 32 levels"),
-        ('{"$ref": "https://example.org/"}', "no JSON schema that can be checked here."),
-        (" ", "Please write a schema."),
+        ('{"type": "nothing"}', "This JSON schema cannot be used here. It can have up to 16,000 characters and 32 levels"),
+        ('{"$ref": "https://example.org/"}', "This JSON schema cannot be used here."),
+        (" ", "Please enter a schema."),
         ('{"enum": ["' + "x" * 70_000 + '"]}', "at most"),
     ],
 )

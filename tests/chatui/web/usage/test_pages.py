@@ -34,7 +34,7 @@ def test_a_person_sees_their_own_usage_and_nobody_elses(ada: User, bela: User) -
     line(ada, model="model-of-ada")
     line(bela, model="model-of-bela")
     page = signed_in(ada).get("/usage/").content.decode()
-    assert "model-of-ada" in page and "123,456" in page and "There are none for you." in page
+    assert "model-of-ada" in page and "123,456" in page and "You have no limits." in page
     assert "bela" not in page
 
 
@@ -56,7 +56,7 @@ def test_everybodys_usage_is_summed_up_as_chosen(ada: User, bela: User, uma: Use
     page = client.get("/usage/everybody/").content.decode()
     assert "ada" in page and "bela" in page and "1 of the lines" in page
     by_model = client.get("/usage/everybody/", {"by": "model"}).content.decode()
-    assert "big" in by_model and "not known" in by_model and ">ada<" not in by_model
+    assert "big" in by_model and "unknown" in by_model and ">ada<" not in by_model
     before = client.get("/usage/everybody/", {"until": str(timezone.now().date() - timedelta(days=1))}).content.decode()
     assert ">ada<" not in before
 
@@ -67,7 +67,7 @@ def test_what_programs_asked_is_listed_by_the_names_of_their_keys(uma: User, ada
         line(ada, key_id=key_id)
     page = signed_in(uma).get("/usage/everybody/", {"by": "key"}).content.decode()
     assert "The wiki (cui_abc…)" in page and str(key.pk) not in page
-    assert "on the page" in page
+    assert "this site" in page
 
 
 def test_staff_without_the_permission_find_no_such_page(sam: User, grace: User, uma: User) -> None:
