@@ -1,5 +1,5 @@
 // The script of the pages for share links: copies links and code, finishes code and mathematics. A shared page can be
-// read without it.
+// read without this script.
 
 import { t } from "./language/words.js";
 import "./site.js";

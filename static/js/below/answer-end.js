@@ -1,4 +1,4 @@
-// What stands below an answer, as the event that ends its turn carries it.
+// Builds what is shown below an answer from the event that ends its turn.
 
 import { LANGUAGE } from "../language/words.js";
 import { find, parse, pieceAbout, seek } from "../page/dom.js";
@@ -6,8 +6,8 @@ import { find, parse, pieceAbout, seek } from "../page/dom.js";
 /** @import { PlainEnd, TurnEnded } from "../wire/wire.js" */
 
 /**
- * Null where it has to be fetched: where the event has nothing, nothing in this page's language, or what does not fit
- * or goes into no copy of the piece. The turn ends in any case.
+ * Null if it has to be fetched instead: the event has no such data, or none in this page's language, or data that is
+ * malformed or does not fit into a copy of the template. The turn ends in any case.
  * @param {TurnEnded} event
  * @param {string | null} conversation
  */
@@ -20,19 +20,19 @@ export function belowAnswer({ html, language, plain }, conversation) {
   }
 }
 
-/** Whether what is worded in it can be shown on this page. @param {string | null | undefined} language */
+/** Whether its text is in a language that this page can show. @param {string | null | undefined} language */
 export function isWorded(language) {
   return language === LANGUAGE;
 }
 
-/** @param {PlainEnd} plain @returns {boolean} whether it is what it is declared to be: it was not looked into before */
+/** @param {PlainEnd} plain @returns {boolean} whether its fields are well-formed: nothing has checked them before */
 function isWhole({ message_id: id, at, names, rated }) {
   const areNames = Array.isArray(names) && names.every((name) => typeof name === "string");
   return typeof id === "string" && !Number.isNaN(Date.parse(at)) && areNames && typeof rated === "boolean";
 }
 
 /**
- * A copy of the piece for it. What is put in is text and part of addresses, never HTML.
+ * A copy of the template, filled in. Values are inserted as text or into addresses, never as HTML.
  * @param {string} conversation
  * @param {PlainEnd} plain
  */

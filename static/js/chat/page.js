@@ -89,7 +89,7 @@ class ChatPage extends HTMLElement {
     stage: this.#stage,
   });
 
-  /** When something last came from the server that was not merely a sign of life. */
+  /** When the server last sent something other than a heartbeat. */
   #newsAt = 0;
   #wasOpen = false;
 
@@ -162,7 +162,7 @@ class ChatPage extends HTMLElement {
     this.#wasOpen = true;
   }
 
-  /** Events of a running answer are missing, though the connection may be well: asks how things are. */
+  /** Events of a running answer are missing, although the connection may work: asks the server for the state. */
   #watchSilence() {
     const isWaiting = this.#transcript.running.length > 0 || this.#commands.isWorking;
     if (!isWaiting || performance.now() - this.#newsAt < SILENCE_MS) return;

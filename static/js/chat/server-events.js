@@ -146,7 +146,7 @@ export class ServerEvents {
     const exchange = this.#page.transcript.byTurn(turn);
     exchange?.thinking.wrote(kind);
     if (!cut) exchange?.parts.part(message, kind);
-    // Where the message that this one continues is not on the page, the server has to send all of its text.
+    // If the message that this one continues is not on the page, the server has to send its whole text.
     else if (!exchange?.parts.continueMessage(cut, message, blocks ?? 0)) this.#page.commands.subscribe();
   }
 
@@ -159,7 +159,7 @@ export class ServerEvents {
     callsWait(exchange, 0);
     if (exchange) noteContext(exchange.element, event.context, event.left_out);
     this.#showRunning();
-    // What went wrong is said when its sentence is on the page.
+    // The failure is announced once its text is on the page.
     if (below || !event.code || !exchange) announcer.ended(event.turn, STATE_OF[event.type], noticeOf(exchange));
     if (exchange && !(below && exchange.isQuestionWhole)) void this.#fetch(exchange);
   }

@@ -41,7 +41,7 @@ export class ChatTranscript extends HTMLElement {
     return this.exchanges.length === 0;
   }
 
-  /** Whether the page has the end of the conversation, and not only a part in its middle. */
+  /** Whether the page has the end of the conversation, not just a part of its middle. */
   get reachesEnd() {
     return seek(this, ":scope > [data-more='later']", HTMLElement) === null;
   }
@@ -56,7 +56,7 @@ export class ChatTranscript extends HTMLElement {
   }
 
   /**
-   * Shows a message at once, before the server has it.
+   * Shows a message immediately, before the server has received it.
    * @param {string} clientId
    * @param {string} text
    */
@@ -67,13 +67,13 @@ export class ChatTranscript extends HTMLElement {
     this.append(exchange.element);
   }
 
-  /** A message that is being sent; undefined when it is none of this tab's. @param {string} clientId */
+  /** A message that is being sent; undefined if another tab sends it. @param {string} clientId */
   sending(clientId) {
     return this.#sending.get(clientId);
   }
 
   /**
-   * The server refused the message, or it was taken back: removes it.
+   * The server refused the message, or the person cancelled it: removes it.
    * @param {string} clientId
    */
   unsend(clientId) {
@@ -152,7 +152,7 @@ export class ChatTranscript extends HTMLElement {
   }
 
   /**
-   * Puts a new exchange in the place of an old one.
+   * Replaces an old exchange by a new one.
    * @param {Exchange} old
    */
   #blank(old) {
@@ -167,7 +167,7 @@ export class ChatTranscript extends HTMLElement {
   }
 
   /**
-   * Shows the part of the branch that is in a whole page of the server's. What the page has above that part stays.
+   * Shows the part of the branch that a full page from the server contains. Earlier exchanges on this page stay.
    * @param {DocumentFragment} page
    */
   replace(page) {
@@ -189,7 +189,7 @@ export class ChatTranscript extends HTMLElement {
 
 /**
  * @param {Element} child
- * @returns {child is HTMLElement} and no link to more of them
+ * @returns {child is HTMLElement} an exchange, not a link to load more
  */
 function isExchange(child) {
   return child instanceof HTMLElement && child.matches(".exchange");

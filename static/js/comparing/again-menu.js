@@ -1,5 +1,5 @@
-// The menu "Another model" of an answer: the models that the message box offers. The one that is chosen answers again,
-// beside the answers that are there, and is the message box's choice from then on.
+// The menu "Another model" of an answer: the models that the message box offers. The chosen model writes another answer
+// beside the existing ones, and becomes the choice at the message box.
 
 import { around, piece, seek } from "../page/dom.js";
 import { menuOpener } from "../page/menus.js";
@@ -60,7 +60,7 @@ export class AgainMenu {
   };
 }
 
-/** Whether an answer is being written, or asked for: the server would refuse a second one. */
+/** Whether an answer is being written or requested: the server would refuse a second one. */
 function isBusy() {
   const composer = /** @type {ChatComposer | null} */ (seek(document, "chat-composer", HTMLElement));
   return composer?.isRunning ?? false;

@@ -1,5 +1,5 @@
-// Shows the other answers to a question beside the one on the open branch. The address says which question's, so that
-// a reload shows them again; nothing else remembers it.
+// Shows the other answers to a question beside the one on the open branch. The address contains the question, so that a
+// reload shows them again; nothing else stores it.
 
 import { t, tn } from "../language/words.js";
 import { around, find, piece, seek } from "../page/dom.js";
@@ -14,10 +14,10 @@ import { copies, fetched, isShown, versionsIn } from "./fetched-versions.js";
  * @typedef {object} Open what is compared
  * @property {Exchange} exchange
  * @property {string} question
- * @property {HTMLElement} section where the other versions stand
- * @property {HTMLElement[]} versions all of them, the one that the exchange shows included
+ * @property {HTMLElement} section that contains the other versions
+ * @property {HTMLElement[]} versions all of them, including the one that the exchange shows
  * @property {HTMLElement} head of the answer that the exchange shows
- * @property {string} asked who writes a version that is not stored yet
+ * @property {string} asked the model that writes a version that is not stored yet
  * @property {MutationObserver} watching
  */
 
@@ -47,8 +47,8 @@ export class Comparison {
 
   /**
    * @param {Exchange} exchange
-   * @param {string} [asked] who is about to write one more version
-   * @returns {Promise<boolean>} whether the versions are there, or could not be fetched
+   * @param {string} [asked] the model that is about to write one more version
+   * @returns {Promise<boolean>} false if the versions could not be fetched
    */
   async show(exchange, asked = "") {
     const question = exchange.question;
@@ -59,7 +59,7 @@ export class Comparison {
     watching.observe(exchange.element, { attributeFilter: ["data-turn", "data-state"] });
     const head = piece("current-version", HTMLElement);
     this.#open = { exchange, question, section, versions: versionsIn(section), head, asked, watching };
-    // What follows the newest text would lead to the end of the longest version.
+    // Following the newest text would scroll to the end of the longest version.
     this.#dispatch("chat:comparing");
     find(exchange.element, ":scope > .answer", HTMLElement).before(head);
     exchange.element.append(section);
@@ -83,7 +83,7 @@ export class Comparison {
   }
 
   /**
-   * The conversation is to go on with another version.
+   * Continues the conversation with another version.
    * @param {SubmitEvent} event
    */
   #kept = async (event) => {
@@ -98,7 +98,7 @@ export class Comparison {
     this.#close();
   };
 
-  /** The transcript was replaced: the comparison goes on at the exchange with the same question. */
+  /** The transcript was replaced: reopens the comparison at the exchange with the same question. */
   #replaced = () => {
     if (!this.#open || this.#isKept || this.#open.exchange.element.isConnected) return;
     const { question } = this.#open;

@@ -1,5 +1,5 @@
-// What lets a person see other versions: one instead of another, several side by side, and one of another model's.
-// What does that is loaded when somebody first asks for it.
+// Handles the buttons for other versions of an answer: switching, comparing side by side, and answering with another
+// model. Loads the code for them on first use.
 
 import { t } from "../language/words.js";
 import { around } from "../page/dom.js";
@@ -15,7 +15,7 @@ export function listenForVersions(transcript) {
   /** @type {Promise<Comparison> | null} */
   let loading = null;
   const load = () => (loading ??= begun(transcript));
-  /** @returns {Promise<Comparison | null>} null where it could not be loaded, and that was said */
+  /** @returns {Promise<Comparison | null>} null if it could not be loaded; the person was told */
   const comparison = () => load().catch(() => {
     loading = null;
     return unloaded();

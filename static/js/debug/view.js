@@ -74,7 +74,7 @@ class DebugView extends HTMLElement {
       case "chatui:frame.closed":
         return this.#close(event.message_id, event.terminator, event.code);
       case "chatui:refused":
-        // After a reconnect the view may be closed or the permission gone: then nothing may stay on the screen.
+        // After a reconnect, the view may be closed or the permission revoked: then nothing may stay on the screen.
         this.#closingMessage = refusal(event.code);
         return NO_ACCESS.has(event.code) ? this.#end(0) : this.#say(this.#closingMessage);
       case "chatui:closing":

@@ -54,7 +54,7 @@ export class AnswerParts {
   }
 
   /**
-   * A message that has ended turned out to be of another kind. Its text stays as it is.
+   * A finished message turned out to be of another kind. Its text does not change.
    * @param {string} message
    * @param {PartKind} kind
    */

@@ -1,7 +1,6 @@
 // The buttons of the exchanges. They copy text, open the editor, and dispatch "chat:edit", "chat:regenerate",
-// "chat:continue" or "chat:answer-now" for what the server has to do, and "chat:take-back" for a message that it does
-// not have.
-// "chat:editing" and "chat:edited" tell when an editor has opened and when what was written in it was taken.
+// "chat:continue" or "chat:answer-now" for the server, and "chat:take-back" to cancel a message that the server does
+// not have. "chat:editing" and "chat:edited" tell when an editor has opened and when what was written in it was taken.
 
 import { t } from "../language/words.js";
 import { codeBeside } from "../page/code.js";
@@ -53,7 +52,7 @@ export class ExchangeButtons {
     return this.#edit?.editor.refuse(sentence) ?? false;
   }
 
-  /** The page is about to show these instead: an open editor goes on in them. @param {Element[]} next */
+  /** The page is about to show these exchanges instead: an open editor moves to them. @param {Element[]} next */
   carryEdit(next) {
     const [edit, question] = [this.#edit, this.editing?.question];
     this.#edit = null;
@@ -62,7 +61,7 @@ export class ExchangeButtons {
     this.#edit = { exchange: Exchange.of(element), editor: edit.editor };
   }
 
-  /** The server took an edit, of this tab or another one, and the new question stands in its place. */
+  /** The server accepted an edit from this tab or another one, and the new question is shown. */
   edited() {
     if (!this.#edit?.editor.taken()) return;
     this.#dispatch("chat:edited", null);
@@ -137,7 +136,7 @@ export class ExchangeButtons {
    */
   async #openEditor(exchange, button) {
     const section = find(exchange.element, ".question", HTMLElement);
-    // What is typed while the rest is loaded is text, and no shortcut.
+    // What is typed while the editor is loading is text, not a shortcut.
     const form = piece("question-editor", HTMLFormElement);
     form.classList.add("visually-hidden");
     section.append(form);
@@ -154,7 +153,7 @@ export class ExchangeButtons {
       return button.focus();
     }
     this.#edit?.editor.close(true);
-    // Before the editor makes the page longer: what follows the end would scroll it out of view.
+    // Before the editor makes the page longer: following the newest text would scroll it out of view.
     this.#dispatch("chat:editing", null);
     const editor = new loaded[0].QuestionEditor(section, this.limit, (text, files) => {
       this.#edit = { exchange, editor };
@@ -182,7 +181,7 @@ export class ExchangeButtons {
   }
 }
 
-/** What was to be loaded could not be. */
+/** A module could not be loaded. */
 function unloaded() {
   toast(t("There is no connection to the server. Please try again when it is back."));
 }

@@ -72,14 +72,14 @@ export class Exchange {
     return "unsent" in this.element.dataset;
   }
 
-  /** Whether the question stands there as the server shows it, with its buttons. */
+  /** Whether the question is shown as the server renders it, with its buttons. */
   get isQuestionWhole() {
     return seek(this.element, ".question [data-action=edit], .question-editor", HTMLElement) !== null;
   }
 
   /**
-   * There is no connection to send the message over: says so, and that nobody works on it.
-   * @param {boolean} isTaken whether a connection took it before it broke: then it cannot be taken back any more
+   * There is no connection to send the message over: shows that, and stops showing work on it.
+   * @param {boolean} isTaken whether it was sent before the connection was lost: then it cannot be cancelled
    */
   hold(isTaken) {
     if (this.isUnsent) return;
@@ -149,7 +149,7 @@ export class Exchange {
     this.element.dataset.state = RUNNING;
     delete this.element.dataset.sending;
     this.thinking.clearSteps();
-    // Until the answer begins, what stands above is of the answer that is continued.
+    // Until the answer begins, the text above belongs to the answer that is continued.
     if (typeof thought === "number") find(this.element, ".before", HTMLElement).replaceChildren();
     for (const text of steps ?? []) this.thinking.addStep(text);
     if (typeof thought === "number") this.thinking.showThought(thought);
@@ -161,7 +161,7 @@ export class Exchange {
 
   /**
    * @param {string} state how the turn ended, as the server names it
-   * @param {Node | null} [below] what stands below the answer
+   * @param {Node | null} [below] what is shown below the answer
    */
   end(state, below) {
     this.element.dataset.state = state;

@@ -1,4 +1,4 @@
-// <failure-cause>: what caused a failure, below its sentence, on the pages of those who look after the back ends.
+// <failure-cause>: the cause of a failure, below its message, for people who manage back ends.
 
 import { t } from "../language/words.js";
 import { causeOf } from "../page/server.js";
@@ -12,7 +12,7 @@ class FailureCause extends HTMLElement {
       this.textContent = t("For admins: %(cause)s", { cause });
       this.hidden = false;
     } catch {
-      // The sentence above says what the person can do; the cause stands on the admin page, too.
+      // The message above already says what to do, and the admin page shows the cause too.
     }
   }
 }

@@ -1,5 +1,4 @@
-// The thumbs below an answer. A dialog says who reads what before anything is sent; its content is the page that does
-// the same.
+// The thumbs below an answer. Before anything is sent, a dialog says who can read what; its content is the rating page.
 
 import { t } from "../language/words.js";
 import { around, find, parse, seek } from "../page/dom.js";
@@ -30,7 +29,7 @@ function pathOf(button) {
 
 /**
  * @param {HTMLElement} group the two thumbs
- * @param {Record<string, string>} fields of the form; an empty verdict takes the rating back
+ * @param {Record<string, string>} fields of the form; an empty verdict withdraws the rating
  */
 async function send(group, fields) {
   await act(group.dataset.rating ?? "", fields);
@@ -42,7 +41,7 @@ async function send(group, fields) {
  * Asks for a reason.
  * @param {string} path of the page that asks for it
  * @param {() => Promise<void>} styles
- * @returns {Promise<Record<string, string> | null>} the fields of the form; null where nothing is to be sent
+ * @returns {Promise<Record<string, string> | null>} the fields of the form; null if nothing is to be sent
  */
 async function asked(path, styles) {
   const [page] = await Promise.all([read(path), styles()]);

@@ -1,4 +1,4 @@
-// What the page says while something is dragged over it.
+// Shows a hint while something is dragged over the page.
 
 import { t } from "../language/words.js";
 
@@ -6,7 +6,7 @@ const DROP_MS = 300;
 
 let timer = 0;
 
-/** Something is being dragged: it says where that would go, and leaves the text alone. */
+/** Something is being dragged: shows where it would be dropped, without changing the text. */
 export function aim() {
   document.documentElement.dataset.aimed = t("Drop files to attach them");
   clearTimeout(timer);

@@ -1,4 +1,4 @@
-// One file at the message box: its name, how far it is, what it takes, and what of it the model is given.
+// One file at the message box: its name, upload progress, size in tokens, and which part the model gets.
 
 import { t } from "../language/words.js";
 import { find, seek } from "../page/dom.js";
@@ -9,7 +9,7 @@ import { NotTaken, send } from "./sending.js";
 /** @import { Taken } from "./sending.js" */
 /** @import { FileUse } from "../wire/wire.js" */
 
-/** @typedef {FileUse & { name: string }} BroughtFile what is sent of a file, and how the page calls it */
+/** @typedef {FileUse & { name: string }} BroughtFile the part of a file to send, and the name to show */
 
 /** @param {string} name @param {string} className @param {string} [text] */
 function made(name, className, text = "") {
@@ -28,13 +28,13 @@ export class Chip {
   #progress = /** @type {HTMLProgressElement} */ (made("progress", "chip-progress"));
   #tools = made("span", "chip-tools");
   #sending = /** @type {ReturnType<typeof send> | null} */ (null);
-  /** What the server took. @type {Taken | null} */
+  /** The file on the server. @type {Taken | null} */
   taken = null;
   #use = /** @type {HTMLSelectElement | null} */ (null);
   #places = /** @type {HTMLInputElement | null} */ (null);
 
   /**
-   * @param {File | Taken} file to be sent, or that the server has
+   * @param {File | Taken} file to upload, or already on the server
    * @param {() => string} choice
    * @param {(chip: Chip, sentence: string) => void} changed
    */
@@ -64,7 +64,7 @@ export class Chip {
     return this.taken.places.reduce((sum, [number, , tokens]) => sum + (wanted.has(number) ? tokens : 0), 0);
   }
 
-  /** What is wrong with what was chosen; empty where nothing is. */
+  /** The problem with the choice of pages; empty if there is none. */
   get problem() {
     if (this.#use?.value !== "places" || !this.taken) return "";
     const wanted = numbers(this.#places?.value ?? "");
@@ -102,7 +102,7 @@ export class Chip {
   remove() {
     this.#sending?.end();
     this.element.remove();
-    // It goes by itself after a day. What was sent with a question stays with that question.
+    // It is deleted automatically after a day. A file sent with a question stays with that question.
     if (this.taken?.delete) void act(this.taken.delete).catch(() => undefined);
     this.#changed(this, t("%(name)s was removed.", { name: this.#file.name }));
   }
@@ -116,7 +116,7 @@ export class Chip {
     if (before) this.#choose(before);
   }
 
-  /** What was chosen of it before, where that can be chosen still. @param {Pick<FileUse, "use" | "places">} before */
+  /** Restores the previous choice, if it is still possible. @param {Pick<FileUse, "use" | "places">} before */
   #choose(before) {
     const use = seek(this.element, "select", HTMLSelectElement);
     if (!use || ![...use.options].some(({ value }) => value === before.use)) return;
@@ -155,7 +155,7 @@ export class Chip {
     this.#say(error.message, error.message && `${this.#file.name}: ${error.message}`);
   }
 
-  /** Asks what the model is to be given. @param {Taken} taken */
+  /** Asks which part the model gets. @param {Taken} taken */
   #offer(taken) {
     const use = (this.#use = document.createElement("select"));
     use.className = "chip-use";

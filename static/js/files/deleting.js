@@ -1,4 +1,4 @@
-// Deletes a document that went out with a question.
+// Deletes a document that was sent with a question.
 
 import { t } from "../language/words.js";
 import { find, seek } from "../page/dom.js";

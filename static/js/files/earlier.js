@@ -1,4 +1,4 @@
-// The dialog in which a person finds a file that they have sent before, to send it again.
+// The dialog for finding a file that was sent before and sending it again.
 
 import { t } from "../language/words.js";
 import { act, read } from "../page/server.js";
@@ -89,7 +89,7 @@ async function found(words) {
   return /** @type {{ files: Earlier[], more: boolean }} */ (said);
 }
 
-/** @param {string} words that were looked for */
+/** @param {string} words the search text */
 function none(words) {
   return words.trim() ? t("No matching files.") : t("Files that you have sent can be sent again from here.");
 }

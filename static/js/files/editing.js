@@ -1,5 +1,5 @@
-// The files of a question that is being edited: those that it came with, without what is taken away, and others.
-// What was brought for it waits on the server, as at the message box. Nothing of the old question changes.
+// The files of a question that is being edited: its original files without removed ones, and new ones. New files wait
+// on the server, as at the message box. The old question does not change.
 
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
@@ -29,7 +29,7 @@ export class EditedFiles {
   #tools = document.createElement("div");
   /** @type {Chip[]} */
   #chips = [];
-  /** What the question came with; null until it is known. @type {string | null} */
+  /** The question's original files; null until they are known. @type {string | null} */
   #before = null;
   #ending = new AbortController();
 
@@ -62,23 +62,23 @@ export class EditedFiles {
     else this.#ready();
   }
 
-  /** What of them goes with the question; null where it keeps what it came with. @returns {BroughtFile[] | null} */
+  /** The files to send with the question; null if it keeps its original ones. @returns {BroughtFile[] | null} */
   get uses() {
     const uses = this.#chips.flatMap((chip) => chip.use ?? []);
     return this.#before === null || JSON.stringify(uses) === this.#before ? null : uses;
   }
 
-  /** Why they cannot be sent as they are; empty where they can. */
+  /** Why they cannot be sent; empty if they can. */
   get problem() {
     return this.uses || this.#chips.some((chip) => !chip.taken) ? whyNot(this.#chips) : "";
   }
 
-  /** @param {boolean} locked whether the question is on its way */
+  /** @param {boolean} locked whether the question is being sent */
   lock(locked) {
     this.#list.inert = this.#tools.inert = locked;
   }
 
-  /** The editor goes. @param {boolean} isSent whether the server may have the files by now */
+  /** The editor closes. @param {boolean} isSent whether the server may have the files by now */
   end(isSent) {
     this.#ending.abort();
     dropped();
@@ -95,12 +95,12 @@ export class EditedFiles {
     if (!this.#ending.signal.aborted) this.#ready();
   }
 
-  /** What the question has is known: it can have others. */
+  /** The question's files are known: others can be added now. */
   #ready() {
     this.#before = JSON.stringify(this.#chips.flatMap((chip) => chip.use ?? []));
     const picker = Object.assign(document.createElement("input"), { type: "file", multiple: true, hidden: true });
     picker.addEventListener("change", (event) => {
-      event.stopPropagation(); // the message box takes what reaches the page
+      event.stopPropagation(); // otherwise the message box would take them
       this.#add([...(picker.files ?? [])]);
       picker.value = "";
     });
@@ -146,7 +146,7 @@ export class EditedFiles {
     return this.#chips.at(-1);
   }
 
-  /** One that was sent before, to be sent again. @param {Taken} taken */
+  /** A file that was sent before, to be sent again. @param {Taken} taken */
   #again(taken) {
     const { id, name } = taken;
     const isHere = this.#chips.some((chip) => chip.taken?.id === id);
@@ -158,7 +158,7 @@ export class EditedFiles {
     this.#area.focus();
   }
 
-  /** Another model reads more or less at once. */
+  /** Another model has a different limit. */
   async #renew() {
     const choice = this.#composer.choice;
     const all = await Promise.all([filesOf(choice, this.#question), waiting(choice)]).catch(() => []);

@@ -1,5 +1,5 @@
-// Loads what takes files when somebody first brings one, with the button, or dragged or pasted anywhere on the page; or
-// has any.
+// Loads the file modules when somebody first attaches a file, with the button or by dragging or pasting anywhere on the
+// page, or already has files.
 
 import { laterStyles } from "../windows/later-styles.js";
 

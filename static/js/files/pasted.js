@@ -1,4 +1,4 @@
-// A long text that was pasted may be a file instead, and text again.
+// Turns a long pasted text into a file, and back into text.
 
 import { t } from "../language/words.js";
 import { toast } from "../page/toasts.js";

@@ -11,7 +11,7 @@ export const TOO_MANY = t("A message can have at most %(count)s files.", { count
 const EDITING = t("These files go with your next message. The question that you are editing has its own files.");
 const READING = t("A file is still being read. You can send the message when that is done.");
 
-/** What is wrong with what was chosen; empty where nothing is. @param {Chip[]} chips */
+/** The problem with the choices; empty if there is none. @param {Chip[]} chips */
 function problemOf(chips) {
   const room = Math.min(...chips.map((chip) => chip.taken?.room ?? Infinity));
   const tokens = chips.reduce((sum, chip) => sum + chip.tokens, 0);
@@ -22,8 +22,7 @@ function problemOf(chips) {
 }
 
 /**
- * Says what whoever brings files should know before they send anything. It takes nothing away that is said of something
- * else.
+ * Shows what people should know about their files before they send them. Leaves unrelated messages alone.
  * @param {ChatComposer} composer
  * @param {Chip[]} chips
  */
@@ -40,7 +39,7 @@ function hintFor(chips) {
   return document.querySelector("chat-transcript .question-editor") ? EDITING : "";
 }
 
-/** Whether a model could only look at it. @param {File} file */
+/** Whether it is a picture. @param {File} file */
 export function isPicture({ type }) {
   return type.startsWith("image/") && type !== "image/svg+xml";
 }
@@ -50,7 +49,7 @@ export function seesNone({ name }) {
   return t("%(name)s: the model reads text only, and cannot see pictures.", { name });
 }
 
-/** Why they cannot be sent now; empty where they can. @param {Chip[]} chips */
+/** Why they cannot be sent now; empty if they can. @param {Chip[]} chips */
 export function whyNot(chips) {
   if (chips.some((chip) => chip.isBusy)) return READING;
   if (chips.some((chip) => !chip.taken)) return t("A file could not be read. Remove it, or try again.");

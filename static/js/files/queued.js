@@ -1,4 +1,4 @@
-// Which files are not at the message box: those of the message that waits for the end of the answer, or of an editor.
+// Which files do not belong to the message box: those of the queued message or of an editor.
 
 import { textStorage } from "../page/storage.js";
 import { NextMessages } from "../writing/next-messages.js";

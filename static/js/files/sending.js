@@ -1,10 +1,10 @@
-// Sends one file to the server, tells how far it is, and can be ended; and asks which ones it has.
+// Uploads a file with progress, cancellably, and lists the files on the server.
 
 import { t } from "../language/words.js";
 import { read } from "../page/server.js";
 
 /**
- * What the server says of a file that it took.
+ * The server's description of an uploaded file.
  * @typedef {object} Taken
  * @property {string} id
  * @property {string} name
@@ -15,13 +15,13 @@ import { read } from "../page/server.js";
  * @property {string} said
  * @property {string} note
  * @property {[number, string, number][]} places number, label and tokens of each page
- * @property {string} text the address of what was read
+ * @property {string} text the address of its extracted text
  * @property {string} delete the address at which it is deleted; empty for one of a question that was sent
- * @property {string} [use] what the model was given of one of a question
- * @property {string} [chosen] the pages that it was given then
+ * @property {string} [use] how the model used a file of a question
+ * @property {string} [chosen] the pages chosen then
  */
 
-/** The file was not taken; `message` says why. `canRetry`: it may be taken another time. */
+/** The file was rejected; `message` says why. `canRetry`: another attempt may succeed. */
 export class NotTaken extends Error {
   /** @param {string} message @param {boolean} canRetry */
   constructor(message, canRetry) {
@@ -39,7 +39,7 @@ const AWAY = t("The server could not be reached. Please try again.");
  * @returns {{ taken: Promise<Taken>, end: () => void }}
  */
 export function send(file, choice, progressed) {
-  const request = new XMLHttpRequest(); // fetch tells no progress
+  const request = new XMLHttpRequest(); // fetch reports no progress
   const taken = new Promise((/** @type {(taken: Taken) => void} */ resolve, reject) => {
     request.open("POST", address(choice));
     request.setRequestHeader("Content-Type", "application/octet-stream");
@@ -61,7 +61,7 @@ export function send(file, choice, progressed) {
 }
 
 /**
- * The files that were brought here and not sent yet.
+ * The files that were attached here and not sent yet.
  * @param {string} choice the model that is to read them
  * @returns {Promise<Taken[]>}
  */

@@ -1,5 +1,5 @@
-// The find bar: finds a text in the open conversation, and steps through its matches. What the page has not loaded is
-// searched by the server, and opened when the steps come there.
+// The find bar: finds a text in the open conversation, and steps through the matches. The server searches what the page
+// has not loaded; such a match is opened when the person gets to it.
 
 import { around, find } from "../page/dom.js";
 import { mark } from "../page/marks.js";
@@ -48,7 +48,7 @@ export class FindBar {
     this.#text.addEventListener("input", () => this.#later(() => void this.#search(), TYPING_MS));
   }
 
-  /** Goes on where the last page was left. @param {Kept} kept */
+  /** Continues where the last page stopped. @param {Kept} kept */
   resume(kept) {
     this.#bar.hidden = false;
     this.open(null);
@@ -58,7 +58,7 @@ export class FindBar {
 
   /**
    * The bar is shown, and has the focus.
-   * @param {Element | null} [opener] what gets the focus afterwards, if it was not open before
+   * @param {Element | null} [opener] what gets the focus when the bar closes, if it was not open before
    */
   open(opener) {
     if (opener !== undefined) this.#opener = opener instanceof HTMLElement ? opener : null;
@@ -83,7 +83,7 @@ export class FindBar {
     this.#timer = setTimeout(run, delay);
   }
 
-  /** @param {string} [message] where to begin; otherwise at the first match below what is seen */
+  /** @param {string} [message] where to begin; by default at the first match at or below the top of the screen */
   async #search(message) {
     const mine = ++this.#asked;
     this.#elsewhere = new Elsewhere([]);
@@ -105,7 +105,7 @@ export class FindBar {
     if (mine === this.#asked) this.#show();
   }
 
-  /** Searches the page, and keeps the place. */
+  /** Searches the page again without losing the current match. */
   #look() {
     const before = this.#ranges[this.#current];
     this.#ranges = rangesIn(this.#around.transcript, this.#text.value.trim());
@@ -173,7 +173,7 @@ export class FindBar {
  */
 function isFrom(range, element) {
   if (element) return range.comparePoint(element, 0) <= 0;
-  // The exchange's, because what is far from the screen is not laid out.
+  // The exchange's position, because elements far from the screen are not laid out.
   const exchange = range.startContainer.parentElement?.closest(".exchange");
   return !exchange || exchange.getBoundingClientRect().bottom > 0;
 }

@@ -1,4 +1,4 @@
-// Loads the find bar when somebody first finds something: most conversations are read without it.
+// Loads the find bar on first use: most conversations are read without it.
 
 import { t } from "../language/words.js";
 import { around, find } from "../page/dom.js";
@@ -23,7 +23,7 @@ export function findOnDemand(page) {
       element.hidden = true;
       toast(t("There is no connection to the server. Please try again when it is back."));
     });
-  /** What is typed from now on is what is looked for, and no shortcut. @param {Element | null} opener */
+  /** What is typed from now on is the search text, not a shortcut. @param {Element | null} opener */
   const open = (opener) => {
     const before = element.hidden ? opener : undefined;
     element.hidden = false;
@@ -35,7 +35,7 @@ export function findOnDemand(page) {
     });
   };
   text.addEventListener("keydown", ({ key }) => {
-    if (key === "Escape") element.hidden = true; // also while the rest is loaded
+    if (key === "Escape") element.hidden = true; // also while the bar is loading
   });
   element.addEventListener("chat:find", () => open(document.activeElement));
   document.addEventListener("click", (event) => {

@@ -1,4 +1,4 @@
-// What was being found, kept while a message is opened that another page shows.
+// Stores the search while a message on another page is opened.
 
 const KEY = "chatui:find";
 
@@ -9,7 +9,7 @@ export function keepForNextPage(kept) {
   try {
     sessionStorage.setItem(KEY, JSON.stringify(kept));
   } catch {
-    // Then the message is opened, and the bar is not.
+    // Then the message opens without the bar.
   }
 }
 

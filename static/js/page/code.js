@@ -21,7 +21,7 @@ export function decorateCode(block) {
     if (label) label.textContent = language ?? tc("a programming language", "text");
     pre.replaceWith(frame);
     pre.tabIndex = 0;
-    // What can have the focus needs a name: otherwise a screen reader begins to read the code at once.
+    // A focusable element needs a name: otherwise screen readers start to read the code.
     pre.role = "group";
     pre.ariaLabel = t("Code: %(language)s", { language: label?.textContent ?? "" });
     frame.append(head, pre);

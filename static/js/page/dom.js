@@ -4,8 +4,8 @@ const WORKER = "/sw.js";
 
 /**
  * The page's only Trusted Types policy. The Content-Security-Policy allows no other, so that an HTML sink anywhere else
- * throws. The HTML itself was sanitized on the server: this policy makes nothing safe, it marks the only way in. Of
- * scripts it lets in one address, a constant.
+ * throws. The HTML itself was sanitized on the server: this policy does not sanitize, it marks the only entry point. It
+ * allows one script address, a constant.
  * @typedef {{ createHTML: (html: string) => string, createScriptURL: (address: string) => string }} HtmlPolicy
  */
 const policy = makePolicy();
@@ -23,7 +23,7 @@ export function parse(html) {
   return template.content;
 }
 
-/** The address of the service worker, as the browser wants it to be. */
+/** The address of the service worker, as a trusted type. */
 export function workerAddress() {
   return policy.createScriptURL(WORKER);
 }
@@ -51,12 +51,11 @@ export function piece(name, kind) {
   throw new Error(`the piece ${name} is no ${kind.name}`);
 }
 
-/** The id in a piece of what has no id yet. */
+/** The placeholder in a template for an id. */
 const BLANK_ID = "00000000-0000-0000-0000-000000000000";
 
 /**
- * A copy of the element in the `<template>` of that name, about the things with these ids: addresses hold them, in this
- * order.
+ * A copy of the element in the `<template>` of that name, with these ids in its addresses, in this order.
  * @template {Element} E
  * @param {string} name
  * @param {new () => E} kind
@@ -74,7 +73,7 @@ export function pieceAbout(name, kind, ...ids) {
 }
 
 /**
- * The first element that matches. It must be there and of that kind.
+ * The first element that matches. It must exist and have that type.
  * @template {Element} E
  * @param {ParentNode} root
  * @param {string} selector

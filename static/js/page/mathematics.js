@@ -6,7 +6,7 @@
  */
 
 /**
- * TeX may not load, link, run or expand anything without limit. Where KaTeX cannot read a formula it throws, and the
+ * TeX may not load, link, run or expand anything without limit. If KaTeX cannot parse a formula, it throws, and the
  * source stays as text: KaTeX's own error message has a style attribute, which the Content-Security-Policy blocks.
  */
 const OPTIONS = Object.freeze({ trust: false, throwOnError: true, strict: "ignore", maxExpand: 100, maxSize: 20 });
@@ -17,7 +17,7 @@ const MOST_CHARACTERS = 2_000;
 let loading = null;
 
 /**
- * It fails where KaTeX could not be fetched.
+ * Rejects if KaTeX cannot be fetched.
  * @param {Element} block
  */
 export async function setMathematics(block) {
@@ -38,7 +38,7 @@ export async function setMathematics(block) {
 /** @returns {Promise<Setter>} */
 function load() {
   loading ??= Promise.all([import("../../vendor/katex/katex.min.js"), loadStyles()]).then(() => {
-    // KaTeX's small build is not a module: it puts itself in the global scope.
+    // KaTeX's small build is not a module: it defines a global.
     return /** @type {{ katex: Setter }} */ (/** @type {unknown} */ (globalThis)).katex;
   }).catch((error) => {
     loading = null;

@@ -22,7 +22,7 @@ export async function read(path) {
 }
 
 /**
- * What caused a failure, for those who may know.
+ * The cause of a failure, for people who may know it.
  * @param {string} path
  * @returns {Promise<string>}
  */
@@ -51,7 +51,7 @@ export async function submit(path, fields) {
 export async function act(path, fields = {}) {
   const response = await ask(path, {
     method: "POST",
-    keepalive: true, // also where the person leaves the page just now
+    keepalive: true, // even if the person is just leaving the page
     body: new URLSearchParams(fields),
     headers: { "X-CSRFToken": csrfToken(), Accept: "application/json" },
   });

@@ -3,7 +3,7 @@
 import { find, piece } from "./dom.js";
 
 const PLAIN_MS = 5_000;
-/** A toast with an action stays longer, so that there is time to reach it. */
+/** A toast with an action stays longer, to leave time to reach it. */
 const ACTION_MS = 12_000;
 
 /**

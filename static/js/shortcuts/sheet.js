@@ -1,4 +1,4 @@
-// The sheet that lists the keyboard shortcuts: it changes their keys, and switches those of one key off.
+// The sheet that lists the keyboard shortcuts, changes their keys, and switches single-key ones off.
 
 import { t, tc } from "../language/words.js";
 import { around, find, seek } from "../page/dom.js";
@@ -19,7 +19,7 @@ export class ShortcutSheet {
   #singles = find(this.#dialog, "input[name=singles]", HTMLInputElement);
   #bindings;
   #changed;
-  /** The action whose new keys are waited for. @type {Action | null} */
+  /** The action that waits for its new keys. @type {Action | null} */
   #asked = null;
   /** @type {HTMLElement | null} */
   #opener = null;
@@ -35,7 +35,7 @@ export class ShortcutSheet {
     this.#dialog.addEventListener("keydown", this.#key);
     this.#dialog.addEventListener("focusout", () => this.#ask(null));
     this.#dialog.addEventListener("close", () => {
-      // The event comes a moment later: the next key may have moved the focus on, into the find bar for one.
+      // The event comes a moment later: the next key may have moved the focus already, for example into the find bar.
       if (document.activeElement === document.body) this.#opener?.focus();
     });
     this.#singles.addEventListener("change", () => {
@@ -52,7 +52,7 @@ export class ShortcutSheet {
     this.#dialog.showModal();
   }
 
-  /** Shows the keys as they are now, which another tab may have changed. */
+  /** Shows the current keys, which another tab may have changed. */
   show() {
     this.#singles.checked = this.#bindings.singles;
     for (const action of actions()) {
@@ -92,7 +92,7 @@ export class ShortcutSheet {
   #key = (event) => {
     const action = this.#asked;
     const keys = keysOf(event);
-    // Tab leads on, as everywhere.
+    // Tab moves the focus, as everywhere.
     if (!action || !keys || event.key === "Tab") return;
     event.preventDefault();
     if (event.repeat) return;

@@ -1,4 +1,4 @@
-// The keyboard shortcuts of the chat page: finds the action that the pressed keys belong to, and carries it out.
+// The keyboard shortcuts of the chat page: finds the action for the pressed keys, and carries it out.
 
 import { t } from "../language/words.js";
 import { around, find, parse, seek } from "../page/dom.js";
@@ -22,7 +22,7 @@ import { isSingle, keysOf, keysShown } from "./keys.js";
  * @property {() => void} escape
  */
 
-/** Where characters are written, or choose something. */
+/** Where typing enters text or chooses something. */
 const FIELDS = "textarea, select, input:not([type=checkbox], [type=radio], [type=button]), [contenteditable]";
 
 export class Shortcuts {
@@ -92,7 +92,7 @@ export class Shortcuts {
   /**
    * Presses the last such button of the conversation.
    * @param {string} selector
-   * @param {string} otherwise what is said where there is none
+   * @param {string} otherwise the message if there is none
    */
   #press(selector, otherwise) {
     const buttons = [...this.#around.page.querySelectorAll(`chat-transcript ${selector}`)];
@@ -128,7 +128,7 @@ export class Shortcuts {
     }
   }
 
-  /** Its words come from the server, in the language of the page. */
+  /** Its text comes from the server, in the language of the page. */
   async #made() {
     const { page } = this.#around;
     const [{ ShortcutSheet }, html] = await Promise.all([
@@ -149,7 +149,7 @@ export class Shortcuts {
     this.#tell();
   };
 
-  /** Tells assistive technology, and who points at it, the keys of what is on the page. */
+  /** Exposes the keys of the page's controls to assistive technology and in tooltips. */
   #tell() {
     for (const element of document.querySelectorAll("[data-keys-of]")) {
       const keys = this.#bindings.of(/** @type {Action} */ (element.getAttribute("data-keys-of")));
@@ -164,7 +164,7 @@ export class Shortcuts {
   }
 }
 
-/** As the standard writes them. @param {string} keys */
+/** In the syntax of the standard (aria-keyshortcuts). @param {string} keys */
 function spoken(keys) {
   const control = keys.replace("Ctrl+", "Control+");
   return control === keys ? keys : `${control} ${keys.replace("Ctrl+", "Meta+")}`;

@@ -1,4 +1,4 @@
-// <conversation-search>: the search field above the list of conversations. Shows its results in place of the list.
+// <conversation-search>: the search field above the list of conversations. Shows its results instead of the list.
 
 import { t, tn } from "../language/words.js";
 import { around, fill, find, parse, seek } from "../page/dom.js";

@@ -1,4 +1,4 @@
-// The entries of the list of conversations: makes one, finds its place, and lets its title be edited.
+// The entries of the list of conversations: creates and places them, and edits their titles.
 
 import { find, piece, pieceAbout, seek } from "../page/dom.js";
 
@@ -29,8 +29,8 @@ export function mark(item, name, isShown) {
 }
 
 /**
- * Puts an entry where its time says, the pinned ones first and then the latest first. One that stands there already is
- * not moved: it may have the focus.
+ * Puts an entry at the place of its time: pinned ones first, then the latest first. An entry that is already there is
+ * not moved, because it may have the focus.
  * @param {HTMLElement} items
  * @param {HTMLElement} item
  */
@@ -64,16 +64,16 @@ export function update(items, fresh) {
 
 /**
  * @typedef {object} Titled a part of the page that shows a title
- * @property {HTMLElement} shown what the box takes the place of
+ * @property {HTMLElement} shown what the box replaces
  * @property {HTMLElement} title
  * @property {HTMLElement} more the button of the menu
  * @property {HTMLElement} back what has the focus afterwards
  */
 
 /**
- * Shows a box for the title in its place.
+ * Shows an edit box instead of the title.
  * @param {Titled} titled
- * @param {(title: string, before: string) => void} save called with a title that is another one
+ * @param {(title: string, before: string) => void} save called with a changed title
  */
 export function editTitle({ shown, title: text, more, back }, save) {
   const form = piece("rename", HTMLFormElement);
@@ -92,7 +92,7 @@ export function editTitle({ shown, title: text, more, back }, save) {
     if (keep && title && title !== before) save(title, before);
   };
   form.addEventListener("submit", (event) => (event.preventDefault(), finish(true, true)));
-  // Whoever presses elsewhere or leaves the page keeps what they wrote; Escape drops it.
+  // Clicking elsewhere or leaving the page saves the text; Escape discards it.
   const leave = () => finish(true, false);
   input.addEventListener("blur", leave);
   addEventListener("pagehide", leave);

@@ -1,4 +1,4 @@
-// What the menu of a conversation does: renames in place, pins, archives and deletes with undo.
+// The actions of a conversation's menu: renames in place, pins, archives, and deletes with undo.
 
 import { t } from "../language/words.js";
 import { around, find, seek } from "../page/dom.js";
@@ -15,7 +15,7 @@ import { showPlace } from "./place-items.js";
 export class ListActions {
   #list;
   #menu = find(document, "#conversation-menu", HTMLElement);
-  /** What moves conversations; loaded when somebody first does. @type {Promise<MoveDialog> | null} */
+  /** The dialog for moving; loaded on first use. @type {Promise<MoveDialog> | null} */
   #dialog = null;
   /** Those that were deleted in this tab. @type {Set<string>} */
   #deleted = new Set();
@@ -63,8 +63,9 @@ export class ListActions {
   }
 
   /**
-   * Puts a conversation on top of the list, into it or into the archive. The server then tells every page, also this.
-   * @param {HTMLElement} item that names where this is asked for
+   * Pins a conversation, or moves it into the list or the archive. The server then tells every page, including this
+   * one.
+   * @param {HTMLElement} item of the menu, with the address for the request
    * @param {string} place
    */
   async put(item, place) {
@@ -81,7 +82,7 @@ export class ListActions {
   }
 
   /**
-   * @param {HTMLElement} item that names the conversation and where it is renamed
+   * @param {HTMLElement} item of the conversation, with the address for renaming
    * @param {string} title
    * @param {string} before
    */
@@ -107,7 +108,7 @@ export class ListActions {
   }
 
   /**
-   * Deletes the conversation that the page shows; the list may not reach as far back.
+   * Deletes the conversation that the page shows, which may be too old to be in the list.
    * @param {string} conversation
    */
   deleteOpen(conversation) {
@@ -116,7 +117,7 @@ export class ListActions {
     void this.#delete(item);
   }
 
-  /** What had the focus is gone from the list. */
+  /** The focused entry has disappeared from the list. */
   #focusFirst() {
     (seek(this.#list, ".conversation-link", HTMLElement) ?? seek(document, ".new-chat", HTMLElement))?.focus();
   }
@@ -131,7 +132,7 @@ export class ListActions {
     this.#focusFirst();
     const bringBack = () => {
       this.#deleted.delete(conversation);
-      // The server has told all pages by now, perhaps: then it is there.
+      // The server may have told all pages already: then it is listed.
       if (!list.item(conversation)) list.place(item);
     };
     try {

@@ -1,4 +1,5 @@
-// Further pages of the list of conversations: each is loaded when the reader comes near the end of the list, or asks.
+// Further pages of the list of conversations: each is loaded when the reader gets near the end of the list, or on
+// request.
 
 import { t } from "../language/words.js";
 import { around, find, parse, seek } from "../page/dom.js";
@@ -73,7 +74,7 @@ export class ListPages {
    * @param {DocumentFragment} fresh
    */
   #put(place, fresh) {
-    // A conversation that was written in meanwhile is further up already; one that was brought back may stand too high.
+    // A conversation with a newer message is further up already; a restored one may be too high.
     const shown = new Map([...this.#items.children].map((item) => [nameOf(item), item]));
     const put = [...fresh.children].filter((item) => {
       const known = item.matches(".conversation-page") ? undefined : shown.get(nameOf(item));

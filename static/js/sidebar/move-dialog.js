@@ -1,4 +1,4 @@
-// The dialog that moves a conversation into a folder or out of it. Its content comes from the page that does the same.
+// The dialog that moves a conversation into a folder or out of it. Its content comes from the page for moving.
 
 import { t } from "../language/words.js";
 import { around, find, parse, seek } from "../page/dom.js";
@@ -39,7 +39,7 @@ export class MoveDialog {
     const path = event.target.getAttribute("action") ?? "";
     this.#dialog.close();
     try {
-      // The server tells every page, also this.
+      // The server tells every page, including this one.
       const { title } = await act(path, Object.fromEntries(fields));
       toast(t("Moved “%(title)s”.", { title: title ?? "" }));
     } catch (error) {

@@ -1,5 +1,5 @@
-// The menu of tools at the message box. In a conversation the server keeps what is switched; before there is one, this
-// browser does, and the first message tells the server.
+// The menu of tools at the message box. The server stores the switches of a conversation; before there is one, this
+// browser does, and the first message sends them.
 
 import { t } from "../language/words.js";
 import { fill, seek } from "../page/dom.js";
@@ -12,7 +12,7 @@ const CONVERSATION = /\/c\/[0-9a-f-]{36}\/$/;
 
 /** @type {HTMLElement | null} */
 let listening = null;
-/** Given, and not imported: with it, another file would be in every page's first load. @type {Kept} */
+/** Passed in, not imported: an import would add a file to the first load of every page. @type {Kept} */
 let kept = { toolsOff: () => "", keepToolsOff: () => undefined };
 
 /**
@@ -39,7 +39,7 @@ function listed(menu) {
   return `${menu.dataset.new}?off=${encodeURIComponent(kept.toolsOff())}&${chosen()}`;
 }
 
-/** The model that is chosen: its server may use tools by itself. */
+/** The chosen model: its server may have tools of its own. */
 function chosen() {
   return `choice=${encodeURIComponent(seek(document, ".model-choice", HTMLSelectElement)?.value ?? "")}`;
 }

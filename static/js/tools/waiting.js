@@ -1,4 +1,4 @@
-// What a page fetches of a running turn, because no event has it: cards of calls that wait for the person, and files.
+// Fetches parts of a running turn that no event contains: cards of calls that wait for the person, and files.
 
 import { seek } from "../page/dom.js";
 
