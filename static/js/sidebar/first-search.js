@@ -1,5 +1,5 @@
-// Loads <conversation-search> when its field is first focused. On "chat:find", it dispatches "chat:search" and focuses the
-// field.
+// Loads <conversation-search> when its field is first focused. On "chat:find", it dispatches "chat:search" and focuses
+// the field.
 
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
